@@ -1,0 +1,1 @@
+"""Configuration: the models of options, and the files that fill them."""

@@ -1,0 +1,150 @@
+"""Every hook that a plugin may implement. A plugin is any object in the entry-point group `cdckit`.
+
+Registrations are strings, so that listing what is installed imports no driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import pluggy
+
+from cdckit.record import Offset
+from cdckit.schema import Schema
+
+hookspec = pluggy.HookspecMarker("cdckit")
+hookimpl = pluggy.HookimplMarker("cdckit")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A component that a plugin brings.
+
+    Attributes:
+        name: what stands behind `type:` in a pipeline file.
+        factory: `module:Class`, called with an instance of the config model.
+        config: `module:Model`, a `PluginConfig`.
+        summary: one line for `cdc plugins`.
+        extra: the extra of cdckit (or the package) that installs what it needs; None when nothing more is needed.
+        requires: the import packages which that extra brings.
+        aliases: other names for it, such as Debezium's and Kafka's class names.
+    """
+
+    name: str
+    factory: str
+    config: str
+    summary: str
+    extra: str | None = None
+    requires: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """A column as a converter sees it.
+
+    Attributes:
+        data_collection: `database.table`.
+        name: the column's name.
+        type_name: the database's type in capitals, such as `INT UNSIGNED`.
+        length: the declared length or display width, or None.
+        scale: the declared scale, or None.
+        optional: whether it may be NULL.
+        has_default: whether a default is declared.
+        default: the default as its SQL literal's text, or None.
+    """
+
+    data_collection: str
+    name: str
+    type_name: str
+    length: int | None
+    scale: int | None
+    optional: bool
+    has_default: bool
+    default: str | None
+
+
+class ColumnConverter:
+    """What a converter hook answers for a column: its schema, and how a value becomes one of that schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def convert(self, value: Any) -> Any:
+        """The value that the event shows, in the schema's primitive type. Given what would be shown without it."""
+        raise NotImplementedError
+
+
+@hookspec
+def cdckit_sources() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """The sources that the plugin brings; a factory makes a `cdckit.source.Source`."""
+
+
+@hookspec
+def cdckit_sinks() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """The sinks that the plugin brings; a factory makes a `cdckit.sink.Sink` or a `TableSink`."""
+
+
+@hookspec
+def cdckit_transforms() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """The transforms that the plugin brings; a factory makes a `cdckit.transform.Transform`."""
+
+
+@hookspec
+def cdckit_predicates() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """The predicates that the plugin brings; a factory makes a `cdckit.transform.Predicate`."""
+
+
+@hookspec
+def cdckit_serializers() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """The serializers that the plugin brings; a factory makes a `cdckit.serializer.Serializer`."""
+
+
+@hookspec(firstresult=True)
+def cdckit_converter(
+    type_name: str, options: dict[str, str], column: ColumnDescription
+) -> ColumnConverter | None:
+    """The converter for a column, or None to leave it to the next plugin.
+
+    Asked once per column and configured converter (`converters`, `NAME.type`), never per row.
+
+    Args:
+        type_name: what stands behind `NAME.type`.
+        options: the other options of that converter, without their prefix.
+        column: the column in question.
+    """
+
+
+@hookspec
+def cdckit_commands() -> Sequence[click.Command]:  # type: ignore[empty-body]
+    """More commands for `cdc`."""
+
+
+@hookspec
+def cdckit_started(pipeline: str, runner: str, offset: Offset | None) -> None:
+    """A pipeline starts from `offset` (None: from the beginning)."""
+
+
+@hookspec
+def cdckit_batch_committed(pipeline: str, records: int, offset: Offset) -> None:
+    """The sink holds `records` more, and `offset` is saved."""
+
+
+@hookspec
+def cdckit_schema_changed(pipeline: str, position: str, ddl: str, tables: Sequence[str]) -> None:
+    """The source met a change of definition at `position` that concerns `tables` (`database.table`)."""
+
+
+@hookspec
+def cdckit_snapshot_progress(
+    pipeline: str, data_collection: str, rows: int, estimate: int | None, finished: bool
+) -> None:
+    """The snapshot has read `rows` of about `estimate` of one table."""
+
+
+@hookspec
+def cdckit_stopped(pipeline: str, error: BaseException | None) -> None:
+    """A pipeline has ended: by itself or a signal (None), or by an error."""

@@ -1,0 +1,33 @@
+"""A batch of records as bytes, column by column: what a serializer gives and a sink takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EncodedHeaders = tuple[tuple[str, bytes | None], ...]
+
+
+@dataclass(slots=True)
+class Messages:
+    """The columns of one batch; all lists have the same length.
+
+    Attributes:
+        topics: each message's topic.
+        partitions: None lets the sink choose by the key.
+        keys: None for a record without a key.
+        values: None for a tombstone.
+        headers: without the position header; many messages share one tuple.
+        positions: the position header's text; "" where the message has none.
+        timestamps: milliseconds since 1970, or None.
+    """
+
+    topics: list[str]
+    partitions: list[int | None]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[EncodedHeaders]
+    positions: list[str]
+    timestamps: list[int | None]
+
+    def __len__(self) -> int:
+        return len(self.topics)

@@ -1,0 +1,25 @@
+"""The contract of a serializer: records to bytes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from cdckit.messages import Messages
+from cdckit.record import Record
+
+
+class Serializer(ABC):
+    """Turns keys, values and headers into bytes. It is constructed with its config model's instance alone."""
+
+    writes_json: ClassVar[bool] = False
+    """Whether keys, values and headers are JSON texts, which a sink may put into JSON as they are."""
+
+    @abstractmethod
+    def serialize(self, records: Sequence[Record]) -> Messages:
+        """The batch as columns of bytes.
+
+        Raises:
+            TransformError: a record's value does not fit its schema; the message names topic and field.
+        """

@@ -1,0 +1,115 @@
+"""The contract of a source, the same for every runner."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from cdckit.record import Batch, Offset
+from cdckit.state.store import StateStore
+
+
+class Notify(Protocol):
+    """Tells the plugins' lifecycle hooks; `notice` is the hook's name without its prefix."""
+
+    def __call__(self, notice: str, /, **facts: Any) -> None:
+        """Calls hook `cdckit_NOTICE` of every plugin with `facts`."""
+
+
+def _silent(_notice: str, /, **_facts: Any) -> None:
+    """No one listens, as in a worker process."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What a runner gives a source.
+
+    Attributes:
+        name: the pipeline's name.
+        state: the pipeline's state store; None in a worker process, where `read` may not need one.
+        notify: for schema changes and snapshot progress.
+        stopping: asked between batches; once true, `read` returns soon.
+        idle_seconds: an open-ended `read` yields an empty batch at least this often.
+    """
+
+    name: str
+    state: StateStore | None = None
+    notify: Notify = _silent
+    stopping: Callable[[], bool] = field(default=lambda: False)
+    idle_seconds: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a source's work which can be read alone, in any process that holds the source's config.
+
+    Attributes:
+        start: where it begins.
+        end: where it ends; None: open-ended, it follows the log.
+        payload: what else the source needs to read it: picklable, without secrets.
+        records: an estimate, or None.
+    """
+
+    start: Offset
+    end: Offset | None
+    payload: Any = None
+    records: int | None = None
+
+
+class Source(ABC):
+    """Reads changes out of one system. It is constructed with its config model's instance alone.
+
+    Obligations: `plan` and `read` called again with the same offsets give the same changes again, or, for a
+    snapshot, newer states whose later changes follow in the log. All that `read` must know is in the split and the
+    config; no source knows which runner it is in. Records carry positions that sort in commit order.
+    """
+
+    @abstractmethod
+    def open(self, context: SourceContext) -> None:
+        """Gets ready. Connects as late as possible.
+
+        Raises:
+            SourceError: the system cannot be reached, or refuses; the message says what to do.
+        """
+
+    @abstractmethod
+    def initial_offset(self) -> Offset:
+        """Where a pipeline without saved offset starts."""
+
+    @abstractmethod
+    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
+        """Where the log ends now.
+
+        Waits up to `wait_seconds` for an end beyond `start`; gives `start` itself when nothing came. From a start
+        where a snapshot is due, it is the point in the log that the snapshot's chunks must be followed from.
+        """
+
+    @abstractmethod
+    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
+        """The splits that lie between two offsets, in order; nothing where `start` is at `end`.
+
+        With `end` None: what comes next, alone; either the whole snapshot at one consistent point as one split (it
+        ends; plan again from the offset that it reached) or the open-ended split of the log.
+        With `end`: splits which may be read at the same time, up to `parallelism` of them where that makes sense;
+        each key's order is that of the records' positions. What is needed to plan beyond `end` later (the schema
+        history) is durable when this returns.
+        """
+
+    @abstractmethod
+    def read(self, split: Split) -> Iterator[Batch]:
+        """The split's records in batches, in commit order.
+
+        Raises:
+            RetriableSourceError: the connection is gone; the split may be planned and read again from the last offset.
+            SourceError: it cannot go on.
+            DecodeError: an event cannot be understood.
+        """
+
+    def committed(self, offset: Offset) -> None:
+        """Everything up to `offset` is safe in the sink. Nothing to do by default."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets all connections go. May be called twice."""

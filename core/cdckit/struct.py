@@ -1,0 +1,119 @@
+"""A struct: one value of a struct schema, held as a tuple."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cdckit.schema import Schema
+
+
+class Struct:
+    """A schema and the tuple of its fields' values, in the schema's order.
+
+    A struct is never changed in place; `replace` makes another one.
+    """
+
+    __slots__ = ("schema", "values")
+
+    schema: Schema
+    values: tuple[Any, ...]
+
+    def __init__(self, schema: Schema, values: tuple[Any, ...]) -> None:
+        self.schema = schema
+        self.values = values
+
+    @classmethod
+    def of(cls, schema: Schema, members: Mapping[str, Any]) -> Struct:
+        """A struct from a mapping; a field that it lacks takes the schema's default, or None.
+
+        Raises:
+            KeyError: `members` has a name that the schema does not know.
+        """
+        unknown = members.keys() - schema.index.keys()
+        if unknown:
+            raise KeyError(f"{schema.name}: no field {', '.join(sorted(unknown))}")
+        return Struct(schema, tuple(members.get(f.name, f.schema.default) for f in schema.fields))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[self.schema.index[name]]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.schema.index
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of field `name`, or `default` where the schema has no such field."""
+        at = self.schema.index.get(name)
+        return default if at is None else self.values[at]
+
+    def replace(self, **members: Any) -> Struct:
+        """A struct of the same schema with some fields' values changed."""
+        values = list(self.values)
+        for name, value in members.items():
+            values[self.schema.index[name]] = value
+        return Struct(self.schema, tuple(values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts and lists, nested structs included."""
+        return {f.name: _plain(v) for f, v in zip(self.schema.fields, self.values, strict=True)}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Struct):
+            return NotImplemented
+        return self.values == other.values and self.schema.same_as(other.schema)
+
+    def __hash__(self) -> int:
+        return hash(self.values)
+
+    def __repr__(self) -> str:
+        return f"Struct({self.schema.name}, {self.to_dict()})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Struct, (self.schema, self.values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return value.to_dict()
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+class Template:
+    """What the structs of one group share: all values but the integer at `index`.
+
+    The source block of a rows event is one template; only `row` differs from row to row.
+    """
+
+    __slots__ = ("derived", "index", "schema", "values")
+
+    def __init__(self, schema: Schema, values: tuple[Any, ...], index: int) -> None:
+        self.schema = schema
+        self.values = values
+        self.index = index
+        self.derived: Any = None
+        """The serializer's own: what it has encoded once for the whole group."""
+
+
+class TemplateStruct(Struct):
+    """A struct made of a template and the one integer that differs; its tuple is built when asked for."""
+
+    __slots__ = ("number", "template")
+
+    def __init__(self, template: Template, number: int) -> None:
+        self.template = template
+        self.number = number
+
+    @property
+    def schema(self) -> Schema:  # type: ignore[override]
+        """The template's schema."""
+        return self.template.schema
+
+    @property
+    def values(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The template's values with the integer in its place."""
+        shared, at = self.template.values, self.template.index
+        return (*shared[:at], self.number, *shared[at + 1 :])

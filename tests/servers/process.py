@@ -1,0 +1,106 @@
+"""Child processes that never outlive the process which started them."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import signal
+import subprocess
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+"""prctl(2): the signal which the kernel sends to a child when its parent thread ends."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_children: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
+
+
+def spawn(
+    command: Sequence[str | Path], log: Path, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start ``command`` with its output in ``log``; it is killed when the calling thread or process ends."""
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=_bound_to_parent(),
+        )
+    _kill_children_at_exit()
+    _children.add(child)
+    return child
+
+
+def run(
+    command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> str:
+    """Run ``command`` to its end and return what it printed.
+
+    Raises:
+        subprocess.CalledProcessError: it failed; the output is attached as a note.
+    """
+    done = subprocess.run(
+        [str(word) for word in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **(env or {})},
+        cwd=cwd,
+        preexec_fn=_bound_to_parent(),
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        error = subprocess.CalledProcessError(done.returncode, done.args, done.stdout)
+        error.add_note(done.stdout[-4000:])
+        raise error
+    return done.stdout
+
+
+def end(child: subprocess.Popen[bytes], *, grace: float) -> None:
+    """Ask ``child`` to end and kill it after ``grace`` seconds."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(grace)
+        except subprocess.TimeoutExpired:
+            child.kill()
+    child.wait()
+
+
+def tail(log: Path, size: int = 3000) -> str:
+    """Return the last ``size`` characters of a log for an error message."""
+    return log.read_text(errors="replace")[-size:] if log.exists() else "(no log)"
+
+
+def _bound_to_parent() -> Callable[[], None]:
+    parent = os.getpid()
+
+    def bind() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return bind
+
+
+@cache
+def _kill_children_at_exit() -> None:
+    """Arrange for it once, on the first child: what is registered last runs first, before folders are removed."""
+    atexit.register(_kill_children, os.getpid())
+
+
+def _kill_children(owner: int) -> None:
+    """Kill what still runs, though not at the exit of a process forked from the children's owner."""
+    for child in list(_children) if os.getpid() == owner else []:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
