@@ -29,8 +29,8 @@ def exclusive(name: str) -> Iterator[None]:
 def cached(name: str, build: Callable[[Path], None]) -> Path:
     """Return the cache folder ``name``, letting ``build`` fill it first when it is not there.
 
-    ``build`` writes into another folder which is renamed once complete, so a killed build leaves nothing that a
-    later run would take for whole.
+    ``build`` writes into another folder which is renamed once complete, so a killed build leaves nothing that
+    a later run would take for whole.
     """
     target = cache_root() / name
     if target.exists():

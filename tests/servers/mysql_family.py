@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -18,10 +18,11 @@ from typing import Any, ClassVar, Self
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.constants import ER
 
 from servers import process
 from servers.cache import cached
-from servers.errors import ServerFailed
+from servers.errors import ServerStartError
 from servers.ports import free_port
 from servers.sql_script import statements
 from servers.workspace import new_folder, socket_path
@@ -53,12 +54,25 @@ class Installation:
     env: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
 
+    def spawn(self, options: Mapping[str, Option], log: Path) -> subprocess.Popen[bytes]:
+        """Start the server, its output going to ``log``."""
+        return process.spawn([*self.command, *_command_line(options)], log, env=self.env, cwd=self.folder)
+
+    def run(self, options: Mapping[str, Option]) -> None:
+        """Run the server for a task that ends by itself."""
+        process.run([*self.command, *_command_line(options)], env=self.env, cwd=self.folder)
+
+
+def daemon_user() -> str:
+    """Return the user to run a server as: our own, which the servers want said when it is root."""
+    return pwd.getpwuid(os.geteuid()).pw_name
+
 
 class SQLServer(ABC):
     """A MySQL-family server with an own data folder, on a free port of loopback.
 
-    Options are the server's own with underscores (``binlog_row_image="MINIMAL"``): true stands for the bare option,
-    None leaves a default out. They hold until the next :meth:`start` or :meth:`restart` names others.
+    Options are the server's own with underscores (``binlog_row_image="MINIMAL"``): true stands for the bare
+    option, None leaves a default out. They hold until the next start or restart names others.
     """
 
     host: ClassVar[str] = "127.0.0.1"
@@ -75,12 +89,12 @@ class SQLServer(ABC):
         """Find or make the installation to run.
 
         Raises:
-            ServerUnavailable: there is none; the message says what to do.
+            ServerUnavailableError: there is none; the message says what to do.
         """
 
     @abstractmethod
     def initialize(self, installation: Installation, datadir: Path) -> None:
-        """Fill ``datadir``, which does not exist yet, with an empty server whose root has no password."""
+        """Fill the empty folder ``datadir`` with the system tables of a server whose root has no password."""
 
     @property
     def datadir(self) -> Path:
@@ -106,8 +120,8 @@ class SQLServer(ABC):
         """Start the server and wait until it answers; a second start finds the data of the first.
 
         Raises:
-            ServerUnavailable: no installation was found and none could be made.
-            ServerFailed: it did not come up.
+            ServerUnavailableError: no installation was found and none could be made.
+            ServerStartError: it did not come up.
         """
         if self.pid is not None:
             raise RuntimeError(f"{type(self).__name__} is running: use restart() to change its options")
@@ -160,7 +174,9 @@ class SQLServer(ABC):
         settings = {"autocommit": True, "charset": "utf8mb4", **way, **options}
         return pymysql.connect(user=user, password=password, port=self.port, **settings)
 
-    def execute(self, sql: str, args: Sequence[Any] | None = None, **options: Any) -> tuple[tuple[Any, ...], ...]:
+    def execute(
+        self, sql: str, args: Sequence[Any] | None = None, **options: Any
+    ) -> tuple[tuple[Any, ...], ...]:
         """Run one statement as ``root`` and return its rows; options are those of :meth:`connect`."""
         with self._session(**options) as connection, connection.cursor() as cursor:
             cursor.execute(sql, args)
@@ -206,17 +222,14 @@ class SQLServer(ABC):
 
     def _template(self, installation: Installation) -> Path:
         """Return an initialised data folder to copy, from the cache."""
-        return cached(
-            f"{installation.name}-template/data",
-            lambda partial: self.initialize(installation, partial),
-        )
+        return cached(f"{installation.name}-data", lambda datadir: self.initialize(installation, datadir))
 
     def _launch_on_free_port(self, installation: Installation) -> None:
         """Start for the first time, on another port if somebody took ours in the meantime."""
         for _ in range(_PORT_TRIES):
             try:
                 return self._launch(installation)
-            except ServerFailed as error:
+            except ServerStartError as error:
                 if "address already in use" not in str(error).lower():
                     raise
                 self.port = free_port()
@@ -224,16 +237,13 @@ class SQLServer(ABC):
 
     def _launch(self, installation: Installation) -> None:
         options = {**self.defaults, **self._place(), **self._options}
-        command = [*installation.command, "--no-defaults", *_command_line(options)]
-        self._process = process.spawn(
-            command, self._folder / "output.log", env=installation.env, cwd=installation.folder
-        )
+        self._process = installation.spawn(options, self._folder / "output.log")
         self._wait_until_ready(self._process)
 
     def _place(self) -> dict[str, Option]:
         """Options that say where this server lives."""
         return {
-            "user": getpass.getuser(),
+            "user": daemon_user(),
             "datadir": str(self.datadir),
             "bind_address": self.host,
             "port": self.port,
@@ -246,10 +256,14 @@ class SQLServer(ABC):
         deadline = time.monotonic() + _READY_SECONDS
         while not self._answers():
             if child.poll() is not None:
-                raise ServerFailed(f"{type(self).__name__} ended with {child.returncode}:\n{self._logs()}")
+                raise ServerStartError(
+                    f"{type(self).__name__} ended with {child.returncode}:\n{self._logs()}"
+                )
             if time.monotonic() > deadline:
                 child.kill()
-                raise ServerFailed(f"{type(self).__name__} silent for {_READY_SECONDS} s:\n{self._logs()}")
+                raise ServerStartError(
+                    f"{type(self).__name__} silent for {_READY_SECONDS} s:\n{self._logs()}"
+                )
             time.sleep(0.02)
 
     def _answers(self) -> bool:
@@ -257,8 +271,8 @@ class SQLServer(ABC):
             return False
         try:
             self.execute("SELECT 1")
-        except pymysql.MySQLError:
-            return False
+        except pymysql.MySQLError as error:
+            return bool(error.args[0] == ER.ACCESS_DENIED_ERROR)
         return True
 
     def _logs(self) -> str:

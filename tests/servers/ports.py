@@ -6,8 +6,8 @@ import random
 import socket
 
 _RANGE = range(15_000, 32_000)
-"""Below Linux's ephemeral ports: a client that keeps knocking at a stopped server's port can then neither be given
-that port for itself nor connect to itself through it."""
+"""Below Linux's ephemeral ports: a client that keeps knocking at a stopped server's port can then neither be
+given that port for itself nor connect to itself through it."""
 
 
 def free_port() -> int:

@@ -32,7 +32,7 @@ def spawn(
             env={**os.environ, **(env or {})},
             cwd=cwd,
             start_new_session=True,
-            preexec_fn=_bound_to_parent(),
+            preexec_fn=_bound_to_parent(),  # noqa: PLW1509  (it makes system calls only)
         )
     _kill_children_at_exit()
     _children.add(child)
@@ -94,7 +94,7 @@ def _bound_to_parent() -> Callable[[], None]:
 
 @cache
 def _kill_children_at_exit() -> None:
-    """Arrange for it once, on the first child: what is registered last runs first, before folders are removed."""
+    """Arrange for it once, on the first child: last registered runs first, so before folders are removed."""
     atexit.register(_kill_children, os.getpid())
 
 

@@ -1,7 +1,7 @@
 """Cuts an SQL script into statements as the mysql command-line client does.
 
-What the server sees of each statement, and so what its binary log keeps, is the text without the delimiter and
-without the comments (https://dev.mysql.com/doc/refman/9.7/en/mysql-commands.html, ``delimiter``).
+What the server sees of each statement, and so what its binary log keeps, is the text without the delimiter
+and without the comments (https://dev.mysql.com/doc/refman/9.7/en/mysql-commands.html, ``delimiter``).
 """
 
 from __future__ import annotations

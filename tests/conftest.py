@@ -1,0 +1,49 @@
+"""Fixtures for every test: real servers, one of each kind per test process, started on demand."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from servers.mariadb import MariaDBServer
+from servers.mysql import MySQLServer
+from servers.mysql_family import SQLServer
+
+
+@pytest.fixture(scope="session")
+def mysql_server() -> Iterator[MySQLServer]:
+    """A MySQL 9 server with the user ``dbz``, password ``dbz``."""
+    with MySQLServer() as server:
+        server.create_user("dbz", "dbz")
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariaDBServer]:
+    """A MariaDB server with the user ``dbz``, password ``dbz``."""
+    with MariaDBServer() as server:
+        server.create_user("dbz", "dbz")
+        yield server
+
+
+@pytest.fixture(scope="session", params=["mysql", "mariadb"])
+def db_server(request: pytest.FixtureRequest) -> SQLServer:
+    """Each server that the MySQL source reads, one after the other."""
+    server: SQLServer = request.getfixturevalue(f"{request.param}_server")
+    return server
+
+
+@pytest.fixture
+def unique_name() -> str:
+    """A name for this test's own database, topic or prefix: letters, digits and an underscore."""
+    return f"t_{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def database(db_server: SQLServer, unique_name: str) -> Iterator[str]:
+    """Name of an empty utf8mb4 database on ``db_server``, dropped after the test."""
+    db_server.execute(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4")
+    yield unique_name
+    db_server.execute(f"DROP DATABASE IF EXISTS {unique_name}")

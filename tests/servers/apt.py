@@ -1,0 +1,136 @@
+"""Debian packages: installed into the system, or from unstable into a folder of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from servers.cache import exclusive
+from servers.errors import ServerUnavailableError
+from servers.process import run
+
+_UNSTABLE_CONFIG = """\
+Dir::Etc::sourcelist "{apt}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::State "{apt}/state";
+Dir::State::status "/dev/null";
+Dir::Cache "{apt}/cache";
+APT::Sandbox::User "root";
+APT::Install-Recommends "false";
+Acquire::Languages "none";
+Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
+"""
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+def ensure_program(program: str, *packages: str) -> Path:
+    """Return the path of ``program``, installing the first of ``packages`` that exists when it is missing.
+
+    Raises:
+        ServerUnavailableError: it is missing and cannot be installed here.
+    """
+    if found := _which(program):
+        return found
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        raise ServerUnavailableError(
+            f"{program} is not installed and this user cannot install it: "
+            f"have root run `apt-get install {packages[0]}`"
+        )
+    with exclusive("apt"):
+        if found := _which(program):
+            return found
+        _install(packages)
+    if found := _which(program):
+        return found
+    raise ServerUnavailableError(f"the package {packages[0]} was installed and brought no {program}")
+
+
+def extract_from_unstable(
+    package: str, needed: re.Pattern[str], folder: Path, leave_out: Iterable[str]
+) -> None:
+    """Unpack ``package`` of Debian unstable and what it needs into ``folder``.
+
+    Nothing of the system is touched: apt works on lists and a package status of its own.
+
+    Args:
+        package: the package to get.
+        needed: names of the packages to unpack out of everything that installing ``package`` would install.
+        folder: where to; it becomes the root of a small system.
+        leave_out: patterns of paths to leave out, for tar's ``--exclude``.
+
+    Raises:
+        ServerUnavailableError: this is no Debian, or the packages cannot be downloaded.
+    """
+    if shutil.which("apt-get") is None or not _KEYRING.exists():
+        raise ServerUnavailableError(f"{package} comes from Debian's archive, and this system is not Debian")
+    apt = folder / "apt"
+    try:
+        archives = _download_from_unstable(package, needed, apt)
+    except subprocess.CalledProcessError as error:
+        raise ServerUnavailableError(
+            f"cannot download {package} from Debian's archive:\n{error.stdout}"
+        ) from error
+    excludes = [f"--exclude={pattern}" for pattern in leave_out]
+    for archive in archives:
+        contents = apt / "contents.tar"
+        with contents.open("wb") as out:
+            subprocess.run(["dpkg-deb", "--fsys-tarfile", archive], stdout=out, check=True)
+        run(["tar", "-xf", contents, "-C", folder, *excludes])
+    shutil.rmtree(apt)
+
+
+def _download_from_unstable(package: str, needed: re.Pattern[str], apt: Path) -> list[Path]:
+    archives = apt / "archives"
+    for part in ("state/lists/partial", "cache/archives/partial", "archives"):
+        (apt / part).mkdir(parents=True)
+    (apt / "sources.list").write_text(f"deb [signed-by={_KEYRING}] {_mirror()} sid main\n")
+    (apt / "apt.conf").write_text(_UNSTABLE_CONFIG.format(apt=apt))
+    apt_get = ["apt-get", "-c", str(apt / "apt.conf"), "-qq"]
+    run([*apt_get, "update"])
+    plan = run([*apt_get, "--simulate", "install", package])
+    wanted = [name for name in re.findall(r"^Inst (\S+)", plan, re.MULTILINE) if needed.fullmatch(name)]
+    run([*apt_get, "download", *wanted], cwd=archives)
+    return sorted(archives.glob("*.deb"))
+
+
+def _mirror() -> str:
+    """Return the Debian mirror which this system's apt uses."""
+    for uri in run(["apt-get", "indextargets", "--format", "$(REPO_URI)"]).splitlines():
+        if re.search(r"/debian/*$", uri):
+            return uri
+    raise ServerUnavailableError("this system's apt names no Debian mirror")
+
+
+def _which(program: str) -> Path | None:
+    """Find ``program``, also where daemons live, which is not on every user's PATH."""
+    found = shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+    return Path(found) if found else None
+
+
+def _install(packages: Iterable[str]) -> None:
+    apt_get = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run([*apt_get, "update"], check=False, stdout=subprocess.DEVNULL)
+    failures = []
+    for package in packages:
+        done = subprocess.run(
+            [*apt_get, "install", "--yes", "--no-install-recommends", package],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            return
+        failures.append(done.stdout)
+    raise ServerUnavailableError(
+        "apt-get installs none of " + ", ".join(packages) + ":\n" + "\n".join(failures)
+    )
