@@ -129,8 +129,18 @@ def cdckit_started(pipeline: str, runner: str, offset: Offset | None) -> None:
 
 
 @hookspec
-def cdckit_batch_committed(pipeline: str, records: int, offset: Offset) -> None:
-    """The sink holds `records` more, and `offset` is saved."""
+def cdckit_batch_committed(
+    pipeline: str, records: int, offset: Offset, log_time_ms: int | None, log_bytes: int
+) -> None:
+    """The sink holds `records` more, and `offset` is saved.
+
+    Args:
+        pipeline: its name.
+        records: how many the sink took since the last notice.
+        offset: what was saved.
+        log_time_ms: when the newest of these changes was committed at the source.
+        log_bytes: how much of the log was read since the last notice.
+    """
 
 
 @hookspec

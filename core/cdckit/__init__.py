@@ -1,0 +1,1 @@
+"""cdckit: change data capture in Python."""

@@ -1,0 +1,1 @@
+"""Runners: who drives a pipeline."""

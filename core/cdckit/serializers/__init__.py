@@ -1,0 +1,1 @@
+"""The serializers that come with the engine."""

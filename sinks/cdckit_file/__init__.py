@@ -1,0 +1,1 @@
+"""The sinks that write lines: files and standard output."""

@@ -1,0 +1,18 @@
+"""Options of the sinks `file` and `stdout`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cdckit.config.model import PluginConfig
+
+
+class FileConfig(PluginConfig):
+    """Options of the sink `file`."""
+
+    path: Path
+    """The file to append to. Its folder must exist; the file is made when it is missing."""
+
+
+class StdoutConfig(PluginConfig):
+    """The sink `stdout` has no options."""

@@ -1,0 +1,66 @@
+"""The sink `file`: appends a JSON line for each record."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cdckit.errors import SinkError
+from cdckit.messages import Messages
+from cdckit.sink import Sink, SinkContext
+from cdckit_file.config import FileConfig
+from cdckit_file.lines import LineWriter
+
+
+class FileSink(Sink):
+    """Appends whole lines; a line that a crash left torn is cut off at the next start."""
+
+    def __init__(self, config: FileConfig) -> None:
+        self.path: Path = config.path
+        self._lines = LineWriter()
+        self._file = -1
+
+    def open(self, context: SinkContext) -> None:
+        """Opens the file for appending and cuts off a torn last line."""
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            os.ftruncate(self._file, _end_of_last_line(self._file))
+        except OSError as error:
+            raise self._error(error, "name a file in a folder that exists and can be written") from error
+
+    def write(self, messages: Messages) -> None:
+        """Hands the lines to the operating system at once, so that a reader sees them."""
+        rest = memoryview(self._lines.lines(messages))
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError as error:
+            raise self._error(error, "make room, then start again: nothing is lost") from error
+
+    def flush(self) -> None:
+        """Returns once the lines are on the disk."""
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._error(error, "what was written may not be on the disk; start again to repeat it") from error
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _error(self, error: OSError, advice: str) -> SinkError:
+        return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}")
+
+
+def _end_of_last_line(file: int, block: int = 65536) -> int:
+    """The length of the file up to and with its last newline."""
+    end = os.fstat(file).st_size
+    while end > 0:
+        start = max(0, end - block)
+        found = os.pread(file, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
