@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from servers.kafka import KafkaBroker
 from servers.mariadb import MariaDBServer
 from servers.mysql import MySQLServer
 from servers.mysql_family import SQLServer
@@ -33,6 +34,13 @@ def db_server(request: pytest.FixtureRequest) -> SQLServer:
     """Each server that the MySQL source reads, one after the other."""
     server: SQLServer = request.getfixturevalue(f"{request.param}_server")
     return server
+
+
+@pytest.fixture(scope="session")
+def kafka_broker() -> Iterator[KafkaBroker]:
+    """A Kafka broker without topics; automatic creation is off."""
+    with KafkaBroker() as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from servers.apt import ensure_program
-from servers.mysql_family import Installation, Option, SQLServer, daemon_user
+from servers.mysql_family import Installation, SQLServer, daemon_user
 from servers.process import run
+from servers.server import Option
 
 _HOME = "CDCKIT_MARIADB_HOME"
 _PACKAGE = "mariadb-server-core"

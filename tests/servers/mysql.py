@@ -12,8 +12,9 @@ from typing import ClassVar
 
 from servers.apt import extract_from_unstable
 from servers.cache import cached
-from servers.mysql_family import Installation, Option, SQLServer, daemon_user
+from servers.mysql_family import Installation, SQLServer, daemon_user
 from servers.process import run
+from servers.server import Option
 
 _HOME = "CDCKIT_MYSQL_HOME"
 _OLDEST = 8

@@ -1,20 +1,17 @@
-"""What MySQL and MariaDB servers have in common: data folder, start, stop, SQL."""
+"""What MySQL and MariaDB servers have in common: options, data folder, users, SQL."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import shutil
-import signal
 import subprocess
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import pymysql
 from pymysql.connections import Connection
@@ -22,10 +19,9 @@ from pymysql.constants import ER
 
 from servers import process
 from servers.cache import cached
-from servers.errors import ServerStartError
-from servers.ports import free_port
+from servers.server import Option, Server
 from servers.sql_script import statements
-from servers.workspace import new_folder, socket_path
+from servers.workspace import socket_path
 
 CAPTURE_PRIVILEGES = (
     "SELECT",
@@ -38,11 +34,6 @@ CAPTURE_PRIVILEGES = (
 """What a user needs to snapshot and follow a server (Debezium's manual for MySQL, "Creating a user")."""
 SIGNAL_PRIVILEGES = ("INSERT", "UPDATE", "DELETE")
 """What the same user needs besides to write watermarks and heartbeats into the source."""
-
-Option = str | int | bool | None
-_READY_SECONDS = 60
-_STOP_SECONDS = 30
-_PORT_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +54,13 @@ class Installation:
         process.run([*self.command, *_command_line(options)], env=self.env, cwd=self.folder)
 
 
-def daemon_user() -> str:
-    """Return the user to run a server as: our own, which the servers want said when it is root."""
-    return pwd.getpwuid(os.geteuid()).pw_name
+class SQLServer(Server):
+    """A server of the MySQL family.
 
-
-class SQLServer(ABC):
-    """A MySQL-family server with an own data folder, on a free port of loopback.
-
-    Options are the server's own with underscores (``binlog_row_image="MINIMAL"``): true stands for the bare
-    option, None leaves a default out. They hold until the next start or restart names others.
+    Options are mysqld's with underscores (``binlog_row_image="MINIMAL"``); true stands for the bare option.
     """
 
-    host: ClassVar[str] = "127.0.0.1"
     defaults: ClassVar[Mapping[str, Option]] = {}
-
-    def __init__(self) -> None:
-        self.port = free_port()
-        self._folder = new_folder(type(self).__name__.lower())
-        self._options: dict[str, Option] = {}
-        self._process: subprocess.Popen[bytes] | None = None
 
     @abstractmethod
     def installation(self) -> Installation:
@@ -105,68 +83,6 @@ class SQLServer(ABC):
     def socket(self) -> Path:
         """Unix socket, the way in for ``root``."""
         return socket_path(self._folder)
-
-    @property
-    def errlog(self) -> Path:
-        """The server's error log, kept across restarts."""
-        return self._folder / "error.log"
-
-    @property
-    def pid(self) -> int | None:
-        """Process id while the server runs."""
-        return self._process.pid if self._process and self._process.poll() is None else None
-
-    def start(self, **options: Option) -> Self:
-        """Start the server and wait until it answers; a second start finds the data of the first.
-
-        Raises:
-            ServerUnavailableError: no installation was found and none could be made.
-            ServerStartError: it did not come up.
-        """
-        if self.pid is not None:
-            raise RuntimeError(f"{type(self).__name__} is running: use restart() to change its options")
-        self._options = options or self._options
-        installation = self.installation()
-        if self.datadir.exists():
-            self._launch(installation)
-        else:
-            shutil.copytree(self._template(installation), self.datadir)
-            self._launch_on_free_port(installation)
-        return self
-
-    def stop(self) -> None:
-        """Shut the server down in order; its data stay."""
-        if self._process is not None:
-            process.end(self._process, grace=_STOP_SECONDS)
-
-    def kill(self) -> None:
-        """Kill the server at once, as a power cut would (SIGKILL)."""
-        self.signal(signal.SIGKILL)
-        if self._process is not None:
-            self._process.wait()
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send the running server a signal: SIGSTOP makes it hang, SIGCONT go on."""
-        if (pid := self.pid) is not None:
-            os.kill(pid, number)
-
-    def restart(self, **options: Option) -> Self:
-        """Shut the server down and start it on the same port and data."""
-        self.stop()
-        return self.start(**options)
-
-    def close(self) -> None:
-        """End the server and remove its data."""
-        self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self if self.pid is not None else self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def connect(self, user: str = "root", password: str = "", **options: Any) -> Connection[Any]:
         """Open a connection in autocommit mode: for ``root`` by the socket, for others by TCP."""
@@ -220,25 +136,17 @@ class SQLServer(ABC):
         finally:
             connection.close()
 
-    def _template(self, installation: Installation) -> Path:
-        """Return an initialised data folder to copy, from the cache."""
-        return cached(f"{installation.name}-data", lambda datadir: self.initialize(installation, datadir))
+    def _prepare(self) -> bool:
+        if self.datadir.exists():
+            return False
+        installation = self.installation()
+        template = cached(f"{installation.name}-data", lambda datadir: self.initialize(installation, datadir))
+        shutil.copytree(template, self.datadir)
+        return True
 
-    def _launch_on_free_port(self, installation: Installation) -> None:
-        """Start for the first time, on another port if somebody took ours in the meantime."""
-        for _ in range(_PORT_TRIES):
-            try:
-                return self._launch(installation)
-            except ServerStartError as error:
-                if "address already in use" not in str(error).lower():
-                    raise
-                self.port = free_port()
-        return self._launch(installation)
-
-    def _launch(self, installation: Installation) -> None:
+    def _spawn(self) -> subprocess.Popen[bytes]:
         options = {**self.defaults, **self._place(), **self._options}
-        self._process = installation.spawn(options, self._folder / "output.log")
-        self._wait_until_ready(self._process)
+        return self.installation().spawn(options, self._folder / "output.log")
 
     def _place(self) -> dict[str, Option]:
         """Options that say where this server lives."""
@@ -252,20 +160,6 @@ class SQLServer(ABC):
             "log_error": str(self.errlog),
         }
 
-    def _wait_until_ready(self, child: subprocess.Popen[bytes]) -> None:
-        deadline = time.monotonic() + _READY_SECONDS
-        while not self._answers():
-            if child.poll() is not None:
-                raise ServerStartError(
-                    f"{type(self).__name__} ended with {child.returncode}:\n{self._logs()}"
-                )
-            if time.monotonic() > deadline:
-                child.kill()
-                raise ServerStartError(
-                    f"{type(self).__name__} silent for {_READY_SECONDS} s:\n{self._logs()}"
-                )
-            time.sleep(0.02)
-
     def _answers(self) -> bool:
         if not self.socket.exists():
             return False
@@ -275,8 +169,10 @@ class SQLServer(ABC):
             return bool(error.args[0] == ER.ACCESS_DENIED_ERROR)
         return True
 
-    def _logs(self) -> str:
-        return process.tail(self._folder / "output.log") + process.tail(self.errlog)
+
+def daemon_user() -> str:
+    """Return the user to run a server as: our own, which the servers want said when it is root."""
+    return pwd.getpwuid(os.geteuid()).pw_name
 
 
 def _command_line(options: Mapping[str, Option]) -> Iterator[str]:

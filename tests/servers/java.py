@@ -1,0 +1,74 @@
+"""Java, for Kafka and Spark, and the jars that Maven brings."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from servers.apt import ensure_program
+from servers.process import run
+
+_OLDEST = 17
+_PACKAGES = ("openjdk-17-jre-headless", "openjdk-21-jre-headless", "default-jre-headless")
+_POM = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>cdckit</groupId>
+  <artifactId>jars</artifactId>
+  <version>1</version>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""
+_DEPENDENCY = (
+    "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+)
+
+
+@cache
+def ensure_java() -> Path:
+    """Return the ``java`` of ``$JAVA_HOME`` or PATH when it is 17 or newer, else install one.
+
+    Raises:
+        ServerUnavailableError: there is none and it cannot be installed here.
+    """
+    home = os.environ.get("JAVA_HOME")
+    for found in (f"{home}/bin/java" if home else None, shutil.which("java")):
+        if found and Path(found).exists() and java_version(Path(found)) >= _OLDEST:
+            return Path(found)
+    return ensure_program("java", *_PACKAGES)
+
+
+def java_version(java: Path) -> int:
+    """Return the feature release of a Java runtime, such as 17; 1 for anything before 9."""
+    found = re.search(r'version "(\d+)', run([java, "-version"]))
+    return int(found.group(1)) if found else 0
+
+
+def fetch_jars(artifacts: Iterable[str], folder: Path) -> None:
+    """Copy ``artifacts`` (``group:artifact:version``) of Maven Central and what they need into ``folder``.
+
+    Raises:
+        ServerUnavailableError: Maven is missing and cannot be installed here.
+    """
+    ensure_java()
+    maven = ensure_program("mvn", "maven")
+    pom = folder / "pom.xml"
+    dependencies = "\n".join(_DEPENDENCY.format(*artifact.split(":")) for artifact in artifacts)
+    pom.write_text(_POM.format(dependencies=dependencies))
+    options = ["--batch-mode", "--quiet", "--file", str(pom)]
+    run(
+        [
+            maven,
+            *options,
+            "dependency:copy-dependencies",
+            "-DincludeScope=runtime",
+            f"-DoutputDirectory={folder}",
+        ]
+    )
+    pom.unlink()

@@ -1,0 +1,141 @@
+"""The life of a server process: start, stop, kill, restart, and its end with the test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Self
+
+from servers import process
+from servers.errors import ServerStartError
+from servers.ports import free_port
+from servers.workspace import new_folder
+
+Option = str | int | bool | None
+"""A server's setting; None leaves a default out."""
+
+_READY_SECONDS = 60
+_STOP_SECONDS = 30
+_PORT_TRIES = 5
+
+
+class Server(ABC):
+    """A server of this process, with its data in a temporary folder, on a free port of loopback.
+
+    Options are the server's own, written with underscores. They hold until a start or restart names others.
+    """
+
+    host: ClassVar[str] = "127.0.0.1"
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self._folder = new_folder(type(self).__name__.lower())
+        self._options: dict[str, Option] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def _prepare(self) -> bool:
+        """Find the installation and lay out the data; return whether the data are new."""
+
+    @abstractmethod
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        """Start the process."""
+
+    @abstractmethod
+    def _answers(self) -> bool:
+        """Return whether the server serves requests."""
+
+    @property
+    def errlog(self) -> Path:
+        """The server's log, kept across restarts."""
+        return self._folder / "error.log"
+
+    @property
+    def pid(self) -> int | None:
+        """Process id while the server runs."""
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    def start(self, **options: Option) -> Self:
+        """Start the server and wait until it answers; a second start finds the data of the first.
+
+        Raises:
+            ServerUnavailableError: no installation was found and none could be made.
+            ServerStartError: it did not come up.
+        """
+        if self.pid is not None:
+            raise RuntimeError(f"{type(self).__name__} is running: use restart() to change its options")
+        self._options = options or self._options
+        if self._prepare():
+            self._launch_on_free_port()
+        else:
+            self._launch()
+        return self
+
+    def stop(self) -> None:
+        """Shut the server down in order; its data stay."""
+        if self._process is not None:
+            process.end(self._process, grace=_STOP_SECONDS)
+
+    def kill(self) -> None:
+        """Kill the server at once, as a power cut would (SIGKILL)."""
+        self.signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send the running server a signal: SIGSTOP makes it hang, SIGCONT go on."""
+        if (pid := self.pid) is not None:
+            os.kill(pid, number)
+
+    def restart(self, **options: Option) -> Self:
+        """Shut the server down and start it on the same port and data."""
+        self.stop()
+        return self.start(**options)
+
+    def close(self) -> None:
+        """End the server and remove its data."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self if self.pid is not None else self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _launch(self) -> None:
+        self._process = child = self._spawn()
+        deadline = time.monotonic() + _READY_SECONDS
+        while not self._answers():
+            if child.poll() is not None:
+                raise ServerStartError(
+                    f"{type(self).__name__} ended with {child.returncode}:\n{self._logs()}"
+                )
+            if time.monotonic() > deadline:
+                self.kill()
+                raise ServerStartError(
+                    f"{type(self).__name__} silent for {_READY_SECONDS} s:\n{self._logs()}"
+                )
+            time.sleep(0.02)
+
+    def _launch_on_free_port(self) -> None:
+        """Launch, on another port if somebody took ours since it was found free."""
+        for _ in range(_PORT_TRIES):
+            try:
+                return self._launch()
+            except ServerStartError as error:
+                if "address already in use" not in str(error).lower():
+                    raise
+                self.port = free_port()
+        return self._launch()
+
+    def _logs(self) -> str:
+        return "".join(process.tail(log) for log in sorted(self._folder.glob("*.log")))
