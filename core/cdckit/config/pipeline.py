@@ -1,0 +1,112 @@
+"""A pipeline: the options of its file, and what becomes of them once every plugin has checked its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PositiveInt, StringConstraints
+
+from cdckit.config.model import PluginConfig
+from cdckit.hookspecs import Registration
+
+Runner = Literal["spark", "direct"]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
+Options = dict[str, Any]
+
+
+class PipelineConfig(PluginConfig):
+    """The options of a pipeline file. A component's own options are checked by its plugin's model."""
+
+    name: Name | None = None
+    """The pipeline's name: letters, digits, `.`, `_` and `-`.
+
+    By default the source's `topic.prefix`, else the file's name.
+    """
+    runner: Runner = "spark"
+    """Who drives the pipeline: `spark` (Structured Streaming, on this machine or a cluster) or `direct`
+    (one process, no JVM, lowest latency).
+    """
+    state: Path | None = None
+    """The directory of offsets, schema history and snapshot progress. By default `./state/NAME`."""
+    source: Options
+    """Where changes are read; `type` names the source."""
+    transforms: list[Options] = Field(default_factory=list)
+    """The chain that every record passes, in order.
+
+    `type` names the transform; `predicate` and `negate` say which records it sees.
+    """
+    predicates: dict[str, Options] = Field(default_factory=dict)
+    """Conditions by name, for the transforms' `predicate`; `type` names the kind."""
+    serializer: Options = Field(default_factory=lambda: {"type": "json"})
+    """How keys and values become bytes; `type` names the serializer."""
+    sink: Options = Field(default_factory=lambda: {"type": "stdout"})
+    """Where records go; `type` names the sink."""
+    spark: dict[str, str] = Field(default_factory=dict)
+    """Settings of the Spark session, such as `spark.master`."""
+    position_header: bool = True
+    """Whether each record carries its position in the header `__cdckit.position`."""
+    offset_flush_interval_ms: PositiveInt = 1000
+    """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming."""
+    max_queue_size: PositiveInt = 8192
+    """How many records may wait between the source and the sink."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A plugin's component and its checked options: `cdckit.plugins.make` turns it into the thing itself."""
+
+    registration: Registration
+    config: PluginConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transform of the chain.
+
+    Attributes:
+        name: the option path before its options, such as `transforms.0`.
+        transform: what is applied.
+        predicate: which records it is applied to; None: all.
+        negate: apply it to the records that the predicate does not hold for.
+    """
+
+    name: str
+    transform: Component
+    predicate: Component | None = None
+    negate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPipeline:
+    """A pipeline whose every option is checked. It can be pickled, and holds no connection.
+
+    Attributes:
+        name: the pipeline's name.
+        runner: who drives it.
+        state: the directory of its state.
+        source: where changes come from.
+        transforms: the chain, in order.
+        serializer: how records become bytes.
+        sink: where they go.
+        spark: settings of the Spark session; every name begins with `spark.`.
+        position_header: whether records carry their position in a header.
+        offset_flush_interval_ms: how often offsets are saved, in milliseconds.
+        max_queue_size: how many records may wait between source and sink.
+        warnings: what the user should know, a sentence each.
+    """
+
+    name: str
+    runner: Runner
+    state: Path
+    source: Component
+    transforms: tuple[Step, ...]
+    serializer: Component
+    sink: Component
+    spark: Mapping[str, str]
+    position_header: bool = True
+    offset_flush_interval_ms: int = 1000
+    max_queue_size: int = 8192
+    warnings: tuple[str, ...] = ()
