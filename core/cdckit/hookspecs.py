@@ -104,9 +104,7 @@ def cdckit_serializers() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 
 @hookspec(firstresult=True)
-def cdckit_converter(
-    type_name: str, options: dict[str, str], column: ColumnDescription
-) -> ColumnConverter | None:
+def cdckit_converter(type_name: str, options: dict[str, str], column: ColumnDescription) -> ColumnConverter | None:
     """The converter for a column, or None to leave it to the next plugin.
 
     Asked once per column and configured converter (`converters`, `NAME.type`), never per row.

@@ -49,7 +49,7 @@ class Record:
 
     __slots__ = ("headers", "key", "partition", "position", "timestamp", "topic", "value")
 
-    def __init__(  # noqa: PLR0913 - a record has this many parts
+    def __init__(
         self,
         topic: str,
         key: Datum | None,

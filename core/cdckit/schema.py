@@ -11,7 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Type = Literal[
-    "int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string", "bytes", "array", "map", "struct"
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float32",
+    "float64",
+    "boolean",
+    "string",
+    "bytes",
+    "array",
+    "map",
+    "struct",
 ]
 
 

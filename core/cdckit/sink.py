@@ -18,11 +18,13 @@ class SinkContext:
         name: the pipeline's name.
         once: whether the pipeline ends by itself: then an unreachable sink is an error after its timeout.
         stopping: once true, waiting for an unreachable sink gives up.
+        json_texts: whether keys, values and headers are JSON texts (`Serializer.writes_json`).
     """
 
     name: str
     once: bool = False
     stopping: Callable[[], bool] = field(default=lambda: False)
+    json_texts: bool = True
 
 
 class Sink(ABC):
@@ -60,9 +62,8 @@ class Sink(ABC):
         """Lets go of all resources without a flush. May be called twice."""
 
 
-class TableSink(ABC):
+class TableSink:
     """A sink that keeps tables and needs the Spark runner: it takes records with their schemas, not messages.
 
     Its contract is `cdckit.spark.tables`; this class lets a runner tell the two kinds apart without importing Spark.
     """
-

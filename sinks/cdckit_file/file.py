@@ -17,14 +17,14 @@ class FileSink(Sink):
 
     def __init__(self, config: FileConfig) -> None:
         self.path: Path = config.path
-        self._lines = LineWriter()
         self._file = -1
 
     def open(self, context: SinkContext) -> None:
         """Opens the file for appending and cuts off a torn last line."""
+        self._lines = LineWriter(json_texts=context.json_texts)
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            os.ftruncate(self._file, _end_of_last_line(self._file))
+            _cut_torn_line(self._file)
         except OSError as error:
             raise self._error(error, "name a file in a folder that exists and can be written") from error
 
@@ -52,6 +52,12 @@ class FileSink(Sink):
 
     def _error(self, error: OSError, advice: str) -> SinkError:
         return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}")
+
+
+def _cut_torn_line(file: int) -> None:
+    size, whole = os.fstat(file).st_size, _end_of_last_line(file)
+    if whole < size:
+        os.ftruncate(file, whole)
 
 
 def _end_of_last_line(file: int, block: int = 65536) -> int:

@@ -16,11 +16,11 @@ class LineWriter:
     """Renders batches; what many messages share (topic, headers) is rendered once.
 
     Args:
-        writes_json: whether keys, values and headers are JSON texts; otherwise they are written as base64 strings.
+        json_texts: whether keys, values and headers are JSON texts; otherwise they are written as base64 strings.
     """
 
-    def __init__(self, *, writes_json: bool = True) -> None:
-        self._text = _as_json if writes_json else _as_base64
+    def __init__(self, *, json_texts: bool) -> None:
+        self._text = _as_json if json_texts else _as_base64
         self._topics: dict[str, bytes] = {}
         self._headers: EncodedHeaders | None = None
         self._headers_text = b""
@@ -40,7 +40,7 @@ class LineWriter:
             )
         )
 
-    def _line(  # noqa: PLR0913 - a line has this many parts
+    def _line(
         self,
         topic: str,
         partition: int | None,

@@ -15,10 +15,11 @@ class StdoutSink(Sink):
     """Prints lines to standard output as they come."""
 
     def __init__(self, config: StdoutConfig) -> None:
-        self._lines = LineWriter()
+        self.config = config
 
     def open(self, context: SinkContext) -> None:
-        """Nothing to open."""
+        """Learns how keys and values are written."""
+        self._lines = LineWriter(json_texts=context.json_texts)
 
     def write(self, messages: Messages) -> None:
         """Prints the batch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from cdckit.errors import ConfigError
@@ -57,7 +57,7 @@ class DirectRunner:
         stack.callback(state.close)
         encode = parts.encoder()
         stack.callback(encode.close)
-        sink.open(SinkContext(self.pipeline.name, once=once, stopping=self.stopping))
+        sink.open(SinkContext(self.pipeline.name, once, self.stopping, encode.serializer.writes_json))
         stack.callback(sink.close)
         source = parts.source()
         source.open(SourceContext(self.pipeline.name, state, self.notify, self.stopping))
@@ -85,7 +85,14 @@ class DirectRunner:
 class _Progress:
     """What the sink has been given and what of it is saved."""
 
-    def __init__(self, runner: DirectRunner, state: StateStore, sink: Sink, saved: Offset | None, tell) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    def __init__(
+        self,
+        runner: DirectRunner,
+        state: StateStore,
+        sink: Sink,
+        saved: Offset | None,
+        tell: Callable[[Offset], None],
+    ) -> None:
         self.notify = runner.notify
         self.interval = runner.pipeline.offset_flush_interval_ms / 1000
         self.state = state

@@ -20,6 +20,7 @@ class StopSignal:
         self._before: dict[int, signal._HANDLER] = {}
 
     def __call__(self) -> bool:
+        """Whether the pipeline is to stop."""
         return self._wanted.is_set()
 
     def stop(self, number: int | None = None) -> None:

@@ -85,7 +85,7 @@ class JsonSerializer(Serializer):
                     continue
                 if datum.schema is not schema:
                     schema = datum.schema
-                    payload, before = self._compiler.payload(schema), self._before(schema)  # type: ignore[arg-type]
+                    payload, before = self._compiler.payload(schema), self._before(schema)
                 text = dumps(payload(datum))
                 append(b"%b%b}" % (before, text) if with_schema else text)
             return out

@@ -1,0 +1,1 @@
+"""State stores: where offsets, the schema history and snapshot progress live."""

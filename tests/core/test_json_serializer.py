@@ -1,0 +1,132 @@
+"""The JSON serializer against what Kafka Connect's JsonConverter writes."""
+
+import base64
+import json
+
+import pytest
+
+from cdckit.errors import TransformError
+from cdckit.record import Header, Record, SchemaAndValue
+from cdckit.schema import (
+    BYTES,
+    DECIMAL,
+    INT32,
+    INT64,
+    OPTIONAL_STRING,
+    STRING,
+    Schema,
+    array_schema,
+    struct_schema,
+)
+from cdckit.serializers.json import JsonSerializer
+from cdckit.serializers.json_config import JsonConfig
+from cdckit.struct import Struct, Template, TemplateStruct
+
+PRICE = Schema("bytes", optional=True, name=DECIMAL, version=1, parameters={"scale": "2"})
+ROW = struct_schema(
+    "shop.Value",
+    {
+        "id": INT32,
+        "name": OPTIONAL_STRING,
+        "price": PRICE,
+        "state": Schema("string", optional=True, default="new"),
+        "blob": BYTES,
+        "tags": array_schema(STRING, optional=True),
+        "nested": struct_schema("shop.Nested", {"x": INT64}, optional=True),
+    },
+)
+
+
+def serializer(**options: object) -> JsonSerializer:
+    config, _ = JsonConfig.load({k.replace("_", "."): v for k, v in options.items()}, "serializer")
+    return JsonSerializer(config)
+
+
+def row(**members: object) -> Struct:
+    return Struct.of(ROW, {"id": 1, "blob": b"\x00\xff", **members})
+
+
+def written(value: object, **options: object) -> object:
+    messages = serializer(**options).serialize([Record("t", None, value)])  # type: ignore[arg-type]
+    assert messages.values[0] is not None
+    return json.loads(messages.values[0])
+
+
+def test_struct_without_schema_keeps_the_field_order_and_renders_bytes_as_base64() -> None:
+    payload = written(
+        row(name="é", price=b"\x04\xd2", tags=["a", "b"], nested=Struct(ROW.field("nested").schema, (7,))),
+        schemas_enable=False,
+    )
+    assert payload == {
+        "id": 1,
+        "name": "é",
+        "price": base64.b64encode(b"\x04\xd2").decode(),
+        "state": "new",
+        "blob": "AP8=",
+        "tags": ["a", "b"],
+        "nested": {"x": 7},
+    }
+    assert list(payload) == [f.name for f in ROW.fields]
+
+
+def test_null_takes_the_default_unless_told_otherwise() -> None:
+    value = row().replace(state=None)
+    assert written(value, schemas_enable=False)["state"] == "new"  # type: ignore[index]
+    assert written(value, schemas_enable=False, replace_null_with_default=False)["state"] is None  # type: ignore[index]
+
+
+def test_decimals_as_numbers() -> None:
+    value = row(price=(-1234).to_bytes(2, "big", signed=True))
+    assert written(value, schemas_enable=False, decimal_format="NUMERIC")["price"] == -12.34  # type: ignore[index]
+
+
+def test_schema_has_connects_members_in_connects_order() -> None:
+    envelope = written(row())
+    assert isinstance(envelope, dict)
+    assert list(envelope) == ["schema", "payload"]
+    assert list(envelope["schema"]) == ["type", "fields", "optional", "name"]
+    price = envelope["schema"]["fields"][2]
+    assert list(price) == ["type", "optional", "name", "version", "parameters", "field"]
+    assert envelope["schema"]["fields"][3]["default"] == "new"
+    assert envelope["schema"]["fields"][5]["items"] == {"type": "string", "optional": False}
+
+
+def test_tombstones_and_missing_keys_stay_none() -> None:
+    messages = serializer().serialize([Record("t", None, None)])
+    assert messages.keys == [None]
+    assert messages.values == [None]
+
+
+def test_a_value_without_schema_is_written_as_it_is() -> None:
+    assert written(SchemaAndValue(None, {"a": [1]}), schemas_enable=False) == {"a": [1]}
+    assert written(SchemaAndValue(None, 5)) == {"schema": None, "payload": 5}
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_template_struct_is_written_like_any_struct_whatever_its_place(at: int) -> None:
+    schema = struct_schema("s", {"a": INT32, "b": INT32, "c": INT32})
+    template = Template(schema, (10, 20, 30), at)
+    outer = struct_schema("o", {"source": schema})
+    for number in (5, 6):
+        expected = dict(zip("abc", (10, 20, 30), strict=True)) | {"abc"[at]: number}
+        made = written(Struct(outer, (TemplateStruct(template, number),)), schemas_enable=False)
+        assert made == {"source": expected}
+        assert list(made["source"]) == ["a", "b", "c"]
+
+
+def test_headers_are_json_or_simple() -> None:
+    record = Record("t", None, None, (Header("a", "x"), Header("b", {"k": 1}, None)))
+    with_schema = serializer().serialize([record]).headers[0]
+    assert json.loads(with_schema[0][1] or b"") == {
+        "schema": {"type": "string", "optional": False},
+        "payload": "x",
+    }
+    simple = serializer(header_format="simple").serialize([record]).headers[0]
+    assert simple == (("a", b"x"), ("b", b'{"k":1}'))
+
+
+def test_a_value_that_does_not_fit_names_topic_and_position() -> None:
+    bad = Record("shop.orders", None, Struct(ROW, (1, "n", "no bytes", "s", b"", None, None)), position="p-7")
+    good = Record("shop.orders", None, row())
+    with pytest.raises(TransformError, match=r"topic shop\.orders, position p-7: the value"):
+        serializer().serialize([good, bad])

@@ -1,0 +1,76 @@
+"""The SQLite state store: durable, held by one, and clear about what is wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cdckit.errors import StateError
+from cdckit.state.sqlite import SqliteStateStore, read_state
+from cdckit.state.store import HistoryEntry
+
+
+def test_offset_history_and_values_survive_a_restart(tmp_path: Path) -> None:
+    store = SqliteStateStore(tmp_path / "s")
+    assert store.load_offset() is None
+    store.save_offset({"file": "binlog.000001", "pos": 4})
+    store.append_history("ddl", [HistoryEntry("002", {"b": 1}), HistoryEntry("001", {"a": 1})])
+    store.append_history("ddl", [HistoryEntry("002", {"b": 2})])
+    store.put("epoch", 3)
+    store.close()
+    again = SqliteStateStore(tmp_path / "s")
+    assert again.load_offset() == {"file": "binlog.000001", "pos": 4}
+    assert list(again.read_history("ddl")) == [("001", {"a": 1}), ("002", {"b": 2})]
+    assert list(again.read_history("ddl", up_to="001")) == [("001", {"a": 1})]
+    assert again.get("epoch") == 3
+    again.replace_history("ddl", [HistoryEntry("009", {})])
+    again.save_offset(None)
+    assert list(again.read_history("ddl")) == [("009", {})]
+    assert again.load_offset() is None
+    again.close()
+
+
+def test_a_second_pipeline_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
+    store = SqliteStateStore(tmp_path)
+    with pytest.raises(StateError, match=rf"held by another pipeline \(process {os.getpid()}\)"):
+        SqliteStateStore(tmp_path)
+    store.close()
+    SqliteStateStore(tmp_path).close()
+
+
+def test_a_killed_holder_lets_go_and_what_it_saved_is_there(tmp_path: Path) -> None:
+    script = (
+        "import sys, pathlib, time\n"
+        "from cdckit.state.sqlite import SqliteStateStore\n"
+        "s = SqliteStateStore(pathlib.Path(sys.argv[1]))\n"
+        "s.save_offset({'n': 1})\n"
+        "print('saved', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "saved\n"
+    assert read_state(tmp_path) == {"n": 1}
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    store = SqliteStateStore(tmp_path)
+    assert store.load_offset() == {"n": 1}
+    store.close()
+
+
+def test_a_corrupted_file_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "state.db").write_bytes(b"this is no database at all, whatever its name" * 100)
+    with pytest.raises(StateError, match=r"state\.db: .*move it away"):
+        SqliteStateStore(tmp_path)
+    (tmp_path / "state.db").unlink()
+    SqliteStateStore(tmp_path).close()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StateError, match="name a folder that can be written"):
+        SqliteStateStore(tmp_path / "file" / "state")
