@@ -1,13 +1,14 @@
-"""The base of every plugin's config model: options by Debezium's names, with old names, patterns and pass-through."""
+"""The base of every plugin's config model: options by Debezium's names, with old names and pass-through."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from cdckit.errors import ConfigError
 
@@ -17,12 +18,11 @@ def dotted(name: str) -> str:
     return name.replace("_", ".")
 
 
-
-
 class PluginConfig(BaseModel):
     """Options of one component. A field `a_b` is the option `a.b`; its docstring is the option's description.
 
-    A subclass names what else may stand in a user's file in the class variables.
+    A field whose type is a dict collects the options that begin with its name. A subclass names what else may stand
+    in a user's file in the class variables.
     """
 
     model_config = ConfigDict(
@@ -33,20 +33,35 @@ class PluginConfig(BaseModel):
         alias_generator=dotted,
         hide_input_in_errors=True,
         arbitrary_types_allowed=True,
+        coerce_numbers_to_str=True,
+        protected_namespaces=(),
     )
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """Old option names and what they are called now."""
     patterns: ClassVar[Mapping[str, str]] = {}
-    """Regular expressions of option names, and the field (a dict of option name to value) that collects them."""
+    """Regular expressions of option names, and the field (a dict of name to value) that collects them."""
     passed_over: ClassVar[tuple[str, ...]] = ()
     """Regular expressions of options that are known and mean nothing here: one warning lists them."""
     not_yet: ClassVar[Mapping[str, str | None]] = {}
-    """Known options that are not supported yet, and the one value (the default) that is allowed all the same."""
+    """Known options that are not supported yet, and the one value (the default) that is allowed."""
 
     @classmethod
-    def load(cls, options: Mapping[str, Any], where: str) -> tuple[Self, list[str]]:
-        """Validates `options`; `where` is the path before each option's name in messages (`source`, `sink` …).
+    def load(
+        cls,
+        options: Mapping[str, Any],
+        where: str,
+        *,
+        component: str = "",
+        elsewhere: Mapping[str, str] | None = None,
+    ) -> tuple[Self, list[str]]:
+        """Validates `options`.
+
+        Args:
+            options: values by option name; a mapping stands for the options that begin with its name.
+            where: the path before each option's name in messages (`source`, `sink` …), or "".
+            component: what `cdc describe` knows the component by, for messages.
+            elsewhere: options which users misplace here, and the path of each one's right place.
 
         Returns:
             the config and the warnings.
@@ -54,13 +69,12 @@ class PluginConfig(BaseModel):
         Raises:
             ConfigError: with all that is wrong at once.
         """
-        sorter = _Sorter(cls, where)
-        for name, value in options.items():
-            sorter.sort(name, value)
+        sorter = _Sorter(cls, where, component, elsewhere or {})
+        sorter.sort_all(options)
         try:
             config = cls.model_validate(sorter.taken)
         except ValidationError as error:
-            raise ConfigError(*sorter.problems, *_sentences(error, where)) from None
+            raise ConfigError(*sorter.problems, *sorter.explain(error)) from None
         if sorter.problems:
             raise ConfigError(*sorter.problems)
         return config, sorter.warnings()
@@ -70,19 +84,41 @@ class PluginConfig(BaseModel):
         """Every option's present name."""
         return [field.alias or dotted(name) for name, field in cls.model_fields.items()]
 
+    @classmethod
+    def knows(cls, name: str) -> bool:
+        """Whether an option of this name means anything to the component, be it only that it is passed over."""
+        sorter = _Sorter(cls, "", "", {})
+        sorter.sort(name, None)
+        return not any(problem.startswith(f"{name}: unknown") for problem in sorter.problems)
+
 
 class _Sorter:
     """Puts each given option where it belongs: a field, a pattern's field, the warning, or the problems."""
 
-    def __init__(self, model: type[PluginConfig], where: str) -> None:
+    def __init__(self, model: type[PluginConfig], where: str, component: str, elsewhere: Mapping[str, str]) -> None:
         self.model = model
         self.where = where
-        self.known = set(model.option_names()) - set(model.patterns.values())
+        self.component = component
+        self.elsewhere = elsewhere
+        self.known = set(model.option_names()) - {dotted(field) for field in model.patterns.values()}
+        self.mappings = {
+            field.alias or dotted(name)
+            for name, field in model.model_fields.items()
+            if get_origin(field.annotation) is dict
+        }
         self.taken: dict[str, Any] = {}
         self.given_as: dict[str, str] = {}
         self.ignored: list[str] = []
         self.old: list[tuple[str, str]] = []
         self.problems: list[str] = []
+
+    def sort_all(self, options: Mapping[str, Any], prefix: str = "") -> None:
+        for part, value in options.items():
+            name = f"{prefix}{part}"
+            if isinstance(value, Mapping) and name not in self.known:
+                self.sort_all(value, f"{name}.")
+            else:
+                self.sort(name, value)
 
     def sort(self, name: str, value: Any) -> None:
         now = self.model.renamed.get(name, name)
@@ -92,6 +128,8 @@ class _Sorter:
             self._take(now, name, value)
         elif (field := self._pattern_field(now)) is not None:
             self.taken.setdefault(dotted(field), {})[now] = value
+        elif (mapping := self._mapping_field(now)) is not None:
+            self.taken.setdefault(mapping, {})[now.removeprefix(f"{mapping}.")] = value
         elif now in self.model.not_yet:
             self._refuse_unless_default(now, name, value)
         elif any(re.fullmatch(pattern, now) for pattern in self.model.passed_over):
@@ -101,7 +139,7 @@ class _Sorter:
 
     def _take(self, now: str, name: str, value: Any) -> None:
         if now in self.taken:
-            other = self.given_as[now]
+            other = self.given_as.get(now, now)
             self.problems.append(f"{self._path(name)}: the same option is already given as '{other}'; keep one")
             return
         self.taken[now] = value
@@ -110,43 +148,64 @@ class _Sorter:
     def _pattern_field(self, name: str) -> str | None:
         return next((field for p, field in self.model.patterns.items() if re.fullmatch(p, name)), None)
 
+    def _mapping_field(self, name: str) -> str | None:
+        return next((mapping for mapping in self.mappings if name.startswith(f"{mapping}.")), None)
+
     def _refuse_unless_default(self, now: str, name: str, value: Any) -> None:
         default = self.model.not_yet[now]
-        if _text(value) == (default or ""):
+        if _text(value) == (default or "").lower():
             return
         allowed = f" (only its default, '{default}', is)" if default else ""
         self.problems.append(f"{self._path(name)}: not yet supported{allowed}; remove it")
 
     def _meant(self, name: str) -> str:
-        candidates = [*self.known, *self.model.renamed, *self.model.not_yet]
-        close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.75)
-        return f"; did you mean '{close[0]}'?" if close else f"; `cdc describe` lists the options of a {self.where}"
+        if name in self.elsewhere:
+            return f"; it belongs at '{self.elsewhere[name]}'"
+        hint = did_you_mean(name, [*self.known, *self.model.renamed, *self.model.not_yet])
+        if hint or not self.component:
+            return hint
+        return f"; `cdc describe {self.component}` lists what there is"
 
     def _path(self, name: str) -> str:
         return f"{self.where}.{name}" if self.where else name
 
     def warnings(self) -> list[str]:
         said = []
+        at = f"{self.where}: " if self.where else ""
         if self.ignored:
-            said.append(f"options without meaning here, left out: {', '.join(sorted(self.ignored))}")
+            said.append(f"{at}options without meaning here, left out: {', '.join(sorted(self.ignored))}")
         if self.old:
             pairs = ", ".join(f"{old} (now {now})" for old, now in self.old)
-            said.append(f"old option names: {pairs}")
+            said.append(f"{at}old option names: {pairs}")
         return said
+
+    def explain(self, error: ValidationError) -> list[str]:
+        """Pydantic's findings as sentences that name the option as the user wrote it."""
+        return [self._sentence(fault) for fault in error.errors(include_url=False)]
+
+    def _sentence(self, fault: ErrorDetails) -> str:
+        name, *inside = (str(part) for part in fault["loc"]) if fault["loc"] else ("",)
+        option = ".".join((self.given_as.get(name, name), *inside))
+        path = (self._path(option) if option else self.where) or "the file"
+        return f"{path}: {_fault_text(fault)}"
+
+
+def _fault_text(fault: ErrorDetails) -> str:
+    """What is wrong; never the value, which may be a secret, unless it is a choice from a list."""
+    if fault["type"] == "missing":
+        return "required, but not given"
+    if fault["type"] == "literal_error":
+        choices = fault["ctx"]["expected"]
+        hint = did_you_mean(str(fault["input"]), re.findall(r"'([^']*)'", choices))
+        return f"should be {choices}, not '{fault['input']}'{hint}"
+    return fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """`; did you mean 'x'?` with the closest candidate, or "" where none is close."""
+    close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.7)
+    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)
-
-
-def _sentences(error: ValidationError, where: str) -> list[str]:
-    """Pydantic's findings as sentences that name the option; never the value, which may be a secret."""
-    found = []
-    for fault in error.errors(include_url=False, include_context=False, include_input=False):
-        name = ".".join(str(part) for part in fault["loc"])
-        path = f"{where}.{name}" if where and name else (name or where)
-        message = "required, but not given" if fault["type"] == "missing" else fault["msg"]
-        found.append(f"{path}: {message.removeprefix('Value error, ')}")
-    return found
+    return "" if value is None else str(value).strip().lower()
