@@ -13,6 +13,24 @@ from servers.mysql import MySQLServer
 from servers.mysql_family import SQLServer
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nightly", action="store_true", help="run the long series: more rounds, more rows")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests marked ``nightly`` to ``--nightly``."""
+    if not config.getoption("--nightly"):
+        long = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+
+
+@pytest.fixture(scope="session")
+def nightly(request: pytest.FixtureRequest) -> bool:
+    """Whether the long series were asked for: a test takes its larger numbers then."""
+    return bool(request.config.getoption("--nightly"))
+
+
 @pytest.fixture(scope="session")
 def mysql_server() -> Iterator[MySQLServer]:
     """A MySQL 9 server with the user ``dbz``, password ``dbz``."""

@@ -39,8 +39,7 @@ def ensure_program(program: str, *packages: str) -> Path:
         return found
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         raise ServerUnavailableError(
-            f"{program} is not installed and this user cannot install it: "
-            f"have root run `apt-get install {packages[0]}`"
+            f"{program} is not installed and this user cannot install it: have root run `apt-get install {packages[0]}`"
         )
     with exclusive("apt"):
         if found := _which(program):
@@ -51,9 +50,7 @@ def ensure_program(program: str, *packages: str) -> Path:
     raise ServerUnavailableError(f"the package {packages[0]} was installed and brought no {program}")
 
 
-def extract_from_unstable(
-    package: str, needed: re.Pattern[str], folder: Path, leave_out: Iterable[str]
-) -> None:
+def extract_from_unstable(package: str, needed: re.Pattern[str], folder: Path, leave_out: Iterable[str]) -> None:
     """Unpack ``package`` of Debian unstable and what it needs into ``folder``.
 
     Nothing of the system is touched: apt works on lists and a package status of its own.
@@ -73,9 +70,7 @@ def extract_from_unstable(
     try:
         archives = _download_from_unstable(package, needed, apt)
     except subprocess.CalledProcessError as error:
-        raise ServerUnavailableError(
-            f"cannot download {package} from Debian's archive:\n{error.stdout}"
-        ) from error
+        raise ServerUnavailableError(f"cannot download {package} from Debian's archive:\n{error.stdout}") from error
     excludes = [f"--exclude={pattern}" for pattern in leave_out]
     for archive in archives:
         contents = apt / "contents.tar"
@@ -131,6 +126,4 @@ def _install(packages: Iterable[str]) -> None:
         if done.returncode == 0:
             return
         failures.append(done.stdout)
-    raise ServerUnavailableError(
-        "apt-get installs none of " + ", ".join(packages) + ":\n" + "\n".join(failures)
-    )
+    raise ServerUnavailableError("apt-get installs none of " + ", ".join(packages) + ":\n" + "\n".join(failures))

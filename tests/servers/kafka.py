@@ -81,9 +81,7 @@ class KafkaBroker(Server):
 
     def create_topic(self, name: str, partitions: int = 1, **config: Option) -> None:
         """Make a topic; ``config`` is the topic's, with underscores for dots."""
-        topic = NewTopic(
-            name, num_partitions=partitions, replication_factor=1, config=dict(_properties(config))
-        )
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(_properties(config)))
         admin = self.admin()
         admin.create_topics([topic])[name].result(_SECONDS)
 
@@ -108,22 +106,20 @@ class KafkaBroker(Server):
         finally:
             consumer.close()
 
-    def _prepare(self) -> bool:
-        if self._data.exists():
-            return False
-        shutil.copytree(cached(f"kafka-{_version()}-data", _format), self._data)
-        return True
+    def install(self) -> None:
+        """Fetch Java and Kafka and make what lets a broker start fast."""
+        _formatted()
+        _fast_start()
+
+    def _lay_out(self, data: Path) -> None:
+        shutil.copytree(_formatted(), data)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         properties = self._folder / "server.properties"
-        place = _place(self.port, self._controller_port, self._data)
+        place = _place(self.port, self._controller_port, self.datadir)
         _write(properties, {**self.defaults, **place, **self._options})
         jvm = self._jvm if self._jvm is not None else _fast_start()
         return spawn([*_java(self._heap, jvm), "kafka.Kafka", properties], self.errlog)
-
-    @property
-    def _data(self) -> Path:
-        return self._folder / "data"
 
     def _answers(self) -> bool:
         try:
@@ -183,6 +179,10 @@ def _archive_classes(folder: Path) -> None:
     """Let a broker start and end once and keep the classes it loaded (Java's class data sharing)."""
     with KafkaBroker(jvm=(*_SIMPLE_JVM, f"-XX:ArchiveClassesAtExit={folder / _CLASSES}")) as broker:
         broker.stop()
+
+
+def _formatted() -> Path:
+    return cached(f"kafka-{_version()}-data", _format)
 
 
 def _format(folder: Path) -> None:

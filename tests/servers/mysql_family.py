@@ -75,11 +75,6 @@ class SQLServer(Server):
         """Fill the empty folder ``datadir`` with the system tables of a server whose root has no password."""
 
     @property
-    def datadir(self) -> Path:
-        """Folder of the server's data."""
-        return self._folder / "data"
-
-    @property
     def socket(self) -> Path:
         """Unix socket, the way in for ``root``."""
         return socket_path(self._folder)
@@ -90,9 +85,7 @@ class SQLServer(Server):
         settings = {"autocommit": True, "charset": "utf8mb4", **way, **options}
         return pymysql.connect(user=user, password=password, port=self.port, **settings)
 
-    def execute(
-        self, sql: str, args: Sequence[Any] | None = None, **options: Any
-    ) -> tuple[tuple[Any, ...], ...]:
+    def execute(self, sql: str, args: Sequence[Any] | None = None, **options: Any) -> tuple[tuple[Any, ...], ...]:
         """Run one statement as ``root`` and return its rows; options are those of :meth:`connect`."""
         with self._session(**options) as connection, connection.cursor() as cursor:
             cursor.execute(sql, args)
@@ -136,13 +129,16 @@ class SQLServer(Server):
         finally:
             connection.close()
 
-    def _prepare(self) -> bool:
-        if self.datadir.exists():
-            return False
+    def install(self) -> None:
+        """Fetch the server and make its template of a data folder."""
+        self._template()
+
+    def _template(self) -> Path:
         installation = self.installation()
-        template = cached(f"{installation.name}-data", lambda datadir: self.initialize(installation, datadir))
-        shutil.copytree(template, self.datadir)
-        return True
+        return cached(f"{installation.name}-data", lambda folder: self.initialize(installation, folder))
+
+    def _lay_out(self, data: Path) -> None:
+        shutil.copytree(self._template(), data)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         options = {**self.defaults, **self._place(), **self._options}

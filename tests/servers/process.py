@@ -39,9 +39,7 @@ def spawn(
     return child
 
 
-def run(
-    command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
-) -> str:
+def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:
     """Run ``command`` to its end and return what it printed.
 
     Raises:

@@ -40,8 +40,16 @@ class Server(ABC):
         self._process: subprocess.Popen[bytes] | None = None
 
     @abstractmethod
-    def _prepare(self) -> bool:
-        """Find the installation and lay out the data; return whether the data are new."""
+    def install(self) -> None:
+        """Fetch whatever a start needs, which else the first start does.
+
+        Raises:
+            ServerUnavailableError: no installation was found and none could be made.
+        """
+
+    @abstractmethod
+    def _lay_out(self, data: Path) -> None:
+        """Make the data folder of a new server."""
 
     @abstractmethod
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -50,6 +58,11 @@ class Server(ABC):
     @abstractmethod
     def _answers(self) -> bool:
         """Return whether the server serves requests."""
+
+    @property
+    def datadir(self) -> Path:
+        """Folder of the server's data."""
+        return self._folder / "data"
 
     @property
     def errlog(self) -> Path:
@@ -71,10 +84,11 @@ class Server(ABC):
         if self.pid is not None:
             raise RuntimeError(f"{type(self).__name__} is running: use restart() to change its options")
         self._options = options or self._options
-        if self._prepare():
-            self._launch_on_free_port()
-        else:
+        if self.datadir.exists():
             self._launch()
+        else:
+            self._lay_out(self.datadir)
+            self._launch_on_free_port()
         return self
 
     def stop(self) -> None:
@@ -116,14 +130,10 @@ class Server(ABC):
         deadline = time.monotonic() + _READY_SECONDS
         while not self._answers():
             if child.poll() is not None:
-                raise ServerStartError(
-                    f"{type(self).__name__} ended with {child.returncode}:\n{self._logs()}"
-                )
+                raise ServerStartError(f"{type(self).__name__} ended with {child.returncode}:\n{self._logs()}")
             if time.monotonic() > deadline:
                 self.kill()
-                raise ServerStartError(
-                    f"{type(self).__name__} silent for {_READY_SECONDS} s:\n{self._logs()}"
-                )
+                raise ServerStartError(f"{type(self).__name__} silent for {_READY_SECONDS} s:\n{self._logs()}")
             time.sleep(0.02)
 
     def _launch_on_free_port(self) -> None:

