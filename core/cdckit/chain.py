@@ -1,0 +1,201 @@
+"""The ordered chain of transforms of a pipeline, each with the predicate that says which records it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cdckit.config.pipeline import Component, Step
+from cdckit.errors import ConfigError, TransformError
+from cdckit.plugins import Kind, config_model, find, make
+from cdckit.record import Record
+from cdckit.transform import Predicate, Transform
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStep:
+    """One transform of a chain.
+
+    Attributes:
+        name: what errors call it.
+        transform: the transform itself.
+        predicate: which records it is applied to; None: all of them.
+        negate: apply it to the records that the predicate does not mean.
+    """
+
+    name: str
+    transform: Transform
+    predicate: Predicate | None = None
+    negate: bool = False
+
+
+class TransformChain:
+    """Applies its steps in order; a record that a step does not see passes it unchanged.
+
+    Attributes:
+        steps: the transforms in their order.
+        warnings: what the user should know about the options given.
+    """
+
+    def __init__(self, steps: Sequence[LiveStep], warnings: Sequence[str] = ()) -> None:
+        self.steps = tuple(steps)
+        self.warnings = tuple(warnings)
+
+    def apply(self, records: Sequence[Record]) -> Sequence[Record]:
+        """What the records become, in their order.
+
+        Raises:
+            TransformError: a transform failed; the message names it, the topic and the position.
+        """
+        for step in self.steps:
+            records = _apply_to_all(step, records) if step.predicate is None else _apply_to_some(step, records)
+        return records
+
+    def close(self) -> None:
+        """Lets go of what the transforms hold."""
+        for step in self.steps:
+            step.transform.close()
+
+
+def _apply_to_all(step: LiveStep, records: Sequence[Record]) -> list[Record]:
+    apply = step.transform.apply
+    changed: list[Record] = []
+    append = changed.append
+    record = None
+    try:
+        for record in records:
+            made = apply(record)
+            if made.__class__ is Record:
+                append(made)
+            elif made is not None:
+                changed.extend(_several(made))
+    except Exception as error:
+        raise _blame(step, record, error) from error
+    return changed
+
+
+def _apply_to_some(step: LiveStep, records: Sequence[Record]) -> list[Record]:
+    assert step.predicate is not None
+    apply, test, negate = step.transform.apply, step.predicate.test, step.negate
+    changed: list[Record] = []
+    record = None
+    try:
+        for record in records:
+            if test(record) is negate:
+                changed.append(record)
+            elif (made := apply(record)) is not None:
+                changed.extend(_several(made))
+    except Exception as error:
+        raise _blame(step, record, error) from error
+    return changed
+
+
+def _several(made: Record | Sequence[Record]) -> Sequence[Record]:
+    return (made,) if isinstance(made, Record) else made
+
+
+def _blame(step: LiveStep, record: Record | None, error: Exception) -> TransformError:
+    """The error of one record, told with the transform, the topic and the position."""
+    assert record is not None
+    fault = str(error) if isinstance(error, TransformError) else f"{type(error).__name__}: {error}"
+    return TransformError(
+        f"transform '{step.name}' failed on a record of topic {record.topic} "
+        f"at position {record.position or 'unknown'}: {fault}"
+    )
+
+
+def build_chain(transforms: Sequence[Options], predicates: Mapping[str, Options]) -> TransformChain:
+    """The chain that a pipeline file describes.
+
+    Args:
+        transforms: in order, each with its `type`, its options, and optionally `name`, `predicate` and `negate`.
+        predicates: by name, each with its `type` and its options.
+
+    Raises:
+        ConfigError: with all that is wrong at once, each fault with its path, such as `transforms[0].topic.regex`.
+    """
+    steps, warnings = resolve_steps(transforms, predicates)
+    return make_chain(steps, warnings)
+
+
+def make_chain(steps: Sequence[Step], warnings: Sequence[str] = ()) -> TransformChain:
+    """The chain of steps whose options are checked; a predicate that several steps name is made once.
+
+    Raises:
+        ConfigError: what a transform needs is not installed, or it refuses its options.
+    """
+    predicates: dict[int, Predicate] = {}
+    live = []
+    for step in steps:
+        if step.predicate is not None and id(step.predicate) not in predicates:
+            predicates[id(step.predicate)] = make(step.predicate.registration, step.predicate.config)
+        transform = make(step.transform.registration, step.transform.config)
+        live.append(LiveStep(step.name, transform, predicates.get(id(step.predicate)), step.negate))
+    return TransformChain(live, warnings)
+
+
+def resolve_steps(
+    transforms: Sequence[Options], predicates: Mapping[str, Options]
+) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+    """The steps with their options checked, and the warnings; takes what `build_chain` takes.
+
+    Raises:
+        ConfigError: with all that is wrong at once.
+    """
+    resolver = _Resolver()
+    known = {name: resolver.component("predicate", f"predicates.{name}", p) for name, p in predicates.items()}
+    steps = [resolver.step(f"transforms[{i}]", options, known) for i, options in enumerate(transforms)]
+    if resolver.problems:
+        raise ConfigError(*resolver.problems)
+    return tuple(step for step in steps if step is not None), tuple(resolver.warnings)
+
+
+class _Resolver:
+    """Checks the options of transforms and predicates, and gathers what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+
+    def step(self, where: str, options: Options, predicates: Mapping[str, Component | None]) -> Step | None:
+        own = {name: value for name, value in options.items() if name not in ("name", "predicate", "negate")}
+        transform = self.component("transform", where, own)
+        predicate = self._predicate(where, options, predicates)
+        negate = self._negate(where, options)
+        if transform is None:
+            return None
+        return Step(str(options.get("name") or options["type"]), transform, predicate, negate)
+
+    def component(self, kind: Kind, where: str, options: Options) -> Component | None:
+        """The transform or predicate, or None where something is wrong with it."""
+        if not options.get("type"):
+            self.problems.append(f"{where}.type: required, but not given; it names the {kind}")
+            return None
+        own = {name: value for name, value in options.items() if name != "type"}
+        try:
+            registration = find(kind, str(options["type"]), f"{where}.type")
+            config, warnings = config_model(registration).load(own, where, component=registration.name)
+        except ConfigError as error:
+            self.problems += error.problems
+            return None
+        self.warnings += warnings
+        return Component(registration, config)
+
+    def _predicate(self, where: str, options: Options, predicates: Mapping[str, Component | None]) -> Component | None:
+        name = options.get("predicate")
+        if name is None or name in predicates:
+            return predicates.get(str(name))
+        known = ", ".join(predicates) or "none"
+        self.problems.append(f"{where}.predicate: no predicate is called '{name}' (under 'predicates': {known})")
+        return None
+
+    def _negate(self, where: str, options: Options) -> bool:
+        given = str(options.get("negate", False)).lower()
+        if given not in ("true", "false"):
+            self.problems.append(f"{where}.negate: should be true or false")
+        if "negate" in options and options.get("predicate") is None:
+            self.problems.append(f"{where}.negate: there is no {where}.predicate to negate; give one or remove it")
+        return given == "true"
