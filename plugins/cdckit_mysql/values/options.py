@@ -1,0 +1,57 @@
+"""How columns are rendered: the handling modes of Debezium's options, resolved once for a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from cdckit.hookspecs import ColumnConverter
+from cdckit_mysql.table import Column, TableId
+
+Flavor = Literal["mysql", "mariadb"]
+DecimalMode = Literal["precise", "double", "string"]
+TimeMode = Literal[
+    "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
+]
+BigIntUnsignedMode = Literal["long", "precise"]
+BinaryMode = Literal["bytes", "base64", "base64-url-safe", "hex"]
+
+UNAVAILABLE_VALUE = "__debezium_unavailable_value"
+"""Debezium's default of `unavailable.value.placeholder`."""
+
+
+def _nowhere(_table: TableId, _column: Column) -> bool:
+    return False
+
+
+def _no_converter(_table: TableId, _column: Column) -> ColumnConverter | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOptions:
+    """What decides a column's schema and value besides its definition.
+
+    Attributes:
+        flavor: which server it is; MariaDB's stream shows zero timestamps where MySQL's has null.
+        decimal_mode: `decimal.handling.mode`.
+        time_mode: `time.precision.mode`.
+        bigint_unsigned_mode: `bigint.unsigned.handling.mode`.
+        binary_mode: `binary.handling.mode`.
+        time_adjuster: `enable.time.adjuster`: years 0–69 are 2000–2069, 70–99 are 1970–1999.
+        unavailable_value: `unavailable.value.placeholder`, for columns which the log does not carry.
+        propagates_type: whether a column's schema gets the parameters `__debezium.source.column.*`
+            (`column.propagate.source.type`, `datatype.propagate.source.type`).
+        converter: the user's converter for a column, or None; asked once per column.
+    """
+
+    flavor: Flavor = "mysql"
+    decimal_mode: DecimalMode = "precise"
+    time_mode: TimeMode = "adaptive_time_microseconds"
+    bigint_unsigned_mode: BigIntUnsignedMode = "long"
+    binary_mode: BinaryMode = "bytes"
+    time_adjuster: bool = True
+    unavailable_value: str = UNAVAILABLE_VALUE
+    propagates_type: Callable[[TableId, Column], bool] = _nowhere
+    converter: Callable[[TableId, Column], ColumnConverter | None] = _no_converter
