@@ -82,30 +82,40 @@ def _plain(value: Any) -> Any:
     return value
 
 
-class Template:
-    """What the structs of one group share: all values but the integer at `index`.
+Path = tuple[int, ...]
+"""Where a value stands in nested structs: the field's index at each level."""
 
-    The source block of a rows event is one template; only `row` differs from row to row.
+
+class Template:
+    """A struct with holes: what the structs of one group share.
+
+    The envelopes of one rows event are a template: source block, operation and times are the same, only `before`,
+    `after` and `source.row` differ. A serializer encodes a template once for the group.
+
+    Args:
+        schema: the schema of the whole.
+        values: its values; what stands in a hole does not matter.
+        holes: where the integers and structs that differ go, in the order in which they are written.
     """
 
-    __slots__ = ("derived", "index", "schema", "values")
+    __slots__ = ("derived", "holes", "schema", "values")
 
-    def __init__(self, schema: Schema, values: tuple[Any, ...], index: int) -> None:
+    def __init__(self, schema: Schema, values: tuple[Any, ...], holes: tuple[Path, ...]) -> None:
         self.schema = schema
         self.values = values
-        self.index = index
+        self.holes = holes
         self.derived: Any = None
         """The serializer's own: what it has encoded once for the whole group."""
 
 
 class TemplateStruct(Struct):
-    """A struct made of a template and the one integer that differs; its tuple is built when asked for."""
+    """A struct made of a template and what fills its holes; its tuple is built when asked for."""
 
-    __slots__ = ("number", "template")
+    __slots__ = ("fills", "template")
 
-    def __init__(self, template: Template, number: int) -> None:
+    def __init__(self, template: Template, fills: tuple[Any, ...]) -> None:
         self.template = template
-        self.number = number
+        self.fills = fills
 
     @property
     def schema(self) -> Schema:  # type: ignore[override]
@@ -114,6 +124,17 @@ class TemplateStruct(Struct):
 
     @property
     def values(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """The template's values with the integer in its place."""
-        shared, at = self.template.values, self.template.index
-        return (*shared[:at], self.number, *shared[at + 1 :])
+        """The template's values with the holes filled."""
+        values = self.template.values
+        for hole, fill in zip(self.template.holes, self.fills, strict=True):
+            values = filled(values, hole, fill)
+        return values
+
+
+def filled(values: tuple[Any, ...], hole: Path, fill: Any) -> tuple[Any, ...]:
+    """`values` with `fill` at `hole`, nested structs made anew on the way."""
+    at = hole[0]
+    if len(hole) > 1:
+        nested: Struct = values[at]
+        fill = Struct(nested.schema, filled(nested.values, hole[1:], fill))
+    return (*values[:at], fill, *values[at + 1 :])

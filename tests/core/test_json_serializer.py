@@ -102,16 +102,31 @@ def test_a_value_without_schema_is_written_as_it_is() -> None:
     assert written(SchemaAndValue(None, 5)) == {"schema": None, "payload": 5}
 
 
+@pytest.mark.parametrize("schemas", [True, False])
 @pytest.mark.parametrize("at", [0, 1, 2])
-def test_a_template_struct_is_written_like_any_struct_whatever_its_place(at: int) -> None:
-    schema = struct_schema("s", {"a": INT32, "b": INT32, "c": INT32})
-    template = Template(schema, (10, 20, 30), at)
-    outer = struct_schema("o", {"source": schema})
-    for number in (5, 6):
-        expected = dict(zip("abc", (10, 20, 30), strict=True)) | {"abc"[at]: number}
-        made = written(Struct(outer, (TemplateStruct(template, number),)), schemas_enable=False)
-        assert made == {"source": expected}
-        assert list(made["source"]) == ["a", "b", "c"]
+def test_a_template_struct_is_written_like_any_struct_wherever_its_holes_are(at: int, schemas: bool) -> None:
+    source = struct_schema("s", {"a": INT32, "b": INT32, "c": OPTIONAL_STRING})
+    outer = struct_schema(
+        "o", {"before": ROW.as_optional(), "source": source, "after": ROW.as_optional(), "op": STRING}
+    )
+    shared = (None, Struct(source, (10, 20, "x" if at < 2 else None)), None, "u")
+    template = Template(outer, shared, ((0,), (1, min(at, 1)), (2,)))
+    for number, before in ((5, None), (6, row(name="b"))):
+        struct = TemplateStruct(template, (before, number, row(name="a")))
+        plain = Struct(outer, struct.values)
+        assert struct == plain
+        assert struct["source"].values[min(at, 1)] == number
+        made = written(struct, schemas_enable=schemas)
+        assert json.dumps(made) == json.dumps(written(plain, schemas_enable=schemas))
+
+
+def test_keys_of_integers_are_written_like_any_struct() -> None:
+    schema = struct_schema('k "%', {'a%d"': INT32, "b": INT64})
+    key = Struct(schema, (-1, 2**63 - 1))
+    for schemas in (True, False):
+        messages = serializer(schemas_enable=schemas).serialize([Record("t", key, None)])
+        made = json.loads(messages.keys[0] or b"")
+        assert (made["payload"] if schemas else made) == {'a%d"': -1, "b": 2**63 - 1}
 
 
 def test_headers_are_json_or_simple() -> None:

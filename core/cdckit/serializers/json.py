@@ -14,10 +14,10 @@ from cdckit.schema import Schema
 from cdckit.serializer import Serializer
 from cdckit.serializers.json_config import JsonConfig
 from cdckit.serializers.json_payload import PayloadCompiler
-from cdckit.serializers.json_schema import schema_to_json
-from cdckit.struct import Struct
+from cdckit.serializers.json_text import Text, TextCompiler
+from cdckit.struct import Struct, Template, TemplateStruct
 
-Encode = Callable[[Any], bytes]
+Column = Callable[[Sequence[Datum | None]], list[bytes | None]]
 
 
 class JsonSerializer(Serializer):
@@ -27,10 +27,12 @@ class JsonSerializer(Serializer):
 
     def __init__(self, config: JsonConfig) -> None:
         self.config = config
-        self._compiler = PayloadCompiler(config)
-        self._key = self._column(_first(config.key_schemas_enable, config.schemas_enable))
-        self._value = self._column(_first(config.value_schemas_enable, config.schemas_enable))
-        self._header_schemas = _first(config.value_schemas_enable, config.schemas_enable)
+        payloads = PayloadCompiler(config)
+        keys = TextCompiler(payloads, with_schema=_first(config.key_schemas_enable, config.schemas_enable))
+        self._values = TextCompiler(payloads, with_schema=_first(config.value_schemas_enable, config.schemas_enable))
+        self._plain = TextCompiler(payloads, with_schema=False)
+        self._key = self._column(keys)
+        self._value = self._column(self._values)
         self._last_headers: tuple[Header, ...] | None = None
         self._last_encoded: EncodedHeaders = ()
 
@@ -66,48 +68,32 @@ class JsonSerializer(Serializer):
                 )
         return TransformError(f"a {part} cannot be written as JSON: {error}")
 
-    def _column(self, with_schema: bool) -> Callable[[Sequence[Datum | None]], list[bytes | None]]:
-        """The function for a column; it looks a schema up only when it differs from the one before."""
+    def _column(self, texts: TextCompiler) -> Column:
+        """The function for a column; it looks a schema or template up only when it differs from the one before."""
 
         def encode(data: Sequence[Datum | None]) -> list[bytes | None]:
-            dumps = orjson.dumps
             schema: Schema | None = None
-            payload: Callable[[Any], Any] = _same
-            before = b""
+            template: Template | None = None
+            text: Text = _never
+            filled: Text = _never
             out: list[bytes | None] = []
             append = out.append
             for datum in data:
-                if datum is None:
-                    append(None)
-                    continue
-                if datum.__class__ is not Struct:
-                    append(self._single(datum, with_schema))
-                    continue
-                if datum.schema is not schema:
-                    schema = datum.schema
-                    payload, before = self._compiler.payload(schema), self._before(schema)
-                text = dumps(payload(datum))
-                append(b"%b%b}" % (before, text) if with_schema else text)
+                if type(datum) is TemplateStruct:
+                    if datum.template is not template:
+                        template = datum.template
+                        filled = texts.filled_text(template)
+                    append(filled(datum.fills))
+                elif type(datum) is Struct:
+                    if datum.schema is not schema:
+                        schema = datum.schema
+                        text = texts.text(schema)
+                    append(text(datum))
+                else:
+                    append(None if datum is None else _single(texts, datum))
             return out
 
         return encode
-
-    def _before(self, schema: Schema) -> bytes:
-        """`{"schema":…,"payload":` of a schema, made once."""
-        made: bytes | None = schema.derived.get("json.schema")
-        if made is None:
-            made = b'{"schema":%b,"payload":' % orjson.dumps(schema_to_json(schema))
-            schema.derived["json.schema"] = made
-        return made
-
-    def _single(self, datum: Datum, with_schema: bool) -> bytes | None:
-        """A key, value or header that is no plain struct."""
-        schema, value = datum.schema, datum if isinstance(datum, Struct) else datum.value
-        if schema is None:
-            text = orjson.dumps(value)
-            return b'{"schema":null,"payload":%b}' % text if with_schema else text
-        text = orjson.dumps(self._compiler.payload(schema)(value))
-        return b"%b%b}" % (self._before(schema), text) if with_schema else text
 
     def _headers(self, headers: tuple[Header, ...]) -> EncodedHeaders:
         if headers is not self._last_headers:
@@ -121,8 +107,8 @@ class JsonSerializer(Serializer):
         if self.config.header_format == "simple" and isinstance(header.value, str):
             return header.value.encode()
         if self.config.header_format == "simple":
-            return self._single(_datum(header), with_schema=False)
-        return self._single(_datum(header), with_schema=self._header_schemas)
+            return _single(self._plain, _datum(header))
+        return _single(self._values, _datum(header))
 
 
 def _datum(header: Header) -> Datum:
@@ -133,5 +119,13 @@ def _first(given: bool | None, otherwise: bool) -> bool:
     return otherwise if given is None else given
 
 
-def _same(value: Any) -> Any:
-    return value
+def _never(_value: Any) -> bytes:
+    raise AssertionError("a schema is looked up before its first value")
+
+
+def _single(texts: TextCompiler, datum: Datum) -> bytes:
+    """A key, value or header that is no plain struct."""
+    schema = datum.schema
+    before, after = texts.around(schema)
+    value = datum.value if isinstance(datum, SchemaAndValue) else datum
+    return before + orjson.dumps(value if schema is None else texts.payloads.payload(schema)(value)) + after

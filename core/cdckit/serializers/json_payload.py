@@ -15,7 +15,6 @@ import orjson
 from cdckit.schema import DECIMAL, Schema
 from cdckit.serializers.json_config import JsonConfig
 from cdckit.serializers.json_schema import default_to_json
-from cdckit.struct import Struct, Template, TemplateStruct
 
 Payload = Callable[[Any], Any]
 
@@ -56,20 +55,15 @@ class PayloadCompiler:
         return function
 
     def _compile_struct(self, schema: Schema) -> Payload:
-        """`def payload(s)`: the struct's dict, or a fragment where the struct is one of a template's."""
-        scope: dict[str, Any] = {"Struct": Struct, "template_payload": self._template_payload}
+        """`def payload(s)`: the struct's dict."""
+        scope: dict[str, Any] = {}
         names = [f"v{f.index}" for f in schema.fields]
         members = [
             f"{f.name!r}: {self._expression(f.schema, name, scope)}"
             for f, name in zip(schema.fields, names, strict=True)
         ]
         unpack = f"{', '.join(names)}, = s.values" if names else "pass"
-        source = (
-            "def payload(s):\n"
-            "    if s.__class__ is not Struct: return template_payload(s)\n"
-            f"    {unpack}\n"
-            f"    return {{{', '.join(members)}}}\n"
-        )
+        source = f"def payload(s):\n    {unpack}\n    return {{{', '.join(members)}}}\n"
         exec(source, scope)  # noqa: S102 - generated from the schema alone
         function: Payload = scope["payload"]
         return function
@@ -116,27 +110,3 @@ class PayloadCompiler:
         if isinstance(schema.default, bytes) and schema.name == DECIMAL and self.config.decimal_format == "NUMERIC":
             return decimal_number(schema.default, int((schema.parameters or {}).get("scale", 0)))
         return default_to_json(schema)
-
-    def _template_payload(self, struct: Struct) -> Any:
-        """A template's struct: encoded once for the group, with the one integer put in."""
-        if not isinstance(struct, TemplateStruct):
-            return self.payload(struct.schema)(Struct(struct.schema, struct.values))
-        around = struct.template.derived
-        if around is None:
-            around = struct.template.derived = self._around(struct.template)
-        return orjson.Fragment(b"%b%d%b" % (around[0], struct.number, around[1]))
-
-    def _around(self, template: Template) -> tuple[bytes, bytes]:
-        """The bytes before and after the integer that differs."""
-        render = self.payload(template.schema)
-        name = template.schema.fields[template.index].name
-        members = list(render(Struct(template.schema, template.values)).items())
-        at = template.index
-        before = orjson.dumps(dict(members[:at]))[:-1] + (b"," if at else b"") + orjson.dumps(name) + b":"
-        after = orjson.dumps(dict(members[at + 1 :]))[1:]
-        return before, (b"," + after if len(members) > at + 1 else b"}")
-
-
-def to_json_text(payload: Payload, value: Any) -> bytes:
-    """The JSON text of one value."""
-    return orjson.dumps(payload(value))
