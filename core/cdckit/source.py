@@ -86,6 +86,14 @@ class Source(ABC):
         where a snapshot is due, it is the point in the log that the snapshot's chunks must be followed from.
         """
 
+    def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
+        """An offset to stop at before `end`, so that about `max_bytes` of log, or a little more, lie before it.
+
+        It is one of the offsets where a split may end (never inside a transaction), beyond `start`; `end` itself
+        where less lies between, or where the source cannot tell.
+        """
+        return end
+
     @abstractmethod
     def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
         """The splits that lie between two offsets, in order; nothing where `start` is at `end`.
