@@ -1,0 +1,1 @@
+"""The MySQL and MariaDB source: binlog, snapshot, DDL, types."""

@@ -1,0 +1,1 @@
+"""The Spark sink: tables in the lake."""

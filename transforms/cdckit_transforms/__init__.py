@@ -1,0 +1,1 @@
+"""Transforms (SMTs): one module each."""
