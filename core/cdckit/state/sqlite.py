@@ -169,12 +169,26 @@ def read_state(folder: Path) -> dict[str, Any] | None:
     Raises:
         StateError: the file cannot be read.
     """
+    return _peek(folder, "select offset from offset")
+
+
+def read_kept(folder: Path, key: str) -> Json:
+    """A value kept under `key` by a pipeline that may be running: read without the lock.
+
+    Raises:
+        StateError: the file cannot be read.
+    """
+    return _peek(folder, "select value from keep where key = ?", key)
+
+
+def _peek(folder: Path, query: str, *arguments: str) -> Json:
+    """The one JSON value that a query finds in a state file that need not be there; None when there is none."""
     path = folder / "state.db"
     if not path.exists():
         return None
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-            row = db.execute("select offset from offset").fetchone()
+            row = db.execute(query, arguments).fetchone()
     except sqlite3.Error as error:
         raise StateError(f"state file {path}: {error}; {_advice(error)}") from error
     return None if row is None else json.loads(row[0])
