@@ -1,20 +1,21 @@
-"""A pipeline as it was resolved from its file, and the parts made from it, in any process."""
+"""The parts of a resolved pipeline, made in whichever process needs them.
+
+A `ResolvedPipeline` can be pickled and sent to a worker process; the parts made from it need not be.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from cdckit.chain import TransformChain, build_chain
-from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.chain import TransformChain, make_chain
+from cdckit.config.pipeline import Component, ResolvedPipeline
 from cdckit.messages import Messages
 from cdckit.plugins import make, plugin_manager
 from cdckit.record import Record
 from cdckit.serializer import Serializer
 from cdckit.sink import Sink, TableSink
 from cdckit.source import Notify, Source
-
-__all__ = ["Encoder", "Parts", "ResolvedPipeline", "notifier"]
 
 
 class Encoder:
@@ -41,42 +42,38 @@ class Encoder:
         self.chain.close()
 
 
-class Parts:
-    """Makes the parts of a resolved pipeline; the resolved pipeline can be pickled, the parts need not be."""
+def make_source(pipeline: ResolvedPipeline) -> Source:
+    """The source, not yet opened.
 
-    def __init__(self, pipeline: ResolvedPipeline) -> None:
-        self.pipeline = pipeline
+    Raises:
+        ConfigError: a package that it needs is missing.
+    """
+    source: Source = _made(pipeline.source)
+    return source
 
-    def source(self) -> Source:
-        """The source, not yet opened.
 
-        Raises:
-            ConfigError: a package that it needs is missing.
-        """
-        made: Source = make(self.pipeline.source.registration, self.pipeline.source.config)
-        return made
+def make_sink(pipeline: ResolvedPipeline) -> Sink | TableSink:
+    """The sink, not yet opened.
 
-    def sink(self) -> Sink | TableSink:
-        """The sink, not yet opened.
+    Raises:
+        ConfigError: a package that it needs is missing.
+    """
+    sink: Sink | TableSink = _made(pipeline.sink)
+    return sink
 
-        Raises:
-            ConfigError: a package that it needs is missing.
-        """
-        made: Sink | TableSink = make(self.pipeline.sink.registration, self.pipeline.sink.config)
-        return made
 
-    def chain(self) -> TransformChain:
-        """The transforms in their order.
+def make_encoder(pipeline: ResolvedPipeline) -> Encoder:
+    """Transforms and serializer in one.
 
-        Raises:
-            ConfigError: a transform's options are wrong.
-        """
-        return build_chain(self.pipeline.transforms, self.pipeline.predicates)
+    Raises:
+        ConfigError: a package that one of them needs is missing.
+    """
+    serializer: Serializer = _made(pipeline.serializer)
+    return Encoder(make_chain(pipeline.transforms), serializer, position_header=pipeline.position_header)
 
-    def encoder(self) -> Encoder:
-        """Transforms and serializer in one."""
-        serializer: Serializer = make(self.pipeline.serializer.registration, self.pipeline.serializer.config)
-        return Encoder(self.chain(), serializer, position_header=self.pipeline.position_header)
+
+def _made(component: Component) -> Any:
+    return make(component.registration, component.config)
 
 
 def notifier(pipeline: str) -> Notify:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 
-from cdckit.errors import ConfigError
-from cdckit.pipeline import Parts, ResolvedPipeline, notifier
-from cdckit.record import Batch, Offset
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.errors import CdcError, ConfigError, SinkError, StateError
+from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source, notifier
+from cdckit.record import Offset
+from cdckit.runners.progress import Progress
 from cdckit.runners.stop import StopSignal
 from cdckit.sink import Sink, SinkContext
-from cdckit.source import SourceContext, Split
+from cdckit.source import Source, SourceContext, Split
 from cdckit.state.authority import open_state
-from cdckit.state.store import StateStore
-
-log = logging.getLogger("cdckit.runner")
 
 
 class DirectRunner:
@@ -47,89 +44,54 @@ class DirectRunner:
             self.notify("stopped", error=error)
 
     def _run(self, stack: ExitStack, once: bool) -> None:
-        parts = Parts(self.pipeline)
-        sink = parts.sink()
-        if not isinstance(sink, Sink):
-            raise ConfigError(
-                f"sink.type: '{self.pipeline.sink.registration.name}' keeps Spark tables and needs 'runner: spark'"
-            )
+        name, stopping = self.pipeline.name, self.stopping
+        sink = self._sink()
         state = open_state(self.pipeline.state)
         stack.callback(state.close)
-        encode = parts.encoder()
+        encode = make_encoder(self.pipeline)
         stack.callback(encode.close)
-        sink.open(SinkContext(self.pipeline.name, once, self.stopping, encode.serializer.writes_json))
         stack.callback(sink.close)
-        source = parts.source()
-        source.open(SourceContext(self.pipeline.name, state, self.notify, self.stopping))
+        sink.open(SinkContext(name, once, stopping, encode.serializer.writes_json))
+        source = make_source(self.pipeline)
         stack.callback(source.close)
+        source.open(SourceContext(name, state, self.notify, stopping))
         saved = state.load_offset()
         self.notify("started", runner="direct", offset=saved)
-        progress = _Progress(self, state, sink, saved, source.committed)
-        offset = saved if saved is not None else source.initial_offset()
+        interval = self.pipeline.offset_flush_interval_ms / 1000
+        progress = Progress(saved, interval, sink, state, source, self.notify)
+        try:
+            self._drive(source, encode, sink, progress, once)
+        except (SinkError, StateError):
+            raise
+        except CdcError:
+            progress.save()  # what came before the fault is delivered: the restart need not repeat it
+            raise
+        progress.save()
+
+    def _sink(self) -> Sink:
+        sink = make_sink(self.pipeline)
+        if not isinstance(sink, Sink):
+            kind = self.pipeline.sink.registration.name
+            raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it")
+        return sink
+
+    def _drive(self, source: Source, encode: Encoder, sink: Sink, progress: Progress, once: bool) -> None:
+        offset = progress.offset if progress.offset is not None else source.initial_offset()
         while not self.stopping():
-            splits: Sequence[Split] = source.plan(offset, None)
-            last = once and any(split.end is None for split in splits)
-            if last:
-                splits = source.plan(offset, source.latest_offset(offset))
+            splits, last = _next_splits(source, offset, once)
             for split in splits:
                 for batch in source.read(split):
                     if batch.records:
                         sink.write(encode(batch.records))
                     progress.took(batch)
-            offset = progress.offset if progress.offset is not None else offset
             if last or not splits:
                 break
-        progress.save()
+            offset = progress.offset if progress.offset is not None else offset
 
 
-class _Progress:
-    """What the sink has been given and what of it is saved."""
-
-    def __init__(
-        self,
-        runner: DirectRunner,
-        state: StateStore,
-        sink: Sink,
-        saved: Offset | None,
-        tell: Callable[[Offset], None],
-    ) -> None:
-        self.notify = runner.notify
-        self.interval = runner.pipeline.offset_flush_interval_ms / 1000
-        self.state = state
-        self.sink = sink
-        self.tell_source = tell
-        self.offset = saved
-        self.saved = saved
-        self.records = 0
-        self.log_bytes = 0
-        self.log_time_ms: int | None = None
-        self.next_save = time.monotonic() + self.interval
-
-    def took(self, batch: Batch) -> None:
-        """Notes a batch that the sink was given; saves when it is time."""
-        self.records += len(batch.records)
-        self.log_bytes += batch.log_bytes
-        if batch.log_time_ms is not None:
-            self.log_time_ms = batch.log_time_ms
-        if batch.offset is not None:
-            self.offset = batch.offset
-            if time.monotonic() >= self.next_save:
-                self.save()
-
-    def save(self) -> None:
-        """Flushes the sink, then saves the offset."""
-        self.next_save = time.monotonic() + self.interval
-        if self.offset is None or (self.offset == self.saved and not self.records):
-            return
-        self.sink.flush()
-        self.state.save_offset(self.offset)
-        self.saved = self.offset
-        self.tell_source(self.offset)
-        self.notify(
-            "batch_committed",
-            records=self.records,
-            offset=self.offset,
-            log_time_ms=self.log_time_ms,
-            log_bytes=self.log_bytes,
-        )
-        self.records = self.log_bytes = 0
+def _next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:
+    """What to read next, and whether the pipeline ends with it: `once` bounds the log where it ends now."""
+    splits = source.plan(offset, None)
+    if once and any(split.end is None for split in splits):
+        return source.plan(offset, source.latest_offset(offset)), True
+    return splits, False
