@@ -54,6 +54,7 @@ class PluginConfig(BaseModel):
         *,
         component: str = "",
         elsewhere: Mapping[str, str] | None = None,
+        ignored: Iterable[str] = (),
     ) -> tuple[Self, list[str]]:
         """Validates `options`.
 
@@ -62,6 +63,7 @@ class PluginConfig(BaseModel):
             where: the path before each option's name in messages (`source`, `sink` …), or "".
             component: what `cdc describe` knows the component by, for messages.
             elsewhere: options which users misplace here, and the path of each one's right place.
+            ignored: more options without meaning, for the one warning that lists them.
 
         Returns:
             the config and the warnings.
@@ -71,6 +73,7 @@ class PluginConfig(BaseModel):
         """
         sorter = _Sorter(cls, where, component, elsewhere or {})
         sorter.sort_all(options)
+        sorter.ignored += ignored
         try:
             config = cls.model_validate(sorter.taken)
         except ValidationError as error:
@@ -87,9 +90,7 @@ class PluginConfig(BaseModel):
     @classmethod
     def knows(cls, name: str) -> bool:
         """Whether an option of this name means anything to the component, be it only that it is passed over."""
-        sorter = _Sorter(cls, "", "", {})
-        sorter.sort(name, None)
-        return not any(problem.startswith(f"{name}: unknown") for problem in sorter.problems)
+        return _Sorter(cls, "", "", {}).place(cls.renamed.get(name, name)) is not None
 
 
 class _Sorter:
@@ -115,7 +116,7 @@ class _Sorter:
     def sort_all(self, options: Mapping[str, Any], prefix: str = "") -> None:
         for part, value in options.items():
             name = f"{prefix}{part}"
-            if isinstance(value, Mapping) and name not in self.known:
+            if isinstance(value, Mapping) and value and name not in self.known:
                 self.sort_all(value, f"{name}.")
             else:
                 self.sort(name, value)
@@ -124,18 +125,32 @@ class _Sorter:
         now = self.model.renamed.get(name, name)
         if now != name:
             self.old.append((name, now))
-        if now in self.known:
-            self._take(now, name, value)
-        elif (field := self._pattern_field(now)) is not None:
-            self.taken.setdefault(dotted(field), {})[now] = value
-        elif (mapping := self._mapping_field(now)) is not None:
-            self.taken.setdefault(mapping, {})[now.removeprefix(f"{mapping}.")] = value
-        elif now in self.model.not_yet:
-            self._refuse_unless_default(now, name, value)
-        elif any(re.fullmatch(pattern, now) for pattern in self.model.passed_over):
-            self.ignored.append(name)
-        else:
-            self.problems.append(f"{self._path(name)}: unknown option{self._meant(name)}")
+        match self.place(now):
+            case "option":
+                self._take(now, name, value)
+            case "member", field, key:
+                self.taken.setdefault(field, {})[key] = value
+            case "not yet":
+                self._refuse_unless_default(now, name, value)
+            case "passed over":
+                self.ignored.append(name)
+            case None:
+                self.problems.append(f"{self._path(name)}: unknown option{self._meant(name)}")
+
+    def place(self, name: str) -> str | tuple[str, str, str] | None:
+        """Where an option of this present name belongs, or None where there is no such option."""
+        if name in self.known:
+            return "option"
+        for pattern, field in self.model.patterns.items():
+            if re.fullmatch(pattern, name):
+                return "member", dotted(field), name
+        for mapping in self.mappings:
+            if name.startswith(f"{mapping}."):
+                return "member", mapping, name.removeprefix(f"{mapping}.")
+        if name in self.model.not_yet:
+            return "not yet"
+        passed_over = any(re.fullmatch(pattern, name) for pattern in self.model.passed_over)
+        return "passed over" if passed_over else None
 
     def _take(self, now: str, name: str, value: Any) -> None:
         if now in self.taken:
@@ -144,12 +159,6 @@ class _Sorter:
             return
         self.taken[now] = value
         self.given_as[now] = name
-
-    def _pattern_field(self, name: str) -> str | None:
-        return next((field for p, field in self.model.patterns.items() if re.fullmatch(p, name)), None)
-
-    def _mapping_field(self, name: str) -> str | None:
-        return next((mapping for mapping in self.mappings if name.startswith(f"{mapping}.")), None)
 
     def _refuse_unless_default(self, now: str, name: str, value: Any) -> None:
         default = self.model.not_yet[now]
@@ -161,10 +170,11 @@ class _Sorter:
     def _meant(self, name: str) -> str:
         if name in self.elsewhere:
             return f"; it belongs at '{self.elsewhere[name]}'"
-        hint = did_you_mean(name, [*self.known, *self.model.renamed, *self.model.not_yet])
-        if hint or not self.component:
-            return hint
-        return f"; `cdc describe {self.component}` lists what there is"
+        candidates = [*self.known, *self.model.renamed, *self.model.not_yet]
+        for meant in (name, name.rpartition(".")[0], name.partition(".")[0]):
+            if hint := did_you_mean(meant, candidates):
+                return hint
+        return f"; `cdc describe {self.component}` lists what there is" if self.component else ""
 
     def _path(self, name: str) -> str:
         return f"{self.where}.{name}" if self.where else name

@@ -50,8 +50,6 @@ class PipelineConfig(PluginConfig):
     """Whether each record carries its position in the header `__cdckit.position`."""
     offset_flush_interval_ms: PositiveInt = 1000
     """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming."""
-    max_queue_size: PositiveInt = 8192
-    """How many records may wait between the source and the sink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +61,11 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepConfig:
     """One transform of the chain.
 
     Attributes:
-        name: the option path before its options, such as `transforms.0`.
+        name: what errors call it: its alias in a connector's `transforms`, else its type.
         transform: what is applied.
         predicate: which records it is applied to; None: all.
         negate: apply it to the records that the predicate does not hold for.
@@ -94,7 +92,6 @@ class ResolvedPipeline:
         spark: settings of the Spark session; every name begins with `spark.`.
         position_header: whether records carry their position in a header.
         offset_flush_interval_ms: how often offsets are saved, in milliseconds.
-        max_queue_size: how many records may wait between source and sink.
         warnings: what the user should know, a sentence each.
     """
 
@@ -102,11 +99,10 @@ class ResolvedPipeline:
     runner: Runner
     state: Path
     source: Component
-    transforms: tuple[Step, ...]
+    transforms: tuple[StepConfig, ...]
     serializer: Component
     sink: Component
     spark: Mapping[str, str]
     position_header: bool = True
     offset_flush_interval_ms: int = 1000
-    max_queue_size: int = 8192
     warnings: tuple[str, ...] = ()

@@ -1,0 +1,145 @@
+"""A Kafka Connect source connector's configuration as a pipeline: what is there is kept, what has a place here moves.
+
+Sources: Kafka's documentation, "Source Connector Configs" and "Kafka Connect Configs"; Strimzi's `KafkaConnector`
+resource; the properties of Debezium's embedded engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cdckit.config.draft import Draft, Options, flatten
+from cdckit.config.model import PluginConfig
+from cdckit.config.pipeline import PipelineConfig
+from cdckit.config.serializer_options import add_serializer
+from cdckit.config.variables import unresolved
+from cdckit.errors import ConfigError
+from cdckit.hookspecs import Registration
+from cdckit.plugins import config_model, find, registrations
+
+WITHOUT_MEANING = (
+    r"name|tasks\.max(\.enforce)?|connector\.plugin\.version|config\.action\.reload|initial_state",
+    r"errors\.(tolerance|retry|log|deadletterqueue)\b.*|exactly\.once\.support|transaction\.boundary.*",
+    r"(offset|offsets|config|status)\.storage\b.*|offset\.(flush\.timeout\.ms|commit\.policy)",
+    r"bootstrap\.servers|group\.id|client\.id|plugin\.(path|discovery)|rest\..*|listeners.*|admin\.listeners.*",
+    r"(producer|consumer|admin)\..*|topic\.(creation|tracking)\..*|connector\.client\.config\.override\.policy",
+    r"config\.providers.*|internal\.(key|value)\.converter.*|access\.control\..*|metric.*|worker\..*",
+    r"(header|key|value)\.converter\.plugin\.version|scheduled\.rebalance\..*|inter\.worker\..*",
+    r"task\.(shutdown\.graceful|management)\.timeout\.ms|debezium\.embedded\..*|record\.processing\..*",
+)
+"""Regular expressions of options of Connect's workers and of the embedded engine, which have no part to play here."""
+
+KAFKA = {
+    r"producer\.override\.(.+)": r"kafka.\1",
+    r"producer\.(.+)": r"kafka.\1",
+    r"topic\.creation\.default\.(.+)": r"topic.creation.default.\1",
+    r"bootstrap\.servers": r"bootstrap.servers",
+}
+"""What becomes an option of the sink `kafka`, if that is the sink."""
+
+
+def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, list[str]] | None:
+    """The connector's own options out of whatever wraps them, its name, and the wrapper's members without meaning.
+
+    None where the file is no connector configuration.
+    """
+    spec, config = tree.get("spec"), tree.get("config")
+    if isinstance(spec, dict) and "class" in spec:
+        options = {"connector.class": spec["class"], **dict(flatten(spec.get("config", {})))}
+        left = [f"spec.{name}" for name in spec if name not in ("class", "config")]
+        return options, str(tree.get("metadata", {}).get("name", "")), left
+    if isinstance(config, dict) and "source" not in tree:
+        return dict(flatten(config)), str(tree.get("name", "")), []
+    options = dict(flatten(tree))
+    return (options, str(options.get("name", "")), []) if "connector.class" in options else None
+
+
+def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> Draft:
+    """The pipeline that a connector's options describe. It names no sink, runner or state.
+
+    Raises:
+        ConfigError: what gives the pipeline its shape (class, chain, converters) cannot be understood.
+    """
+    reading = _Reading(given)
+    registration = reading.source()
+    draft = Draft({}, name, labels={"source": "", "serializer": "converter"}, ignored=ignored)
+    draft.options["predicates"] = reading.predicates(draft.labels)
+    draft.options["transforms"] = reading.transforms(draft.labels)
+    add_serializer(reading.take_converters(), draft)
+    draft.options["source"] = {"type": registration.name}
+    _sort_rest(reading.left, config_model(registration), draft)
+    return draft
+
+
+class _Reading:
+    """Takes the options apart; `left` is what nothing has taken yet."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.left = dict(given)
+        shaping = {name: value for name, value in given.items() if _SHAPING.fullmatch(name)}
+        if problems := [f"{path}: {problem}" for path, problem in unresolved(shaping)]:
+            raise ConfigError(*problems)
+
+    def source(self) -> Registration:
+        """The source that `connector.class` means: by the full class name or, as Connect allows, its short form."""
+        name = self.left.pop("connector.class", "")
+        for _, registration in registrations("source"):
+            simple = {alias.rpartition(".")[2] for alias in registration.aliases}
+            if name in simple or f"{name}Connector" in simple:
+                return registration
+        return find("source", name, "connector.class")
+
+    def transforms(self, labels: dict[str, str]) -> list[Options]:
+        """The chain in its order; notes what messages call each transform."""
+        names = self._names("transforms")
+        labels.update({f"transforms.{index}": f"transforms.{name}" for index, name in enumerate(names)})
+        return [{"name": name, **self._below(f"transforms.{name}.")} for name in names]
+
+    def predicates(self, _labels: dict[str, str]) -> dict[str, Options]:
+        """The predicates by name."""
+        return {name: self._below(f"predicates.{name}.") for name in self._names("predicates")}
+
+    def take_converters(self) -> Options:
+        """The options of the converters, with `key.`, `value.` or `header.` before them where they have it."""
+        taken = {name: value for name, value in self.left.items() if _CONVERTER.fullmatch(name)}
+        for name in taken:
+            del self.left[name]
+        return taken
+
+    def _names(self, option: str) -> list[str]:
+        return [name.strip() for name in self.left.pop(option, "").split(",") if name.strip()]
+
+    def _below(self, prefix: str) -> Options:
+        names = [name for name in self.left if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self.left.pop(name) for name in names}
+
+
+_SHAPING = re.compile(r"connector\.class|transforms|predicates|(transforms|predicates)\.[^.]+\.type|(\w+\.)?converter")
+_CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$).+)?")
+
+
+def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
+    pipeline_wide = set(PipelineConfig.option_names())
+    for name, value in left.items():
+        if source.knows(name):
+            draft.options["source"][name] = value
+        elif name in pipeline_wide - {"name"}:
+            draft.options[name] = value
+        elif re.match(r"(transforms|predicates)\.", name):
+            draft.ignored.append(name)
+        elif any(re.fullmatch(pattern, name) for pattern in WITHOUT_MEANING):
+            _keep_for_kafka(name, value, draft)
+        else:
+            draft.options["source"][name] = value
+
+
+def _keep_for_kafka(name: str, value: Any, draft: Draft) -> None:
+    """Notes an option for the sink `kafka` where it is one for it, else as ignored."""
+    for pattern, option in KAFKA.items():
+        if found := re.fullmatch(pattern, name):
+            draft.sink_options.setdefault("kafka", {})[found.expand(option)] = (name, value)
+            return
+    if name != "name":
+        draft.ignored.append(name)

@@ -1,0 +1,86 @@
+"""A pipeline from its file: defaults, then the file, then its variables, then what the command line sets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cdckit.config.connect import connector_draft, connector_options
+from cdckit.config.draft import Draft, pipeline_draft
+from cdckit.config.formats import Tree, read_documents
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.config.resolve import resolve
+from cdckit.config.variables import substitute
+from cdckit.errors import ConfigError
+
+
+def load_pipeline(
+    path: Path,
+    overrides: Sequence[str] = (),
+    *,
+    runner: str | None = None,
+    sink: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> ResolvedPipeline:
+    """The pipeline that a file describes: a pipeline file, or a connector's configuration as it is.
+
+    Args:
+        path: the file.
+        overrides: `KEY=VALUE` each, stronger than the file.
+        runner: stronger than the file's.
+        sink: another sink in the place of the file's, whose options then mean nothing.
+        environment: what `${VAR}` stands for; by default the process's environment.
+
+    Raises:
+        ConfigError: with all that is wrong at once, each fault with the option's full name.
+    """
+    draft = read_draft(path, os.environ if environment is None else environment)
+    if runner is not None:
+        draft.options["runner"] = runner
+    if sink is not None and _sink_type(draft) != sink:
+        draft.options["sink"] = {"type": sink}
+    for assignment in overrides:
+        try:
+            draft.set(assignment)
+        except ConfigError as error:
+            draft.problems += error.problems
+    return resolve(draft)
+
+
+def read_draft(path: Path, environment: Mapping[str, str]) -> Draft:
+    """What the file says, in the shape of a pipeline file.
+
+    Raises:
+        ConfigError: the file cannot be read, or is neither of the two kinds.
+    """
+    tree = substitute(_choose(path, read_documents(path)), environment)
+    fallback = re.sub(r"[^A-Za-z0-9._-]", "_", path.name.partition(".")[0]) or "pipeline"
+    connector = connector_options(tree)
+    if connector is not None:
+        options, name, ignored = connector
+        return connector_draft(options, name or fallback, ignored)
+    if "source" not in tree:
+        raise ConfigError(
+            f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
+        )
+    return pipeline_draft(tree, fallback)
+
+
+def _choose(path: Path, documents: Sequence[Tree]) -> Tree:
+    """The one document that describes a pipeline: beside others in a file of Kubernetes resources."""
+    if len(documents) == 1:
+        return documents[0]
+    connectors = [document for document in documents if document.get("kind") == "KafkaConnector"]
+    if len(connectors) != 1:
+        raise ConfigError(
+            f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector; keep one pipeline"
+        )
+    return connectors[0]
+
+
+def _sink_type(draft: Draft) -> Any:
+    options = draft.options.get("sink")
+    return options.get("type") if isinstance(options, dict) else None

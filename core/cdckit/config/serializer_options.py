@@ -1,0 +1,74 @@
+"""Kafka Connect's converters as the options of one serializer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cdckit.config.draft import Draft, Options
+from cdckit.errors import ConfigError
+from cdckit.hookspecs import Registration
+from cdckit.plugins import config_model, find, registrations
+
+HEADER_FORMATS = {
+    "org.apache.kafka.connect.json.JsonConverter": "json",
+    "org.apache.kafka.connect.storage.SimpleHeaderConverter": "simple",
+}
+
+
+def add_serializer(converters: Options, draft: Draft) -> None:
+    """Gives the draft its serializer.
+
+    Args:
+        converters: options such as `key.converter`, `value.converter.schemas.enable`, `converter.schemas.enable`.
+        draft: gets the options, and what cannot be.
+    """
+    reading = _Reading(converters, draft)
+    for name, value in converters.items():
+        side, _, option = name.rpartition("converter")
+        if option:
+            reading.add(side.rstrip("."), option.removeprefix("."), value)
+    if header := converters.get("header.converter"):
+        reading.add_header_format(header)
+    draft.options["serializer"] = reading.options
+
+
+class _Reading:
+    def __init__(self, converters: Options, draft: Draft) -> None:
+        self.draft = draft
+        registration = _serializer(converters, draft)
+        self.model = config_model(registration)
+        self.options: Options = {"type": registration.name}
+
+    def add(self, side: str, option: str, value: Any) -> None:
+        """Adds an option under its side's name where the serializer has it, else for keys and values alike."""
+        own = f"{side}.{option}" if side else option
+        if self.model.knows(own):
+            self.options[own] = value
+        elif side == "header":
+            self.draft.ignored.append(f"header.converter.{option}")
+        elif self.options.setdefault(option, value) != value:
+            self.draft.problems.append(
+                f"{side}.converter.{option}: not yet supported to differ between keys and values"
+            )
+
+    def add_header_format(self, converter: str) -> None:
+        chosen = HEADER_FORMATS.get(converter)
+        if chosen is None or not self.model.knows("header.format"):
+            known = ", ".join(HEADER_FORMATS)
+            self.draft.problems.append(f"header.converter: '{converter}' is not yet supported (these are: {known})")
+        else:
+            self.options["header.format"] = chosen
+
+
+def _serializer(converters: Options, draft: Draft) -> Registration:
+    found = {}
+    for option in ("value.converter", "key.converter"):
+        if name := converters.get(option):
+            try:
+                found[option] = find("serializer", name, option)
+            except ConfigError:
+                known = ", ".join(alias for _, r in registrations("serializer") for alias in r.aliases)
+                draft.problems.append(f"{option}: '{name}' is not yet supported (these are: {known})")
+    if len({registration.name for registration in found.values()}) > 1:
+        draft.problems.append("key.converter: not yet supported to be another one than value.converter")
+    return next(iter(found.values()), None) or find("serializer", "json")
