@@ -1,0 +1,1 @@
+"""Records out of rows: names, schemas, source blocks, envelopes."""

@@ -1,0 +1,101 @@
+"""Which databases, tables and columns are captured, and which columns make up a key."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.option_types import compile_regex, split_key_columns, split_list
+from cdckit_mysql.table import Column, Table, TableId
+
+BUILTIN_DATABASES = frozenset({"mysql", "performance_schema", "sys", "information_schema"})
+
+
+class Matcher:
+    """A list of regular expressions, one of which must match a whole name, whatever its case."""
+
+    def __init__(self, patterns: str) -> None:
+        self._patterns = [compile_regex(item) for item in split_list(patterns)]
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def __call__(self, name: str) -> bool:
+        return any(pattern.fullmatch(name) for pattern in self._patterns)
+
+
+class Choice:
+    """An include list or an exclude list."""
+
+    def __init__(self, include: str, exclude: str) -> None:
+        self._include, self._exclude = Matcher(include), Matcher(exclude)
+
+    def __bool__(self) -> bool:
+        return bool(self._include) or bool(self._exclude)
+
+    def __call__(self, name: str) -> bool:
+        return self._include(name) if self._include else not self._exclude(name)
+
+
+class Filters:
+    """The capture lists of a configuration. Names are matched as Debezium does: whole, without regard to case."""
+
+    def __init__(self, config: MySqlConfig) -> None:
+        self._config = config
+        self._databases = Choice(config.database_include_list, config.database_exclude_list)
+        self._tables = Choice(config.table_include_list, config.table_exclude_list)
+        self._columns = Choice(config.column_include_list, config.column_exclude_list)
+        self._snapshot = Choice(config.snapshot_include_collection_list, "")
+        self._typed_columns = Matcher(config.column_propagate_source_type)
+        self._typed_types = Matcher(config.datatype_propagate_source_type)
+        self._keys = [
+            (compile_regex(pattern), columns) for pattern, columns in split_key_columns(config.message_key_columns)
+        ]
+        self.captures = cache(self._captures)
+
+    def database(self, name: str) -> bool:
+        """Whether tables of the database may be captured."""
+        if self._config.table_ignore_builtin and name.lower() in BUILTIN_DATABASES:
+            return False
+        return self._databases(name)
+
+    def _captures(self, database: str, table: str) -> bool:
+        """Whether a table is captured."""
+        return self.database(database) and self._tables(f"{database}.{table}")
+
+    def snapshot(self, table: TableId) -> bool:
+        """Whether a captured table's rows are read by the snapshot."""
+        return self._snapshot(str(table))
+
+    def tracks(self, database: str, table: str) -> bool:
+        """Whether a table's definition is kept: that of a table which is not captured may become one that is."""
+        if self._config.schema_history_internal_store_only_captured_tables_ddl:
+            return self.captures(database, table)
+        if self._config.schema_history_internal_store_only_captured_databases_ddl:
+            return self.database(database)
+        return database.lower() not in BUILTIN_DATABASES or self.database(database)
+
+    def column(self, table: TableId, name: str) -> bool:
+        """Whether a captured table's column stands in its events."""
+        return self._columns(f"{table}.{name}")
+
+    def propagates_type(self, table: TableId, column: Column) -> bool:
+        """Whether a column's declared type stands in its field's schema."""
+        if self._typed_types and self._typed_types(f"{table.database}.{column.type_name}"):
+            return True
+        return self._typed_columns(f"{table}.{column.name}")
+
+    def key_columns(self, table: Table) -> tuple[str, ...]:
+        """The names of the columns that make up a record's key, in order; those left out of events are no part."""
+        chosen = self._chosen_key(table) or table.key_columns
+        return tuple(name for name in chosen if self.column(table.id, name))
+
+    def _chosen_key(self, table: Table) -> tuple[str, ...]:
+        wanted = next((columns for pattern, columns in self._keys if _matches(pattern, table)), ())
+        found = (table.column(name) for name in wanted)
+        return tuple(column.name for column in found if column is not None)
+
+
+def _matches(pattern: re.Pattern[str], table: Table) -> bool:
+    return pattern.fullmatch(f"{table.database}.{table.name}") is not None

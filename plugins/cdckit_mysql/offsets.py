@@ -1,0 +1,158 @@
+"""Offsets and positions of the binary log.
+
+An offset has the members of Debezium's own (`file`, `pos`, `gtids`, `event`, `row`, `server_id`, `ts_sec`,
+`snapshot`, `transaction_id` …), so that one can stand for the other, and two more for what Debezium does not keep:
+which server it counts from (`server`), and the `epoch`, a number that grows whenever file names start to mean
+something else, as they do after a failover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+from cdckit.errors import StateError
+from cdckit.record import Offset
+
+SNAPSHOT_RUNNING = "INITIAL"
+"""What Debezium's offsets say in `snapshot` while the first snapshot is not finished."""
+
+_COUNTS = "transaction_data_collection_order_"
+_EPOCH = "cdckit_epoch"
+_SERVER = "cdckit_server"
+
+
+class LogPosition(NamedTuple):
+    """A place in the log of one server, compared in commit order."""
+
+    epoch: int
+    file: str
+    pos: int
+
+    @property
+    def prefix(self) -> str:
+        """The fixed-width text that the positions of all records of one event begin with."""
+        return f"{self.epoch:04d}-{file_number(self.file):010d}-{self.pos:012d}"
+
+    def end(self) -> str:
+        """A text that sorts behind every record of the event that ends here, and before all later ones."""
+        return f"{self.prefix}~"
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.pos}"
+
+
+def record_position(prefix: str, row: int, part: int = 0) -> str:
+    """The position of a record: `EPOCH-FILE-POS-ROW-PART`, each of fixed width.
+
+    Args:
+        prefix: what `LogPosition.prefix` gives, of the end of the record's event.
+        row: the number of the row in the event; in a snapshot, that of the row in the whole snapshot.
+        part: which of the records that one row makes.
+    """
+    return f"{prefix}-{row:014d}-{part}"
+
+
+def file_number(name: str) -> int:
+    """The number at the end of a log file's name: 12 of `binlog.000012`."""
+    _, _, number = name.rpartition(".")
+    return int(number) if number.isdecimal() else 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogOffset:
+    """How far the log has been read.
+
+    Attributes:
+        file: the log file in which to go on; empty when nothing is known yet.
+        pos: where in it, in bytes: the begin of the transaction in hand, or the end of the last one.
+        gtids: the transactions that are completely read, or None without GTIDs.
+        event: how many events of the transaction in hand are done, its begin being the first.
+        row: how many rows of the event after those are done.
+        server_id: the server that the last event came from.
+        ts_sec: when that was logged, in seconds since 1970.
+        snapshot: `INITIAL` while a snapshot is not finished.
+        transaction_id: the id of the transaction in hand, for its records.
+        counts: how many events of it each table has had (`database.table`).
+        epoch: see above.
+        server: the identity of the server that file names belong to.
+    """
+
+    file: str = ""
+    pos: int = 0
+    gtids: str | None = None
+    event: int = 0
+    row: int = 0
+    server_id: int = 0
+    ts_sec: int = 0
+    snapshot: str | None = None
+    transaction_id: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    epoch: int = 0
+    server: str | None = None
+
+    @property
+    def position(self) -> LogPosition:
+        """The place in the log."""
+        return LogPosition(self.epoch, self.file, self.pos)
+
+    @property
+    def snapshot_due(self) -> bool:
+        """Whether tables are to be read before the log."""
+        return self.snapshot is not None or not self.file
+
+    def with_changes(self, **changes: Any) -> Self:
+        """An offset like this one but for `changes`."""
+        return replace(self, **changes)
+
+    def to_json(self) -> Offset:
+        """The offset as a runner keeps it; members that say nothing are left out."""
+        members = {
+            "ts_sec": self.ts_sec,
+            "file": self.file,
+            "pos": self.pos,
+            "gtids": self.gtids,
+            "row": self.row,
+            "server_id": self.server_id,
+            "event": self.event,
+            "snapshot": self.snapshot,
+            "transaction_id": self.transaction_id,
+            **{_COUNTS + table: count for table, count in self.counts.items()},
+            _EPOCH: self.epoch,
+            _SERVER: self.server,
+        }
+        return {name: value for name, value in members.items() if value}
+
+    @classmethod
+    def from_json(cls, offset: Offset) -> Self:
+        """Reads an offset of this source or of Debezium's connectors.
+
+        Raises:
+            StateError: a member has a value that it cannot have.
+        """
+        counts = {name.removeprefix(_COUNTS): value for name, value in offset.items() if name.startswith(_COUNTS)}
+        try:
+            return cls(
+                file=offset.get("file") or "",
+                pos=int(offset.get("pos") or 0),
+                gtids=offset.get("gtids") or None,
+                event=int(offset.get("event") or 0),
+                row=int(offset.get("row") or 0),
+                server_id=int(offset.get("server_id") or 0),
+                ts_sec=int(offset.get("ts_sec") or 0),
+                snapshot=_unfinished_snapshot(offset),
+                transaction_id=offset.get("transaction_id"),
+                counts={table: int(count) for table, count in counts.items()},
+                epoch=int(offset.get(_EPOCH) or 0),
+                server=offset.get(_SERVER),
+            )
+        except (TypeError, ValueError) as error:
+            raise StateError(f"the offset {offset} is not one of a MySQL source: {error}") from error
+
+
+def _unfinished_snapshot(offset: Offset) -> str | None:
+    """Older Debeziums say `true` while a snapshot runs, newer ones `INITIAL`; and some whether it is completed."""
+    found = offset.get("snapshot")
+    completed = str(offset.get("snapshot_completed", "false")).lower() == "true"
+    return None if completed or found in (None, False, "false", "") else SNAPSHOT_RUNNING
