@@ -1,0 +1,1 @@
+"""How fast cdckit is: the same work for cdckit and, where its wheel is installed, for Debezium."""

@@ -1,0 +1,86 @@
+"""What a process and its children use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A finished process: seconds of CPU (user and system), seconds on the clock, peak resident memory in MiB."""
+
+    cpu: float
+    wall: float
+    rss: float
+
+
+class CommandFailedError(Exception):
+    """A measured command ended with an error; the message is the end of its log."""
+
+
+def run(command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> Usage:
+    """Runs a command to its end.
+
+    Raises:
+        CommandFailedError: it did not exit with 0.
+    """
+    start = time.perf_counter()
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise CommandFailedError(f"{' '.join(command)} exited with {process.returncode}:\n{log.read_text()[-3000:]}")
+    return Usage(used.ru_utime + used.ru_stime, time.perf_counter() - start, used.ru_maxrss / 1024)
+
+
+class Tree:
+    """A running process and all that it started, measured while it runs."""
+
+    def __init__(self, pid: int) -> None:
+        self._root = psutil.Process(pid)
+        self._ended = 0.0
+        self._seen: dict[psutil.Process, float] = {}
+
+    def cpu(self) -> float:
+        """Seconds of CPU so far; a child that has ended counts with what it was last seen at."""
+        alive = {}
+        for process in [self._root, *self._root.children(recursive=True)]:
+            try:
+                times = process.cpu_times()
+            except psutil.Error:
+                continue
+            alive[process] = times.user + times.system
+        self._ended += sum(used for process, used in self._seen.items() if process not in alive)
+        self._seen = alive
+        return self._ended + sum(alive.values())
+
+    def rss(self) -> float:
+        """Resident memory now, in MiB, of the process and its children."""
+        total = 0
+        for process in [self._root, *self._root.children(recursive=True)]:
+            try:
+                total += process.memory_info().rss
+            except psutil.Error:
+                continue
+        return total / 2**20
+
+
+def wait_until(done: Callable[[], bool], seconds: float, every: float = 0.02) -> None:
+    """Waits for something to become true.
+
+    Raises:
+        TimeoutError: it did not within `seconds`.
+    """
+    deadline = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not done after {seconds} s")
+        time.sleep(every)
