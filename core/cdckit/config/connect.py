@@ -12,7 +12,6 @@ from typing import Any
 
 from cdckit.config.draft import Draft, Options, flatten
 from cdckit.config.model import PluginConfig
-from cdckit.config.pipeline import PipelineConfig
 from cdckit.config.serializer_options import add_serializer
 from cdckit.config.variables import unresolved
 from cdckit.errors import ConfigError
@@ -23,21 +22,18 @@ WITHOUT_MEANING = (
     r"name|tasks\.max(\.enforce)?|connector\.plugin\.version|config\.action\.reload|initial_state",
     r"errors\.(tolerance|retry|log|deadletterqueue)\b.*|exactly\.once\.support|transaction\.boundary.*",
     r"(offset|offsets|config|status)\.storage\b.*|offset\.(flush\.timeout\.ms|commit\.policy)",
-    r"bootstrap\.servers|group\.id|client\.id|plugin\.(path|discovery)|rest\..*|listeners.*|admin\.listeners.*",
-    r"(producer|consumer|admin)\..*|topic\.(creation|tracking)\..*|connector\.client\.config\.override\.policy",
+    r"group\.id|client\.id|plugin\.(path|discovery)|rest\..*|listeners.*|admin\.listeners.*",
+    r"(transforms|predicates|consumer|admin|topic\.tracking)\..*|connector\.client\.config\.override\.policy",
     r"config\.providers.*|internal\.(key|value)\.converter.*|access\.control\..*|metric.*|worker\..*",
     r"(header|key|value)\.converter\.plugin\.version|scheduled\.rebalance\..*|inter\.worker\..*",
     r"task\.(shutdown\.graceful|management)\.timeout\.ms|debezium\.embedded\..*|record\.processing\..*",
 )
 """Regular expressions of options of Connect's workers and of the embedded engine, which have no part to play here."""
 
-KAFKA = {
-    r"producer\.override\.(.+)": r"kafka.\1",
-    r"producer\.(.+)": r"kafka.\1",
-    r"topic\.creation\.default\.(.+)": r"topic.creation.default.\1",
-    r"bootstrap\.servers": r"bootstrap.servers",
-}
-"""What becomes an option of the sink `kafka`, if that is the sink."""
+FOR_THE_SINK = r"(producer|topic\.creation)\..*|bootstrap\.servers"
+"""Options of Connect's own producer, which belong to the sink if it knows them."""
+
+PIPELINE_WIDE = ("offset.flush.interval.ms", "position.header")
 
 
 def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, list[str]] | None:
@@ -65,7 +61,7 @@ def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> 
     reading = _Reading(given)
     registration = reading.source()
     draft = Draft({}, name, labels={"source": "", "serializer": "converter"}, ignored=ignored)
-    draft.options["predicates"] = reading.predicates(draft.labels)
+    draft.options["predicates"] = reading.predicates()
     draft.options["transforms"] = reading.transforms(draft.labels)
     add_serializer(reading.take_converters(), draft)
     draft.options["source"] = {"type": registration.name}
@@ -97,7 +93,7 @@ class _Reading:
         labels.update({f"transforms.{index}": f"transforms.{name}" for index, name in enumerate(names)})
         return [{"name": name, **self._below(f"transforms.{name}.")} for name in names]
 
-    def predicates(self, _labels: dict[str, str]) -> dict[str, Options]:
+    def predicates(self) -> dict[str, Options]:
         """The predicates by name."""
         return {name: self._below(f"predicates.{name}.") for name in self._names("predicates")}
 
@@ -121,25 +117,12 @@ _CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$
 
 
 def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
-    pipeline_wide = set(PipelineConfig.option_names())
     for name, value in left.items():
-        if source.knows(name):
-            draft.options["source"][name] = value
-        elif name in pipeline_wide - {"name"}:
+        if name in PIPELINE_WIDE:
             draft.options[name] = value
-        elif re.match(r"(transforms|predicates)\.", name):
-            draft.ignored.append(name)
-        elif any(re.fullmatch(pattern, name) for pattern in WITHOUT_MEANING):
-            _keep_for_kafka(name, value, draft)
-        else:
+        elif re.fullmatch(FOR_THE_SINK, name):
+            draft.sink_options[name] = value
+        elif source.knows(name) or not any(re.fullmatch(pattern, name) for pattern in WITHOUT_MEANING):
             draft.options["source"][name] = value
-
-
-def _keep_for_kafka(name: str, value: Any, draft: Draft) -> None:
-    """Notes an option for the sink `kafka` where it is one for it, else as ignored."""
-    for pattern, option in KAFKA.items():
-        if found := re.fullmatch(pattern, name):
-            draft.sink_options.setdefault("kafka", {})[found.expand(option)] = (name, value)
-            return
-    if name != "name":
-        draft.ignored.append(name)
+        elif name != "name":
+            draft.ignored.append(name)

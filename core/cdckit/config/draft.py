@@ -21,8 +21,7 @@ class Draft:
         options: the pipeline's own options, and under each component's name its options, all by dotted name.
         fallback_name: the pipeline's name where neither the file nor the source gives one.
         labels: what messages call a path, where that is not the path itself.
-        sink_options: by a sink's name, options for it unless its own say otherwise: each with the name and value
-            that the user gave.
+        sink_options: options that are the sink's if it knows them, unless its own say otherwise.
         ignored: options that mean nothing here.
         problems: what is wrong so far.
     """
@@ -30,7 +29,7 @@ class Draft:
     options: Options
     fallback_name: str
     labels: dict[str, str] = field(default_factory=dict)
-    sink_options: dict[str, dict[str, tuple[str, Any]]] = field(default_factory=dict)
+    sink_options: Options = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 

@@ -25,7 +25,7 @@ def resolve(draft: Draft) -> ResolvedPipeline:
     """
     resolver = _Resolver(draft)
     pipeline = resolver.pipeline_options()
-    sink = resolver.component("sink", "sink", resolver.sink_options())
+    sink = resolver.sink()
     source = resolver.source()
     serializer = resolver.component("serializer", "serializer", draft.options.get("serializer", {"type": "json"}))
     transforms = resolver.transforms()
@@ -74,17 +74,21 @@ class _Resolver:
             "source", "source", self.draft.options["source"], elsewhere=pipeline_wide, ignored=self.ignored
         )
 
-    def sink_options(self) -> Options:
-        """The sink's options, with what a connector's configuration holds for a sink of this kind."""
-        options: Options = self.draft.options.get("sink", {"type": "stdout"})
-        kind = options.get("type") if isinstance(options, dict) else None
-        for sink, offered in self.draft.sink_options.items():
-            for option, (given_as, value) in offered.items():
-                if sink == kind and config_model(find("sink", sink)).knows(option):
-                    options = {option: value, **options}
-                else:
-                    self.ignored.append(given_as)
-        return options
+    def sink(self) -> Component | None:
+        options = self.draft.options.get("sink", {"type": "stdout"})
+        if isinstance(options, dict) and self.draft.sink_options:
+            options = {**self._for_the_sink(options.get("type", "")), **options}
+        return self.component("sink", "sink", options)
+
+    def _for_the_sink(self, sink: str) -> Options:
+        """What a connector's configuration says to the producer, as far as the sink knows it."""
+        try:
+            model = config_model(find("sink", sink))
+        except ConfigError:
+            return {}
+        offered = self.draft.sink_options
+        self.ignored += [name for name in offered if not model.knows(name)]
+        return {name: value for name, value in offered.items() if model.knows(name)}
 
     def transforms(self) -> list[StepConfig]:
         chain = self.draft.options.get("transforms", [])
