@@ -10,6 +10,7 @@ import pytest
 from servers.kafka import KafkaBroker
 from servers.mariadb import MariaDBServer
 from servers.mysql import MySQLServer
+from servers.mysql56 import MySQL56Server
 from servers.mysql_family import SQLServer
 
 
@@ -35,6 +36,14 @@ def nightly(request: pytest.FixtureRequest) -> bool:
 def mysql_server() -> Iterator[MySQLServer]:
     """A MySQL 9 server with the user ``dbz``, password ``dbz``."""
     with MySQLServer() as server:
+        server.create_user("dbz", "dbz")
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mysql56_server() -> Iterator[MySQL56Server]:
+    """A MySQL 5.6 server, whose log has no row metadata, with the user ``dbz``, password ``dbz``."""
+    with MySQL56Server() as server:
         server.create_user("dbz", "dbz")
         yield server
 

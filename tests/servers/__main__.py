@@ -10,10 +10,12 @@ from servers.java import ensure_java
 from servers.kafka import KafkaBroker
 from servers.mariadb import MariaDBServer
 from servers.mysql import MySQLServer
+from servers.mysql56 import MySQL56Server
 
 _INSTALLERS: dict[str, Callable[[], object]] = {
     "java": ensure_java,
     "mysql": lambda: MySQLServer().install(),
+    "mysql56": lambda: MySQL56Server().install(),
     "mariadb": lambda: MariaDBServer().install(),
     "kafka": lambda: KafkaBroker().install(),
 }

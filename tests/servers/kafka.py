@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import socket
 import subprocess
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -65,8 +67,9 @@ class KafkaBroker(Server):
     }
 
     def __init__(self, heap: str = "256m", jvm: Sequence[str] | None = None) -> None:
+        self._controller_port = 0
         super().__init__()
-        self._controller_port = free_port()
+        self._cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         self._heap = heap
         self._jvm = jvm
 
@@ -113,6 +116,15 @@ class KafkaBroker(Server):
 
     def _lay_out(self, data: Path) -> None:
         shutil.copytree(_formatted(), data)
+        identity = data / "meta.properties"
+        identity.write_text(identity.read_text().replace(_CLUSTER_ID, self._cluster_id))
+
+    def _choose_ports(self) -> None:
+        super()._choose_ports()
+        self._controller_port = free_port()
+
+    def _ports(self) -> tuple[int, ...]:
+        return (*super()._ports(), self._controller_port)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         properties = self._folder / "server.properties"
@@ -124,9 +136,10 @@ class KafkaBroker(Server):
     def _answers(self) -> bool:
         try:
             socket.create_connection((self.host, self.port), 0.5).close()
-            return bool(self.admin().list_topics(timeout=_SECONDS).brokers)
+            found = self.admin().list_topics(timeout=_SECONDS)
         except (OSError, KafkaException):
             return False
+        return bool(found.brokers) and found.cluster_id == self._cluster_id
 
 
 def _to_the_end(consumer: Consumer, topic: str) -> Iterator[Message]:

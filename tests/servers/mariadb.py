@@ -31,7 +31,7 @@ class MariaDBServer(SQLServer):
         "binlog_row_image": "FULL",
         "binlog_row_metadata": "FULL",
         "sync_binlog": 0,
-        "innodb_flush_log_at_trx_commit": 0,
+        "innodb_flush_log_at_trx_commit": 2,
         "innodb_log_file_size": "64M",
         "innodb_buffer_pool_size": "128M",
         "skip_name_resolve": True,

@@ -51,7 +51,7 @@ class MySQLServer(SQLServer):
         "gtid_mode": "ON",
         "enforce_gtid_consistency": "ON",
         "sync_binlog": 0,
-        "innodb_flush_log_at_trx_commit": 0,
+        "innodb_flush_log_at_trx_commit": 2,
         "innodb_buffer_pool_size": "128M",
         "performance_schema": "OFF",
         "skip_name_resolve": True,

@@ -13,11 +13,17 @@ given that port for itself nor connect to itself through it."""
 def free_port() -> int:
     """Return a port of 127.0.0.1 that nobody listens on now."""
     candidates = random.SystemRandom()
-    while True:
-        port = candidates.choice(_RANGE)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        return port
+    while not is_free(port := candidates.choice(_RANGE)):
+        pass
+    return port
+
+
+def is_free(port: int) -> bool:
+    """Return whether a server could listen on ``port`` now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 
 from servers import process
 from servers.errors import ServerStartError
-from servers.ports import free_port
+from servers.ports import free_port, is_free
 from servers.workspace import new_folder
 
 Option = str | int | bool | None
@@ -34,7 +34,8 @@ class Server(ABC):
     host: ClassVar[str] = "127.0.0.1"
 
     def __init__(self) -> None:
-        self.port = free_port()
+        self.port = 0
+        self._choose_ports()
         self._folder = new_folder(type(self).__name__.lower())
         self._options: dict[str, Option] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -136,15 +137,21 @@ class Server(ABC):
                 raise ServerStartError(f"{type(self).__name__} silent for {_READY_SECONDS} s:\n{self._logs()}")
             time.sleep(0.02)
 
+    def _choose_ports(self) -> None:
+        self.port = free_port()
+
+    def _ports(self) -> tuple[int, ...]:
+        return (self.port,)
+
     def _launch_on_free_port(self) -> None:
         """Launch, on another port if somebody took ours since it was found free."""
         for _ in range(_PORT_TRIES):
             try:
                 return self._launch()
-            except ServerStartError as error:
-                if "address already in use" not in str(error).lower():
+            except ServerStartError:
+                if all(map(is_free, self._ports())):
                     raise
-                self.port = free_port()
+                self._choose_ports()
         return self._launch()
 
     def _logs(self) -> str:
