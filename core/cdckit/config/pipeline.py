@@ -61,7 +61,7 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class StepConfig:
+class Step:
     """One transform of the chain.
 
     Attributes:
@@ -99,7 +99,7 @@ class ResolvedPipeline:
     runner: Runner
     state: Path
     source: Component
-    transforms: tuple[StepConfig, ...]
+    transforms: tuple[Step, ...]
     serializer: Component
     sink: Component
     spark: Mapping[str, str]

@@ -8,7 +8,7 @@ from typing import Any
 
 from cdckit.config.draft import COMPONENTS, LISTED, Draft, Options
 from cdckit.config.model import PluginConfig, did_you_mean
-from cdckit.config.pipeline import Component, PipelineConfig, ResolvedPipeline, StepConfig
+from cdckit.config.pipeline import Component, PipelineConfig, ResolvedPipeline, Step
 from cdckit.config.variables import unresolved
 from cdckit.errors import ConfigError
 from cdckit.plugins import Kind, config_model, find
@@ -90,7 +90,7 @@ class _Resolver:
         self.ignored += [name for name in offered if not model.knows(name)]
         return {name: value for name, value in offered.items() if model.knows(name)}
 
-    def transforms(self) -> list[StepConfig]:
+    def transforms(self) -> list[Step]:
         chain = self.draft.options.get("transforms", [])
         if not isinstance(chain, list):
             self.problems.append("transforms: must be a list; each item's `type` names a transform")
@@ -131,7 +131,7 @@ class _Resolver:
             return {}
         return {name: self.component("predicate", f"predicates.{name}", given) for name, given in named.items()}
 
-    def _step(self, path: str, options: Any, predicates: Mapping[str, Component | None]) -> StepConfig | None:
+    def _step(self, path: str, options: Any, predicates: Mapping[str, Component | None]) -> Step | None:
         given = options if isinstance(options, dict) else {}
         own = {name: value for name, value in given.items() if name not in STEP_OPTIONS}
         transform = self.component("transform", path, own)
@@ -140,7 +140,7 @@ class _Resolver:
         negate = self._negate_of(where, given)
         if transform is None:
             return None
-        return StepConfig(given.get("name") or transform.registration.name, transform, predicate, negate)
+        return Step(given.get("name") or transform.registration.name, transform, predicate, negate)
 
     def _predicate_of(
         self, where: str, options: Options, predicates: Mapping[str, Component | None]
