@@ -61,6 +61,15 @@ def open_state(folder: Path) -> StateStore:
     return store
 
 
+def open_for_planner(folder: Path) -> StateStore:
+    """The state store of a pipeline while a Spark checkpoint is the authority.
+
+    Raises:
+        StateError: it cannot be opened, or another pipeline holds it.
+    """
+    return _open(folder)
+
+
 def hand_to_spark(store: StateStore, folder: Path) -> Generation:
     """Makes a Spark checkpoint the authority: the last one where it ends at the store's offset, else a new one."""
     last = _note(store.get(NOTE))

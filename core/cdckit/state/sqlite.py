@@ -169,7 +169,8 @@ def read_state(folder: Path) -> dict[str, Any] | None:
     Raises:
         StateError: the file cannot be read.
     """
-    return _peek(folder, "select offset from offset")
+    offset: dict[str, Any] | None = _peek(folder, "select offset from offset")
+    return offset
 
 
 def read_kept(folder: Path, key: str) -> Json:

@@ -1,0 +1,1 @@
+"""Spark: the Python Data Source `cdckit`, and what the Spark runner is made of."""

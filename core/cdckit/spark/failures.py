@@ -1,0 +1,49 @@
+"""Carries a `CdcError` out of Spark's Python processes: through the JVM only its text survives."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cdckit import errors
+from cdckit.errors import CdcError, ConfigError
+
+_SEALED = re.compile(r"\[cdckit:([A-Za-z0-9+/=]+)\]")
+
+
+class WorkerError(Exception):
+    """A `CdcError` of another process: its class and message for people, and once more sealed for `recover`."""
+
+    def __init__(self, error: CdcError) -> None:
+        parts = list(error.problems) if isinstance(error, ConfigError) else [str(error)]
+        kind = _nearest_kind(type(error))
+        sealed = base64.b64encode(json.dumps([kind, parts]).encode()).decode()
+        super().__init__(f"{kind}: {error} [cdckit:{sealed}]")
+
+
+@contextmanager
+def sealed_errors() -> Iterator[None]:
+    """Lets a `CdcError` leave this process in a form that `recover` understands."""
+    try:
+        yield
+    except CdcError as error:
+        raise WorkerError(error) from error
+
+
+def recover(text: str) -> CdcError | None:
+    """The first `CdcError` sealed in the text of an exception from Spark, or None."""
+    found = _SEALED.search(text)
+    if found is None:
+        return None
+    kind, parts = json.loads(base64.b64decode(found[1]))
+    error: CdcError = getattr(errors, kind)(*parts)
+    return error
+
+
+def _nearest_kind(kind: type[CdcError]) -> str:
+    """The class's own name where `cdckit.errors` defines it, else that of the base which it does define."""
+    known = [base.__name__ for base in kind.__mro__ if getattr(errors, base.__name__, None) is base]
+    return known[0]

@@ -1,0 +1,37 @@
+"""What every process of one Spark query needs to know: planner, workers, driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import uuid4
+
+from cdckit.config.pipeline import ResolvedPipeline
+
+Form = Literal["messages", "packed messages", "table rows"]
+"""What the workers hand to the JVM: a row for each message; many messages as one Arrow stream (for a writer in the
+driver); or the packets of a table sink."""
+
+MAX_BYTES = 256 * 1024 * 1024
+"""How much of a backlog one batch takes by default, in bytes of the source's log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One query over one pipeline. It can be pickled.
+
+    Attributes:
+        pipeline: what is read, and what becomes of it.
+        form: what the workers hand on.
+        parallelism: how many splits may be read at the same time.
+        max_bytes: how much of a backlog one batch takes, in bytes of the source's log.
+        wait_seconds: how long the planner waits for the log's end to move before it says that it did not.
+        token: tells this query's parts, kept in worker processes from batch to batch, from another's.
+    """
+
+    pipeline: ResolvedPipeline
+    form: Form = "messages"
+    parallelism: int = 1
+    max_bytes: int = MAX_BYTES
+    wait_seconds: float = 10.0
+    token: str = field(default_factory=lambda: uuid4().hex)

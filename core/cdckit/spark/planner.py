@@ -1,0 +1,83 @@
+"""The planner's side: which offsets a batch spans, and which splits lie between them. It runs beside the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cdckit.pipeline import make_source, notifier
+from cdckit.record import Offset
+from cdckit.source import Source, SourceContext, Split
+from cdckit.spark.job import Job
+from cdckit.state.authority import open_for_planner
+from cdckit.state.store import StateStore
+
+
+class Planner:
+    """Holds the pipeline's state and an open source. Everything is opened when it is first needed."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._store: StateStore | None = None
+        self._source: Source | None = None
+        self._ends = False
+        self._first = True
+        self._target: Offset | None = None
+
+    def end_at_log_end(self) -> None:
+        """The query is to end at the log's end."""
+        self._ends = True
+
+    def initial_offset(self) -> Offset:
+        """Where a query without a checkpoint begins: at the saved offset, else where the source says."""
+        saved = self.store.load_offset()
+        return saved if saved is not None else self.source.initial_offset()
+
+    def latest_offset(self, start: Offset, max_bytes: int | None) -> Offset:
+        """The end of the next batch; `start` itself when nothing came within the job's `wait_seconds`."""
+        end = self._log_end(start) if self._ends else self.source.latest_offset(start, self.job.wait_seconds)
+        if max_bytes is None or end == start:
+            return end
+        return self.source.cut(start, end, max_bytes)
+
+    def _log_end(self, start: Offset) -> Offset:
+        """The log's end that counts: the first batch may hold the snapshot, so it is the one found after it."""
+        if self._target is not None:
+            return self._target
+        end = self.source.latest_offset(start)
+        if not self._first or end == start:
+            self._target = end
+        self._first = False
+        return end
+
+    def splits(self, start: Offset, end: Offset) -> Sequence[Split]:
+        """The splits of a batch."""
+        return self.source.plan(start, end, self.job.parallelism)
+
+    def committed(self, offset: Offset) -> None:
+        """Everything up to `offset` is in the sink."""
+        self.source.committed(offset)
+
+    @property
+    def store(self) -> StateStore:
+        """The pipeline's state, held until `close`."""
+        if self._store is None:
+            self._store = open_for_planner(self.job.pipeline.state)
+        return self._store
+
+    @property
+    def source(self) -> Source:
+        """The source, open."""
+        if self._source is None:
+            source = make_source(self.job.pipeline)
+            name = self.job.pipeline.name
+            source.open(SourceContext(name, self.store, notifier(name)))
+            self._source = source
+        return self._source
+
+    def close(self) -> None:
+        """Lets go of the source and the state."""
+        if self._source is not None:
+            self._source.close()
+        if self._store is not None:
+            self._store.close()
+        self._source = self._store = None

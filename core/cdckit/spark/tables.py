@@ -1,0 +1,142 @@
+"""The contract of a sink that keeps Spark tables: typed rows from the workers, written by the driver batch by batch.
+
+Spark fixes a stream's columns when the query starts, while a pipeline has many tables whose columns change as it runs.
+So workers send packets: each holds rows of one table and one layout as an Arrow IPC stream, and the sink unpacks those
+of a table into typed columns.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import pyarrow as pa
+
+from cdckit.record import Record
+from cdckit.sink import TableSink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PACKET_SPARK_SCHEMA = "topic string, layout string, position string, rows bigint, data binary"
+"""The columns of a batch of packets, as Spark's DDL."""
+
+_PACKET_ARROW_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("layout", pa.string()),
+        ("position", pa.string()),
+        ("rows", pa.int64()),
+        ("data", pa.binary()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """Some rows of one table.
+
+    Attributes:
+        topic: the topic of their records, which names the table.
+        layout: the sink's own text about the columns; rows of equal layouts can be put together.
+        position: the first record's position.
+        rows: what the packet holds, as one Arrow batch.
+    """
+
+    topic: str
+    layout: str
+    position: str
+    rows: pa.RecordBatch
+
+
+class RowEncoder(Protocol):
+    """Turns records into packets, in a worker; it lives as long as one split is read."""
+
+    def __call__(self, records: Sequence[Record]) -> Iterable[Packet]:
+        """The packets of some records that follow those of the call before.
+
+        Raises:
+            SinkError: a record cannot become a row; the message names topic, position and field.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class TableContext:
+    """What the runner gives a table sink.
+
+    Attributes:
+        name: the pipeline's name.
+        generation: tells batch numbers of one checkpoint from those of another.
+        fresh: whether the checkpoint began without an offset, so that a snapshot starts the tables anew.
+    """
+
+    name: str
+    generation: str
+    fresh: bool
+
+
+class SparkTableSink(TableSink):
+    """A sink that keeps tables. It is constructed with its config model's instance alone.
+
+    Obligations: after `write` returns, the batch is in the tables; `write` called again with the same batch number
+    (the runner died before it could note the batch) leaves the tables as if it had been called once.
+    """
+
+    needs_delta: ClassVar[bool] = False
+    """Whether the Spark session needs Delta Lake; may be set on the instance."""
+
+    commit_interval_ms: int = 0
+    """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
+
+    @abstractmethod
+    def encoder(self) -> RowEncoder:
+        """A new encoder. Called in worker processes, where `open` is not."""
+
+    @abstractmethod
+    def open(self, session: SparkSession, context: TableContext) -> None:
+        """Gets ready, in the driver.
+
+        Raises:
+            SinkError: the tables cannot be reached.
+        """
+
+    @abstractmethod
+    def write(self, packets: DataFrame, batch: int) -> int:
+        """Puts one batch of packets into the tables and says how many rows it held.
+
+        Raises:
+            SinkError: a table cannot take it; the message names the table.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of all resources. May be called twice."""
+
+
+def packets_to_arrow(packets: Iterable[Packet]) -> pa.RecordBatch:
+    """Packets as rows of `PACKET_SPARK_SCHEMA`."""
+    found = list(packets)
+    columns = [
+        pa.array([packet.topic for packet in found], pa.string()),
+        pa.array([packet.layout for packet in found], pa.string()),
+        pa.array([packet.position for packet in found], pa.string()),
+        pa.array([packet.rows.num_rows for packet in found], pa.int64()),
+        pa.array([_ipc(packet.rows) for packet in found], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_PACKET_ARROW_SCHEMA)
+
+
+def unpack(data: bytes) -> Iterator[pa.RecordBatch]:
+    """The rows in a packet's column `data`."""
+    with pa.ipc.open_stream(data) as stream:
+        yield from stream
+
+
+def _ipc(rows: pa.RecordBatch) -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, rows.schema) as stream:
+        stream.write_batch(rows)
+    written: bytes = out.getvalue().to_pybytes()
+    return written
