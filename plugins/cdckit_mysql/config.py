@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr, field_validator, model_validator
-from typing_extensions import Annotated
 
 from cdckit.config.model import PluginConfig
-from cdckit_mysql.option_types import KeyColumns, NameList, RegexList, split_list
+from cdckit_mysql.option_types import KeyColumns, NameList, RegexList, split_names
 
 _SNAPSHOT_MODES = {
     "schema_only": "no_data",
@@ -202,12 +201,8 @@ class MySqlConfig(PluginConfig):
         "column.blacklist": "column.exclude.list",
         "heartbeat.topics.prefix": "topic.heartbeat.prefix",
         "event.processing.failure.handling.mode": "event.deserialization.failure.handling.mode",
-        "database.history.store.only.captured.tables.ddl": (
-            "schema.history.internal.store.only.captured.tables.ddl"
-        ),
-        "database.history.store.only.monitored.tables.ddl": (
-            "schema.history.internal.store.only.captured.tables.ddl"
-        ),
+        "database.history.store.only.captured.tables.ddl": ("schema.history.internal.store.only.captured.tables.ddl"),
+        "database.history.store.only.monitored.tables.ddl": ("schema.history.internal.store.only.captured.tables.ddl"),
         "database.history.skip.unparseable.ddl": "schema.history.internal.skip.unparseable.ddl",
     }
     patterns: ClassVar[Mapping[str, str]] = {
@@ -233,7 +228,7 @@ class MySqlConfig(PluginConfig):
     @field_validator("skipped_operations")
     @classmethod
     def _known_operations(cls, text: str) -> str:
-        unknown = [item for item in split_list(text) if item not in _OPERATIONS]
+        unknown = [item for item in split_names(text) if item not in _OPERATIONS]
         if unknown:
             raise ValueError(f"'{unknown[0]}' is no operation; known are {', '.join(_OPERATIONS)}")
         return text
@@ -254,7 +249,7 @@ class MySqlConfig(PluginConfig):
 
     @model_validator(mode="after")
     def _statement_for_each_override(self) -> Self:
-        for table in split_list(self.snapshot_select_statement_overrides):
+        for table in split_names(self.snapshot_select_statement_overrides):
             option = f"snapshot.select.statement.overrides.{table}"
             if option not in self.snapshot_statements:
                 raise ValueError(f"snapshot.select.statement.overrides names {table}, but '{option}' is not given")
@@ -263,11 +258,11 @@ class MySqlConfig(PluginConfig):
     @property
     def skipped(self) -> frozenset[str]:
         """The operations of the log that are left out."""
-        return frozenset(split_list(self.skipped_operations)) - {"none"}
+        return frozenset(split_names(self.skipped_operations)) - {"none"}
 
     def statement_for(self, table: str) -> str | None:
         """The user's snapshot statement for `database.table`, or None."""
-        if table not in split_list(self.snapshot_select_statement_overrides):
+        if table not in split_names(self.snapshot_select_statement_overrides):
             return None
         return self.snapshot_statements[f"snapshot.select.statement.overrides.{table}"]
 

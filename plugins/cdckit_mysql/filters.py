@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.option_types import compile_regex, split_key_columns, split_list
+from cdckit_mysql.option_types import patterns, split_key_columns
 from cdckit_mysql.table import Column, Table, TableId
 
 BUILTIN_DATABASES = frozenset({"mysql", "performance_schema", "sys", "information_schema"})
@@ -15,13 +14,14 @@ BUILTIN_DATABASES = frozenset({"mysql", "performance_schema", "sys", "informatio
 class Matcher:
     """A list of regular expressions, one of which must match a whole name, whatever its case."""
 
-    def __init__(self, patterns: str) -> None:
-        self._patterns = [compile_regex(item) for item in split_list(patterns)]
+    def __init__(self, text: str) -> None:
+        self._patterns = patterns(text)
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
 
     def __call__(self, name: str) -> bool:
+        """Whether one of them matches."""
         return any(pattern.fullmatch(name) for pattern in self._patterns)
 
 
@@ -35,6 +35,7 @@ class Choice:
         return bool(self._include) or bool(self._exclude)
 
     def __call__(self, name: str) -> bool:
+        """Whether a name is chosen."""
         return self._include(name) if self._include else not self._exclude(name)
 
 
@@ -49,9 +50,7 @@ class Filters:
         self._snapshot = Choice(config.snapshot_include_collection_list, "")
         self._typed_columns = Matcher(config.column_propagate_source_type)
         self._typed_types = Matcher(config.datatype_propagate_source_type)
-        self._keys = [
-            (compile_regex(pattern), columns) for pattern, columns in split_key_columns(config.message_key_columns)
-        ]
+        self._keys = split_key_columns(config.message_key_columns)
         self.captures = cache(self._captures)
 
     def database(self, name: str) -> bool:
@@ -92,10 +91,6 @@ class Filters:
         return tuple(name for name in chosen if self.column(table.id, name))
 
     def _chosen_key(self, table: Table) -> tuple[str, ...]:
-        wanted = next((columns for pattern, columns in self._keys if _matches(pattern, table)), ())
+        wanted = next((columns for pattern, columns in self._keys if pattern.fullmatch(str(table.id))), ())
         found = (table.column(name) for name in wanted)
         return tuple(column.name for column in found if column is not None)
-
-
-def _matches(pattern: re.Pattern[str], table: Table) -> bool:
-    return pattern.fullmatch(f"{table.database}.{table.name}") is not None

@@ -7,13 +7,37 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-_COMMA = re.compile(r"(?<!\\),")
+from cdckit.java_regex import compile_java, split_patterns
 
 
-def split_list(text: str) -> tuple[str, ...]:
-    """The items of a comma-separated list, trimmed; `\\,` is a comma within an item."""
-    items = (item.strip().replace("\\,", ",") for item in _COMMA.split(text))
-    return tuple(item for item in items if item)
+def split_names(text: str) -> tuple[str, ...]:
+    """The items of a comma-separated list, trimmed."""
+    return tuple(item for item in (part.strip() for part in text.split(",")) if item)
+
+
+def patterns(text: str) -> list[re.Pattern[str]]:
+    """The regular expressions of a comma-separated list; case does not matter to them.
+
+    Raises:
+        JavaRegexError: one of them is none.
+    """
+    return [compile_java(item, ignore_case=True) for item in split_patterns(text)]
+
+
+def split_key_columns(text: str) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
+    """The pairs of table pattern and key columns in `db.table:a,b;…`.
+
+    Raises:
+        ValueError: a part has no colon, or names no column.
+    """
+    pairs = []
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        table, _, columns = part.rpartition(":")
+        names = split_names(columns)
+        if not table or not names:
+            raise ValueError(f"'{part}' does not look like database.table:column,column")
+        pairs.append((compile_java(table.strip(), ignore_case=True), names))
+    return pairs
 
 
 def _joined(value: Any) -> Any:
@@ -23,39 +47,9 @@ def _joined(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _checked_regexes(text: str) -> str:
-    for item in split_list(text):
-        compile_regex(item)
+def _checked_patterns(text: str) -> str:
+    patterns(text)
     return text
-
-
-def compile_regex(pattern: str) -> re.Pattern[str]:
-    """A regular expression that is matched without regard to case.
-
-    Raises:
-        ValueError: it is none; the message names it.
-    """
-    try:
-        return re.compile(pattern, re.IGNORECASE)
-    except re.error as error:
-        raise ValueError(f"'{pattern}' is no regular expression: {error}") from error
-
-
-def split_key_columns(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The pairs of table pattern and key columns in `db.table:a,b;…`.
-
-    Raises:
-        ValueError: a part has no colon, or names no column.
-    """
-    pairs = []
-    for part in filter(None, (part.strip() for part in text.split(";"))):
-        table, colon, columns = part.rpartition(":")
-        names = tuple(name.strip() for name in columns.split(",") if name.strip())
-        if not colon or not table or not names:
-            raise ValueError(f"'{part}' does not look like database.table:column,column")
-        compile_regex(table.strip())
-        pairs.append((table.strip(), names))
-    return tuple(pairs)
 
 
 def _checked_key_columns(text: str) -> str:
@@ -65,7 +59,7 @@ def _checked_key_columns(text: str) -> str:
 
 NameList = Annotated[str, BeforeValidator(_joined)]
 """Comma-separated names."""
-RegexList = Annotated[str, BeforeValidator(_joined), AfterValidator(_checked_regexes)]
-"""Comma-separated regular expressions, each of which must match a whole name."""
+RegexList = Annotated[str, BeforeValidator(_joined), AfterValidator(_checked_patterns)]
+"""Comma-separated regular expressions of Java, each of which must match a whole name."""
 KeyColumns = Annotated[str, AfterValidator(_checked_key_columns)]
 """`db.table:a,b;db.other:c`."""

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from cdckit.schema import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
-from cdckit.struct import Template
+from cdckit.struct import Struct
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.table import TableId
 
@@ -50,14 +50,13 @@ def source_schema(connector: str) -> Schema:
 
 
 class SourceBlocks:
-    """Makes the blocks of one source: a template for each group of rows that share all but their number."""
+    """Makes the blocks of one source: one for each group of rows that share all but their number."""
 
     def __init__(self, config: MySqlConfig) -> None:
         self.schema = source_schema(config.connector)
-        self._row = self.schema.index["row"]
         self._front = (version("cdckit"), config.connector, config.topic_prefix)
 
-    def template(  # noqa: PLR0913 - the block's members
+    def block(
         self,
         table: TableId,
         *,
@@ -69,8 +68,8 @@ class SourceBlocks:
         gtid: str | None = None,
         thread: int | None = None,
         query: str | None = None,
-    ) -> Template:
-        """The template for rows of one table at one place; `time_us` is microseconds since 1970."""
+    ) -> Struct:
+        """The block for row 0 of a table at one place; `time_us` is microseconds since 1970."""
         values: tuple[Any, ...] = (
             *self._front,
             time_us // 1000,
@@ -88,4 +87,4 @@ class SourceBlocks:
             thread,
             query,
         )
-        return Template(self.schema, values, self._row)
+        return Struct(self.schema, values)

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from cdckit.record import Header, Record
-from cdckit.schema import INT64, OPTIONAL_INT64, STRING, Schema, struct_schema
+from cdckit.schema import OPTIONAL_INT64, STRING, Schema, struct_schema
 from cdckit.struct import Struct, Template, TemplateStruct
 from cdckit_mysql.events.headers import NEW_KEY, OLD_KEY, key_header
 from cdckit_mysql.events.transactions import BLOCK
@@ -40,14 +40,14 @@ class Place:
     """What the rows of one event share.
 
     Attributes:
-        template: their source block.
+        source: their source block, as it is for row 0.
         prefix: what their positions begin with.
         first: the number of the first row in its event, for `source.row`.
         first_position: the number of the first row in the positions.
         blocks: their transaction blocks, or None without transaction metadata.
     """
 
-    template: Template
+    source: Struct
     prefix: str
     first: int = 0
     first_position: int = 0
@@ -100,9 +100,7 @@ class TableEvents:
         options: what is the same for all tables.
     """
 
-    def __init__(
-        self, topic: str, fields: dict[str, Schema], key: Sequence[str], options: EventOptions
-    ) -> None:
+    def __init__(self, topic: str, fields: dict[str, Schema], key: Sequence[str], options: EventOptions) -> None:
         self.topic = topic
         self._options = options
         name = options.schema_name
@@ -133,8 +131,7 @@ class TableEvents:
         """The record of a table that was emptied."""
         now = time.time_ns()
         block = next(place.blocks) if place.blocks is not None else None
-        source = TemplateStruct(place.template, 0)
-        values = (None, None, source, block, "t", now // 1_000_000, now // 1000, now)
+        values = (None, None, place.source, block, "t", now // 1_000_000, now // 1000, now)
         position = place.prefix + position_ends(place.first_position, 1)[0]
         value = Struct(self.envelope, values)
         return Record(self.topic, None, value, self._options.headers, position, now // 1_000_000)
@@ -144,15 +141,16 @@ class TableEvents:
         make = (self._plain if place.blocks is None else self._with_blocks)[operation]
         ends = position_ends(place.first_position, len(rows))
         made: list[Record] = make(
-            rows, place.template, place.first, ends, place.prefix, place.blocks, now // 1_000_000, now // 1000, now
+            rows, place.source, place.first, ends, place.prefix, place.blocks, now // 1_000_000, now // 1000, now
         )
         return made
 
     def _compile(self, *, blocks: bool) -> dict[str, Callable[..., list[Record]]]:
         """The functions for each operation, with this table's constants and key inlined."""
-        scope = {
+        scope: dict[str, Any] = {
             "Record": Record,
             "Struct": Struct,
+            "Template": Template,
             "TemplateStruct": TemplateStruct,
             "count": count,
             "key_header": key_header,
@@ -164,98 +162,113 @@ class TableEvents:
             "NEW_KEY": NEW_KEY,
             "OLD_KEY": OLD_KEY,
         }
-        exec(self._source("next(blocks)" if blocks else "None"), scope)  # noqa: S102 - generated from the definition
+        exec(self._source(blocks=blocks), scope)  # noqa: S102 - generated from the definition
         return {"c": scope["creates"], "r": scope["reads"], "u": scope["updates"], "d": scope["deletes"]}
 
-    def _source(self, block: str) -> str:
-        skipped, tombstones = self._options.skipped, self._options.tombstones
-        writer = _Writer(self._key_places, block)
+    def _source(self, *, blocks: bool) -> str:
+        row = self._options.source.index["row"]
+        writer = _Writer(self._key_places, row, self._options, blocks=blocks)
         return "\n".join(
-            (
-                writer.rows("creates", "c"),
-                writer.rows("reads", "r"),
-                writer.deletes(tombstones=tombstones),
-                writer.updates(skipped, tombstones=tombstones, skip_unchanged=self._options.skip_unchanged),
-            )
+            line
+            for lines in (writer.rows("creates", "c"), writer.rows("reads", "r"), writer.deletes(), writer.updates())
+            for line in lines
         )
 
 
-_ARGUMENTS = "rows, template, first, ends, prefix, blocks, ms, us, ns"
-_EACH = "zip(rows, ends, count(first))"
+_ARGUMENTS = "rows, source, first, ends, prefix, blocks, ms, us, ns"
+_EACH = "end, number in zip(rows, ends, count(first))"
 
 
 class _Writer:
-    """Writes the source text of a table's functions."""
+    """Writes the source text of a table's functions.
 
-    def __init__(self, key_places: Sequence[int], block: str) -> None:
+    Args:
+        key_places: where the key's columns stand in a row.
+        source_row: where `row` stands in the source block.
+        options: what is the same for all tables.
+        blocks: whether events have a transaction block.
+    """
+
+    def __init__(self, key_places: Sequence[int], source_row: int, options: EventOptions, *, blocks: bool) -> None:
         self._key_places = key_places
-        self._block = block
+        self._source_row = source_row
+        self._options = options
+        self._blocks = blocks
 
-    def rows(self, name: str, operation: str) -> str:
+    def rows(self, name: str, operation: str) -> Iterator[str]:
         """A record a row, with the row in `after`."""
-        record = self._record(operation, "None", "row", "prefix + end", self._key("row"))
-        return f"def {name}({_ARGUMENTS}):\n    return [{record} for row, end, number in {_EACH}]"
+        yield f"def {name}({_ARGUMENTS}):"
+        yield f"    of_{operation} = {self._template(operation)}"
+        yield f"    return [{self._record(operation, self._key('row'), ('row',))} for row, {_EACH}]"
 
-    def deletes(self, *, tombstones: bool) -> str:
+    def deletes(self) -> Iterator[str]:
         """A delete a row, and its tombstone."""
-        if not tombstones:
-            record = self._record("d", "row", "None", "prefix + end", self._key("row"))
-            return f"def deletes({_ARGUMENTS}):\n    return [{record} for row, end, number in {_EACH}]"
-        return "\n".join(
-            (
-                f"def deletes({_ARGUMENTS}):",
-                "    made = []",
-                f"    for row, end, number in {_EACH}:",
-                f"        key = {self._key('row')}",
-                f"        made.append({self._record('d', 'row', 'None', 'prefix + end', 'key')})",
-                "        made.append(Record(topic, key, None, headers, prefix + end[:-1] + '1', ms))",
-                "    return made",
-            )
-        )
+        yield f"def deletes({_ARGUMENTS}):"
+        yield f"    of_d = {self._template('d')}"
+        if not self._options.tombstones:
+            yield f"    return [{self._record('d', self._key('row'), ('row',))} for row, {_EACH}]"
+            return
+        yield "    made = []"
+        yield f"    for row, {_EACH}:"
+        yield f"        key = {self._key('row')}"
+        yield f"        made.append({self._record('d', 'key', ('row',))})"
+        yield "        made.append(Record(topic, key, None, headers, prefix + end[:-1] + '1', ms))"
+        yield "    return made"
 
-    def updates(self, skipped: frozenset[str], *, tombstones: bool, skip_unchanged: bool) -> str:
+    def updates(self) -> Iterator[str]:
         """An update a change; where the key differs, a delete, its tombstone and a create."""
-        lines = [
-            f"def updates({_ARGUMENTS}):",
-            "    made = []",
-            f"    for (before, after), end, number in {_EACH}:",
-        ]
-        if skip_unchanged:
-            lines += ["        if before == after: continue"]
+        yield f"def updates({_ARGUMENTS}):"
+        yield f"    of_u = {self._template('u')}"
+        yield "    made = []"
+        yield f"    for (before, after), {_EACH}:"
+        if self._options.skip_unchanged:
+            yield "        if before == after: continue"
         if self._key_places:
-            same = f"{self._key_values('before')} == {self._key_values('after')}"
-            lines += [f"        if not ({same}):"]
-            lines += [f"            {line}" for line in self._key_change(skipped, tombstones=tombstones)]
-            lines += ["            continue"]
-        if "u" not in skipped:
-            record = self._record("u", "before", "after", "prefix + end", self._key("after"))
-            lines += [f"        made.append({record})"]
-        return "\n".join([*lines, "    return made"])
+            yield f"        if {self._values('before')} != {self._values('after')}:"
+            yield from (f"            {line}" for line in self._key_change())
+            yield "            continue"
+        if "u" not in self._options.skipped:
+            yield f"        made.append({self._record('u', self._key('after'), ('before', 'after'))})"
+        yield "    return made"
 
-    def _key_change(self, skipped: frozenset[str], *, tombstones: bool) -> Iterator[str]:
+    def _key_change(self) -> Iterator[str]:
+        skipped = self._options.skipped
         yield f"old_key, new_key = {self._key('before')}, {self._key('after')}"
-        yield "front = prefix + end[:-1]"
         if "d" not in skipped:
             yield "told = (key_header(NEW_KEY, new_key), *headers)"
-            yield f"made.append({self._record('d', 'before', 'None', 'prefix + end', 'old_key', 'told')})"
-            if tombstones:
-                yield "made.append(Record(topic, old_key, None, told, front + '1', ms))"
+            yield f"of_d = {self._template('d')}"
+            yield f"made.append({self._record('d', 'old_key', ('before',), headers='told')})"
+            if self._options.tombstones:
+                yield "made.append(Record(topic, old_key, None, told, prefix + end[:-1] + '1', ms))"
         if "c" not in skipped:
             yield "told = (key_header(OLD_KEY, old_key), *headers)"
-            created = self._record("c", "None", "after", "front + '2'", "new_key", "told")
+            yield f"of_c = {self._template('c')}"
+            created = self._record("c", "new_key", ("after",), headers="told", position="prefix + end[:-1] + '2'")
             yield f"made.append({created})"
 
-    def _record(  # noqa: PLR0913 - the parts of a record
-        self, operation: str, before: str, after: str, position: str, key: str, headers: str = "headers"
+    def _template(self, operation: str) -> str:
+        """What the envelopes of one operation share: all but rows, row number and transaction block."""
+        rows = {"d": "(0,), ", "u": "(0,), (1,), "}.get(operation, "(1,), ")
+        holes = f"({rows}(2, {self._source_row}), {'(3,), ' if self._blocks else ''})"
+        return f"Template(envelope, (None, None, source, None, {operation!r}, ms, us, ns), {holes})"
+
+    def _record(
+        self,
+        operation: str,
+        key: str,
+        rows: tuple[str, ...],
+        *,
+        headers: str = "headers",
+        position: str = "prefix + end",
     ) -> str:
-        old = "None" if before == "None" else f"Struct(row_schema, {before})"
-        new = "None" if after == "None" else f"Struct(row_schema, {after})"
-        source = "TemplateStruct(template, number)"
-        values = f"({old}, {new}, {source}, {self._block}, {operation!r}, ms, us, ns)"
-        return f"Record(topic, {key}, Struct(envelope, {values}), {headers}, {position}, ms)"
+        fills = [*(f"Struct(row_schema, {row})" for row in rows), "number"]
+        if self._blocks:
+            fills.append("next(blocks)")
+        value = f"TemplateStruct(of_{operation}, ({', '.join(fills)}))"
+        return f"Record(topic, {key}, {value}, {headers}, {position}, ms)"
 
     def _key(self, row: str) -> str:
-        return f"Struct(key_schema, {self._key_values(row)})" if self._key_places else "None"
+        return f"Struct(key_schema, {self._values(row)})" if self._key_places else "None"
 
-    def _key_values(self, row: str) -> str:
+    def _values(self, row: str) -> str:
         return f"({', '.join(f'{row}[{place}]' for place in self._key_places)},)"
