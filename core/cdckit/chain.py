@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.config.pipeline import Component, Step
+from cdckit.config.components import ComponentReader
+from cdckit.config.pipeline import Step
+from cdckit.config.steps import read_steps
 from cdckit.errors import ConfigError, TransformError
-from cdckit.plugins import Kind, config_model, find, make
+from cdckit.plugins import make
 from cdckit.record import Record
 from cdckit.transform import Predicate, Transform
 
@@ -115,10 +117,13 @@ def build_chain(transforms: Sequence[Options], predicates: Mapping[str, Options]
         predicates: by name, each with its `type` and its options.
 
     Raises:
-        ConfigError: with all that is wrong at once, each fault with its path, such as `transforms[0].topic.regex`.
+        ConfigError: with all that is wrong at once, each fault with its path, such as `transforms.0.topic.regex`.
     """
-    steps, warnings = resolve_steps(transforms, predicates)
-    return make_chain(steps, warnings)
+    reader = ComponentReader()
+    steps = read_steps(transforms, predicates, reader)
+    if reader.problems:
+        raise ConfigError(*reader.problems)
+    return make_chain(steps, reader.warnings)
 
 
 def make_chain(steps: Sequence[Step], warnings: Sequence[str] = ()) -> TransformChain:
@@ -135,67 +140,3 @@ def make_chain(steps: Sequence[Step], warnings: Sequence[str] = ()) -> Transform
         transform = make(step.transform.registration, step.transform.config)
         live.append(LiveStep(step.name, transform, predicates.get(id(step.predicate)), step.negate))
     return TransformChain(live, warnings)
-
-
-def resolve_steps(
-    transforms: Sequence[Options], predicates: Mapping[str, Options]
-) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    """The steps with their options checked, and the warnings; takes what `build_chain` takes.
-
-    Raises:
-        ConfigError: with all that is wrong at once.
-    """
-    resolver = _Resolver()
-    known = {name: resolver.component("predicate", f"predicates.{name}", p) for name, p in predicates.items()}
-    steps = [resolver.step(f"transforms[{i}]", options, known) for i, options in enumerate(transforms)]
-    if resolver.problems:
-        raise ConfigError(*resolver.problems)
-    return tuple(step for step in steps if step is not None), tuple(resolver.warnings)
-
-
-class _Resolver:
-    """Checks the options of transforms and predicates, and gathers what is wrong with them."""
-
-    def __init__(self) -> None:
-        self.problems: list[str] = []
-        self.warnings: list[str] = []
-
-    def step(self, where: str, options: Options, predicates: Mapping[str, Component | None]) -> Step | None:
-        own = {name: value for name, value in options.items() if name not in ("name", "predicate", "negate")}
-        transform = self.component("transform", where, own)
-        predicate = self._predicate(where, options, predicates)
-        negate = self._negate(where, options)
-        if transform is None:
-            return None
-        return Step(str(options.get("name") or options["type"]), transform, predicate, negate)
-
-    def component(self, kind: Kind, where: str, options: Options) -> Component | None:
-        """The transform or predicate, or None where something is wrong with it."""
-        if not options.get("type"):
-            self.problems.append(f"{where}.type: required, but not given; it names the {kind}")
-            return None
-        own = {name: value for name, value in options.items() if name != "type"}
-        try:
-            registration = find(kind, str(options["type"]), f"{where}.type")
-            config, warnings = config_model(registration).load(own, where, component=registration.name)
-        except ConfigError as error:
-            self.problems += error.problems
-            return None
-        self.warnings += warnings
-        return Component(registration, config)
-
-    def _predicate(self, where: str, options: Options, predicates: Mapping[str, Component | None]) -> Component | None:
-        name = options.get("predicate")
-        if name is None or name in predicates:
-            return predicates.get(str(name))
-        known = ", ".join(predicates) or "none"
-        self.problems.append(f"{where}.predicate: no predicate is called '{name}' (under 'predicates': {known})")
-        return None
-
-    def _negate(self, where: str, options: Options) -> bool:
-        given = str(options.get("negate", False)).lower()
-        if given not in ("true", "false"):
-            self.problems.append(f"{where}.negate: should be true or false")
-        if "negate" in options and options.get("predicate") is None:
-            self.problems.append(f"{where}.negate: there is no {where}.predicate to negate; give one or remove it")
-        return given == "true"

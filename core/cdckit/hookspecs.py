@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
 import pluggy
 
 from cdckit.record import Offset
 from cdckit.schema import Schema
+
+if TYPE_CHECKING:
+    import click
 
 hookspec = pluggy.HookspecMarker("cdckit")
 hookimpl = pluggy.HookimplMarker("cdckit")

@@ -8,14 +8,16 @@ import importlib.util
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
 from cdckit import hookspecs
-from cdckit.config.model import PluginConfig
 from cdckit.errors import ConfigError
 from cdckit.hookspecs import Registration
+
+if TYPE_CHECKING:
+    from cdckit.config.model import PluginConfig
 
 Kind = Literal["source", "sink", "transform", "predicate", "serializer"]
 GROUP = "cdckit"
@@ -25,42 +27,37 @@ GROUP = "cdckit"
 def plugin_manager() -> pluggy.PluginManager:
     """The process's plugin manager with every installed plugin.
 
-    A plugin that cannot be imported does not break the others: `broken_plugins` names it.
-
-    Raises:
-        ConfigError: a plugin implements a hook that does not exist.
+    A plugin that cannot be imported, or implements a hook that does not exist, does not break the others:
+    `broken_plugins` names it.
     """
     manager = pluggy.PluginManager("cdckit")
     manager.add_hookspecs(hookspecs)
     for entry in sorted(entry_points(group=GROUP), key=lambda found: found.name):
         try:
-            plugin = entry.load()
+            manager.register(entry.load(), name=entry.name)
+            manager.check_pending()
         except Exception as error:  # noqa: BLE001 - anything can go wrong while foreign code is imported
             broken_plugins()[entry.name] = f"{type(error).__name__}: {error}"
-            continue
-        manager.register(plugin, name=entry.name)
-    try:
-        manager.check_pending()
-    except pluggy.PluginValidationError as error:
-        raise ConfigError(f"a plugin implements a hook that does not exist: {error}") from error
+            if manager.has_plugin(entry.name):
+                manager.unregister(name=entry.name)
     return manager
 
 
 @cache
 def broken_plugins() -> dict[str, str]:
-    """The entry points that could not be imported, and why."""
+    """The entry points of plugins that cannot be used, and why."""
     return {}
 
 
 def registrations(kind: Kind) -> list[tuple[str, Registration]]:
     """All components of a kind, each with the name of the plugin that brings it, sorted by name."""
-    manager = plugin_manager()
-    caller = getattr(manager.hook, f"cdckit_{kind}s")
-    found = [
-        (implementation.plugin_name, registration)
-        for implementation in caller.get_hookimpls()
-        for registration in implementation.function()
-    ]
+    caller = getattr(plugin_manager().hook, f"cdckit_{kind}s")
+    found: list[tuple[str, Registration]] = []
+    for implementation in caller.get_hookimpls():
+        try:
+            found += [(implementation.plugin_name, registration) for registration in implementation.function()]
+        except Exception as error:  # noqa: BLE001 - foreign code again
+            broken_plugins()[implementation.plugin_name] = f"{type(error).__name__}: {error}"
     return sorted(found, key=lambda pair: pair[1].name)
 
 
@@ -75,13 +72,21 @@ def find(kind: Kind, name: str, where: str = "") -> Registration:
     Raises:
         ConfigError: no installed plugin has it.
     """
-    known = {alias: r for _, r in registrations(kind) for alias in (*r.aliases, r.name)}
+    installed = [registration for _, registration in registrations(kind)]
+    known = {alias: r for r in installed for alias in (*r.aliases, r.name)}
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
-    names = ", ".join(r.name for _, r in registrations(kind))
-    raise ConfigError(f"{where or kind + '.type'}: no {kind} is called '{name}'{hint} (installed: {names})")
+    names = ", ".join(registration.name for registration in installed) or "none"
+    broken = "".join(f"; the plugin '{plugin}' is broken ({why})" for plugin, why in broken_plugins().items())
+    at = where or f"{kind}.type"
+    raise ConfigError(f"{at}: no {kind} is called '{name}'{_meant(name, known)} (installed: {names}){broken}")
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """The name that is close to `name`; of class names only the last part counts."""
+    last = {alias.rpartition(".")[2]: alias for alias in known}
+    close = difflib.get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=0.85 if "." in name else 0.6)
+    return f"; did you mean '{last[close[0]]}'?" if close else ""
 
 
 def config_model(registration: Registration) -> type[PluginConfig]:
