@@ -1,0 +1,68 @@
+"""Makes the Kafka clients: settings, callbacks, and where their log goes."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from cdckit.errors import ConfigError
+from cdckit_kafka.client_errors import ClientErrors
+from cdckit_kafka.settings import redacted
+
+Client = TypeVar("Client", Producer, AdminClient)
+
+_SECONDS_BETWEEN_ALIKE = 60.0
+_UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
+
+
+class _Seldom(logging.Filter):
+    """Lets one warning of each kind pass a minute: librdkafka repeats itself many times a second without a broker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        kind = record.getMessage().partition(" ")[0]
+        now = time.monotonic()
+        if now < self._next.get(kind, 0.0):
+            return False
+        self._next[kind] = now + _SECONDS_BETWEEN_ALIKE
+        return True
+
+
+client_log = logging.getLogger("cdckit.kafka.client")
+client_log.addFilter(_Seldom())
+
+
+def connect(
+    kind: type[Client], settings: Mapping[str, str], errors: ClientErrors, callbacks: Mapping[str, Any]
+) -> Client:
+    """A client of `kind`; it connects by and by.
+
+    Args:
+        kind: producer or administrator.
+        settings: librdkafka's.
+        errors: is told what goes wrong with connections.
+        callbacks: further callbacks by librdkafka's names, and what concerns them.
+
+    Raises:
+        ConfigError: librdkafka refuses a setting; secrets are left out of the message.
+    """
+    told: dict[str, Any] = {**settings, "error_cb": errors.report, **callbacks}
+    try:
+        return kind(told, logger=client_log)
+    except KafkaException as error:
+        said = redacted(error.args[0].str(), settings)
+    unknown = _UNKNOWN.search(said)
+    if unknown:
+        raise ConfigError(f"sink.kafka.{unknown[1]}: librdkafka has no such option")
+    raise ConfigError(f"sink.kafka: {said}")

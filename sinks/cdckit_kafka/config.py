@@ -1,0 +1,124 @@
+"""Options of the sink `kafka`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, PositiveFloat, field_validator, model_validator
+
+from cdckit.config.model import PluginConfig
+from cdckit_kafka.java_producer import JavaProducerOptions
+from cdckit_kafka.settings import OWN_SETTINGS, check_acks
+from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRules, partition_count, split_list
+
+
+def _text(value: Any) -> Any:
+    """What a configuration file of Kafka would say for a YAML scalar."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _comma_separated(value: Any) -> Any:
+    return ",".join(str(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Names = Annotated[str, BeforeValidator(_comma_separated)]
+Count = Annotated[int, BeforeValidator(partition_count)]
+
+
+class KafkaSinkConfig(PluginConfig):
+    """Options of the sink `kafka`."""
+
+    bootstrap_servers: Names = Field(min_length=1)
+    """The brokers to ask first: `host:port`, several separated by commas."""
+    acks: Annotated[Literal["all", "-1", "1"], BeforeValidator(_text)] = "all"
+    """Who must hold a record before it counts as delivered: `all` in-sync replicas, or `1`, the leader alone.
+
+    `1` also turns `enable.idempotence` off.
+    """
+    enable_idempotence: bool = True
+    """Whether the broker recognises a record that is sent again after a lost answer. Without it such a record may
+    arrive twice, and only one request at a time is under way to each broker, so that order holds.
+    """
+    timeout: PositiveFloat = 60.0
+    """For how many seconds nothing may be acknowledged before a run with `--once` ends with an error. Without
+    `--once` the sink waits as long as it takes. Refused credentials end both after this time.
+    """
+    topic_creation_enable: bool = True
+    """Whether the sink creates topics that do not exist. Existing topics are never changed."""
+    topic_creation_default_partitions: Count = BROKER_DEFAULT
+    """How many partitions a created topic gets; `-1` leaves it to the broker's `num.partitions`."""
+    topic_creation_default_replication_factor: Count = BROKER_DEFAULT
+    """How many replicas a created topic gets; `-1` leaves it to the broker's `default.replication.factor`."""
+    topic_creation_groups: Names = ""
+    """Groups of topics that are created differently, by name, separated by commas; the first that fits counts.
+
+    Each has `topic.creation.GROUP.include` and `.exclude` (regular expressions of whole topic names, separated by
+    commas), and may have `.partitions`, `.replication.factor` and settings of its topics.
+    """
+    topic_creation: dict[str, Text] = Field(default_factory=dict)
+    """`topic.creation.default.SETTING` and `topic.creation.GROUP.SETTING`: any setting of a Kafka topic, such as
+    `cleanup.policy` or `retention.ms`, for the topics that the sink creates.
+    """
+    kafka: dict[str, Text] = Field(default_factory=dict, repr=False)
+    """Any option of librdkafka, such as `kafka.security.protocol`, `kafka.sasl.password`, `kafka.linger.ms` or
+    `kafka.message.max.bytes`. These win over all others.
+    """
+    producer: dict[str, Text] = Field(default_factory=dict, repr=False)
+    """Options of Kafka's Java producer, as connectors have them (`producer.override.linger.ms`): translated to
+    librdkafka's where it has the like, else left out with a warning.
+    """
+
+    @field_validator("bootstrap_servers")
+    @classmethod
+    def _trimmed(cls, servers: str) -> str:
+        trimmed = ",".join(split_list(servers))
+        if not trimmed:
+            raise ValueError("names no broker; give host:port")
+        return trimmed
+
+    @field_validator("kafka")
+    @classmethod
+    def _not_the_sinks_own(cls, kafka: dict[str, str]) -> dict[str, str]:
+        faults = [f"'{name}' {OWN_SETTINGS[name]}" for name in kafka if name in OWN_SETTINGS]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return kafka
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        _ = self.topic_rules
+        problems = self.java_options.problems(self.kafka)
+        if problems:
+            raise ValueError("; ".join(problems))
+        check_acks(self)
+        return self
+
+    @property
+    def java_options(self) -> JavaProducerOptions:
+        """What `producer` says, in librdkafka's words."""
+        return JavaProducerOptions.translated(self.producer)
+
+    @property
+    def topic_rules(self) -> TopicRules:
+        """How each topic is created."""
+        return TopicRules.configured(
+            split_list(self.topic_creation_groups),
+            self.topic_creation,
+            self.topic_creation_default_partitions,
+            self.topic_creation_default_replication_factor,
+        )
+
+    @classmethod
+    def load(cls, options: Mapping[str, Any], where: str, **how: Any) -> tuple[Self, list[str]]:
+        """As every component's, with warnings about what has no meaning to librdkafka or fits no group."""
+        config, warnings = super().load(options, where, **how)
+        at = f"{where}: " if where else ""
+        if untranslated := config.java_options.untranslated:
+            names = ", ".join(f"producer.{name}" for name in untranslated)
+            warnings.append(f"{at}options of the Java producer without a counterpart here, left out: {names}")
+        if strays := config.topic_rules.strays:
+            names = ", ".join(f"topic.creation.{name}" for name in strays)
+            warnings.append(f"{at}options of groups that topic.creation.groups does not list, left out: {names}")
+        return config, warnings

@@ -1,0 +1,22 @@
+"""Registers the sink `kafka`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cdckit.hookspecs import Registration, hookimpl
+
+
+@hookimpl
+def cdckit_sinks() -> Sequence[Registration]:
+    """The sink that writes records to Kafka's topics."""
+    return [
+        Registration(
+            name="kafka",
+            factory="cdckit_kafka.sink:KafkaSink",
+            config="cdckit_kafka.config:KafkaSinkConfig",
+            summary="writes each record to its Kafka topic, idempotently, acknowledged by all in-sync replicas",
+            extra="kafka",
+            requires=("confluent_kafka",),
+        )
+    ]

@@ -1,0 +1,112 @@
+"""Records that Kafka, or the client before it, did not take: which, why, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from cdckit.errors import SinkError
+
+_LONGEST_KEY = 200
+
+_TOO_LARGE_HERE = (
+    "Raise sink.kafka.message.max.bytes, and the topic's max.message.bytes (the broker's message.max.bytes)"
+)
+_BUFFER_TOO_SMALL = "Raise sink.kafka.queue.buffering.max.kbytes: the buffer is smaller than the record"
+_GONE = (
+    "The topic was deleted or never existed: create it, or let the sink do so (sink.topic.creation.enable), and "
+    "start again"
+)
+_ADVICE = {
+    KafkaError.MSG_SIZE_TOO_LARGE: "Raise the topic's max.message.bytes; where the record is smaller than that, it was "
+    "sent with others: lower sink.kafka.batch.size below it",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "Grant the sink's user WRITE and DESCRIBE on the topic",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "Grant the sink's user IDEMPOTENT_WRITE on the cluster, or set "
+    "sink.enable.idempotence to false",
+    KafkaError.UNKNOWN_TOPIC_OR_PART: _GONE,
+    KafkaError._UNKNOWN_TOPIC: _GONE,
+    KafkaError.TOPIC_EXCEPTION: "Topic names are letters, digits, '.', '_' and '-', up to 249 of them: change "
+    "topic.prefix, or route the records elsewhere",
+    KafkaError._UNKNOWN_PARTITION: "The topic has no such partition: add partitions to it",
+    KafkaError._MSG_TIMED_OUT: "Raise sink.kafka.message.timeout.ms, or set it to 0 to wait without end",
+    KafkaError.INVALID_RECORD: "A compacted topic takes no record without a key: change its cleanup.policy",
+}
+
+
+@dataclass(slots=True)
+class Refusal:
+    """One refused record.
+
+    Attributes:
+        topic: where it should have gone.
+        partition: likewise; negative when none was chosen yet.
+        key: the record's key.
+        size: bytes of key and value.
+        error: the reason: the broker's, or what the client raised.
+    """
+
+    topic: str
+    partition: int
+    key: bytes | None
+    size: int
+    error: KafkaError | KafkaException | BufferError
+
+    def sentence(self) -> str:
+        """What happened and what to do."""
+        partition = f" partition {self.partition}" if self.partition >= 0 else ""
+        record = f"the record with {_key_text(self.key)} ({self.size} bytes)"
+        reason, advice = self._reason()
+        return f"topic '{self.topic}'{partition} did not take {record}: {reason}" + (f". {advice}" if advice else "")
+
+    def _reason(self) -> tuple[str, str]:
+        if isinstance(self.error, BufferError):
+            return str(self.error), _BUFFER_TOO_SMALL
+        if isinstance(self.error, KafkaError):
+            return self.error.str(), _ADVICE.get(self.error.code(), "")
+        fault: KafkaError = self.error.args[0]
+        if fault.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            return fault.str(), _TOO_LARGE_HERE
+        return fault.str(), _ADVICE.get(fault.code(), "")
+
+
+class Refusals:
+    """Collects what the client reports as refused; of several records it keeps the largest of the first kind."""
+
+    def __init__(self) -> None:
+        self._worst: Refusal | None = None
+        self._code: int | None = None
+        self._count = 0
+
+    def report(self, error: KafkaError | None, message: Message) -> None:
+        """The client's delivery report, which comes for refused records only."""
+        if error is None:
+            return
+        self._count += 1
+        refusal = _refusal(error, message)
+        if self._worst is None or (error.code() == self._code and refusal.size > self._worst.size):
+            self._worst, self._code = refusal, error.code()
+
+    def check(self) -> None:
+        """Does nothing while all is well.
+
+        Raises:
+            SinkError: a record was refused.
+        """
+        if self._worst is None:
+            return
+        others = f" ({self._count - 1} more records were refused)" if self._count > 1 else ""
+        raise SinkError(self._worst.sentence() + others)
+
+
+def _refusal(error: KafkaError, message: Message) -> Refusal:
+    key, value, partition = message.key(), message.value(), message.partition()
+    size = len(key or b"") + len(value or b"")
+    return Refusal(message.topic() or "", -1 if partition is None else partition, key, size, error)
+
+
+def _key_text(key: bytes | None) -> str:
+    if key is None:
+        return "no key"
+    text = key.decode("utf-8", "backslashreplace")
+    return f"key {text if len(text) <= _LONGEST_KEY else text[:_LONGEST_KEY] + '…'}"

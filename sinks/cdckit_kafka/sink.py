@@ -1,0 +1,185 @@
+"""The sink `kafka`: messages to topics through librdkafka's idempotent producer."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Never
+
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from cdckit.errors import SinkError
+from cdckit.messages import EncodedHeaders, Messages
+from cdckit.record import POSITION_HEADER
+from cdckit.sink import Sink, SinkContext
+from cdckit_kafka.client import connect
+from cdckit_kafka.client_errors import ClientErrors
+from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.refusals import Refusal, Refusals
+from cdckit_kafka.settings import admin_settings, producer_settings
+from cdckit_kafka.topics import Topics
+from cdckit_kafka.waiting import Wait
+
+_STEP_SECONDS = 0.2
+_ANSWER_SECONDS = 1.0
+_ANY_PARTITION = -1
+_NOW = 0
+
+Produced = tuple[str, bytes | None, bytes | None, int, None, None, int, list[Any]]
+"""The arguments of `Producer.produce`: topic, value, key, partition, no callbacks, timestamp, headers."""
+
+
+class KafkaSink(Sink):
+    """Writes each message to its topic; `flush` returns once the brokers have acknowledged all of them.
+
+    Messages of one key stay in order: the partition is the one that the Java producer chooses, and the producer is
+    idempotent, so that sending again neither doubles nor reorders.
+    """
+
+    in_tasks: ClassVar[bool] = True
+
+    def __init__(self, config: KafkaSinkConfig) -> None:
+        self._config = config
+        self._producer: Producer | None = None
+
+    def open(self, context: SinkContext) -> None:
+        """Connects, and waits for a broker where none answers.
+
+        Raises:
+            ConfigError: librdkafka refuses an option.
+            SinkError: credentials or certificates are refused, or, in a run that ends by itself, no broker answered
+                within `timeout`.
+        """
+        self._context = context
+        self._errors = ClientErrors()
+        self._refusals = Refusals()
+        self._settings = producer_settings(self._config, f"cdckit-{context.name}")
+        self._topics = Topics(self._config.topic_rules, self._administrator, self._wait)
+        reports = {"on_delivery": self._refusals.report, "delivery.report.only.error": True}
+        self._producer = connect(Producer, self._settings, self._errors, reports)
+        self._topics.exist(self._existing_topics(self._producer))
+
+    def write(self, messages: Messages) -> None:
+        """Takes a batch; creates topics that are missing, and waits while the buffer is full.
+
+        Raises:
+            SinkError: a topic cannot be created, or this or an earlier message was refused.
+        """
+        producer = self._opened()
+        if self._config.topic_creation_enable:
+            self._topics.ensure(messages.topics)
+        self._produce(producer, messages)
+        producer.poll(0)
+        self._check()
+
+    def flush(self) -> None:
+        """Returns once every message is acknowledged.
+
+        Raises:
+            SinkError: one was refused; or, in a run that ends by itself or is stopping, nothing came for too long.
+        """
+        producer = self._opened()
+        wait = self._wait("Kafka to acknowledge records")
+        while left := producer.flush(_STEP_SECONDS):
+            self._check()
+            wait.still(left)
+        wait.over()
+        self._errors.clear()
+        self._check()
+
+    def close(self) -> None:
+        """Drops what is not acknowledged, and all connections."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.purge(blocking=False)
+
+    def _produce(self, producer: Producer, messages: Messages) -> None:
+        produce = producer.produce
+        shared: EncodedHeaders | None = None
+        plain: list[Any] = []
+        positioned: list[Any] = []
+        for topic, partition, key, value, headers, position, timestamp in zip(
+            messages.topics,
+            messages.partitions,
+            messages.keys,
+            messages.values,
+            messages.headers,
+            messages.positions,
+            messages.timestamps,
+            strict=True,
+        ):
+            if headers is not shared:
+                shared = headers
+                plain = [*headers]
+                positioned = [*headers, None]
+            if position:
+                positioned[-1] = (POSITION_HEADER, position)
+            produced: Produced = (
+                topic,
+                value,
+                key,
+                _ANY_PARTITION if partition is None else partition,
+                None,
+                None,
+                _NOW if timestamp is None else timestamp,
+                positioned if position else plain,
+            )
+            try:
+                produce(*produced)
+            except BufferError:
+                self._produce_when_there_is_room(producer, produced)
+            except KafkaException as error:
+                self._refuse(produced, error)
+
+    def _produce_when_there_is_room(self, producer: Producer, produced: Produced) -> None:
+        wait = self._wait("Kafka to acknowledge records")
+        while True:
+            producer.poll(_STEP_SECONDS)
+            self._check()
+            left = len(producer)
+            wait.still(left)
+            try:
+                return producer.produce(*produced)
+            except BufferError as error:
+                if not left:
+                    self._refuse(produced, error)
+            except KafkaException as error:
+                self._refuse(produced, error)
+
+    def _refuse(self, produced: Produced, error: KafkaException | BufferError) -> Never:
+        """Fails for a message that the client itself does not take."""
+        self._check()
+        topic, value, key, partition, *_ = produced
+        size = len(key or b"") + len(value or b"")
+        raise SinkError(Refusal(topic, partition, key, size, error).sentence()) from None
+
+    def _existing_topics(self, producer: Producer) -> list[str]:
+        wait = self._wait("a Kafka broker to answer")
+        while True:
+            try:
+                return list(producer.list_topics(timeout=_ANSWER_SECONDS).topics)
+            except KafkaException:
+                producer.poll(0)
+            self._check()
+            if self._errors.refused():
+                raise SinkError(f"cannot log in to Kafka ({self._config.bootstrap_servers}): {self._errors.reason()}")
+            wait.still(1)
+
+    def _administrator(self) -> AdminClient:
+        return connect(AdminClient, admin_settings(self._settings), self._errors, {})
+
+    def _opened(self) -> Producer:
+        if self._producer is None:
+            raise SinkError("the Kafka sink is not open")
+        return self._producer
+
+    def _check(self) -> None:
+        self._errors.check()
+        self._refusals.check()
+
+    def _wait(self, what: str) -> Wait:
+        where = f"{what} ({self._config.bootstrap_servers})"
+        return Wait(where, self._patience, self._context.stopping, self._errors.reason)
+
+    def _patience(self) -> float | None:
+        """For how many seconds nothing may come; None: without end."""
+        return self._config.timeout if self._context.once or self._errors.refused() else None
