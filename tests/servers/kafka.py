@@ -78,6 +78,11 @@ class KafkaBroker(Server):
         """Value for clients' ``bootstrap.servers``."""
         return f"{self.host}:{self.port}"
 
+    @property
+    def jars(self) -> Path:
+        """Folder of Kafka's jars, the Java clients among them."""
+        return _libs()
+
     def admin(self) -> AdminClient:
         """Open an admin client."""
         return AdminClient({"bootstrap.servers": self.bootstrap})
