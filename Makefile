@@ -17,9 +17,11 @@ setup: $(INSTALLED) ## Make the virtual environment and see to Java
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none is on PATH." >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || apt-get -qq install --yes python3-venv >/dev/null 2>&1 \
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null \
+		|| { apt-get -qq update && apt-get -qq install --yes python3-venv; } >/dev/null 2>&1 \
 		|| { echo "Python's venv module is incomplete: install the package python3-venv." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

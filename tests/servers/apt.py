@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from servers.cache import exclusive
@@ -24,6 +25,7 @@ Dir::Cache "{apt}/cache";
 APT::Sandbox::User "root";
 APT::Install-Recommends "false";
 Acquire::Languages "none";
+Acquire::Check-Valid-Until "false";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 """
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -67,12 +69,8 @@ def extract_from_unstable(package: str, needed: re.Pattern[str], folder: Path, l
     if shutil.which("apt-get") is None or not _KEYRING.exists():
         raise ServerUnavailableError(f"{package} comes from Debian's archive, and this system is not Debian")
     apt = folder / "apt"
-    try:
-        archives = _download_from_unstable(package, needed, apt)
-    except subprocess.CalledProcessError as error:
-        raise ServerUnavailableError(f"cannot download {package} from Debian's archive:\n{error.stdout}") from error
     excludes = [f"--exclude={pattern}" for pattern in leave_out]
-    for archive in archives:
+    for archive in _download_from_unstable(package, needed, apt):
         contents = apt / "contents.tar"
         with contents.open("wb") as out:
             subprocess.run(["dpkg-deb", "--fsys-tarfile", archive], stdout=out, check=True)
@@ -96,10 +94,10 @@ def _download_from_unstable(package: str, needed: re.Pattern[str], apt: Path) ->
 
 def _mirror() -> str:
     """Return the Debian mirror which this system's apt uses."""
-    for uri in run(["apt-get", "indextargets", "--format", "$(REPO_URI)"]).splitlines():
-        if re.search(r"/debian/*$", uri):
-            return uri
-    raise ServerUnavailableError("this system's apt names no Debian mirror")
+    found = re.search(r"'(\S+/debian/+)dists/", run(["apt-get", "--print-uris", "update"]))
+    if found is None:
+        raise ServerUnavailableError("this system's apt names no Debian mirror")
+    return found.group(1)
 
 
 def _which(program: str) -> Path | None:
@@ -108,22 +106,18 @@ def _which(program: str) -> Path | None:
     return Path(found) if found else None
 
 
-def _install(packages: Iterable[str]) -> None:
+def _install(packages: Sequence[str]) -> None:
+    """Install the first of ``packages`` that this system's release has."""
     apt_get = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
-    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run([*apt_get, "update"], check=False, stdout=subprocess.DEVNULL)
+    with suppress(ServerUnavailableError):  # a repository of no concern may fail; what matters shows below
+        run([*apt_get, "update"])
     failures = []
     for package in packages:
-        done = subprocess.run(
-            [*apt_get, "install", "--yes", "--no-install-recommends", package],
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode == 0:
+        install = [*apt_get, "install", "--yes", "--no-install-recommends", package]
+        try:
+            run(install, env={"DEBIAN_FRONTEND": "noninteractive"}, interruptible=False)
+        except ServerUnavailableError as error:
+            failures.append(str(error))
+        else:
             return
-        failures.append(done.stdout)
-    raise ServerUnavailableError("apt-get installs none of " + ", ".join(packages) + ":\n" + "\n".join(failures))
+    raise ServerUnavailableError("\n".join(failures))

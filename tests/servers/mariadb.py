@@ -15,7 +15,8 @@ from servers.process import run
 from servers.server import Option
 
 _HOME = "CDCKIT_MARIADB_HOME"
-_PACKAGE = "mariadb-server-core"
+_SERVER_PACKAGE = "mariadb-server-core"
+_CLIENT_PACKAGE = "mariadb-client-core"
 _UNSAFE_AND_FAST: Mapping[str, Option] = {"innodb_flush_method": "nosync", "innodb_doublewrite": 0}
 
 
@@ -61,7 +62,7 @@ class MariaDBServer(SQLServer):
 
 @cache
 def _installed(home: str | None) -> Installation:
-    program = Path(home) / "bin" / "mariadbd" if home else ensure_program("mariadbd", _PACKAGE)
+    program = Path(home) / "bin" / "mariadbd" if home else ensure_program("mariadbd", _SERVER_PACKAGE)
     version = re.search(r"Ver (\S+?)-MariaDB", run([program, "--no-defaults", "--version"]))
     name = version.group(1) if version else "unknown"
     return Installation(name=f"mariadb-{name}", command=(str(program), "--no-defaults"))
@@ -70,4 +71,5 @@ def _installed(home: str | None) -> Installation:
 def _install_program(home: str | None) -> Path:
     if home:
         return Path(home) / "scripts" / "mariadb-install-db"
-    return ensure_program("mariadb-install-db", _PACKAGE)
+    ensure_program("my_print_defaults", _CLIENT_PACKAGE)
+    return ensure_program("mariadb-install-db", _SERVER_PACKAGE)

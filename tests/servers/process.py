@@ -12,9 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from servers.errors import ServerUnavailableError
+
 _PR_SET_PDEATHSIG = 1
 """prctl(2): the signal which the kernel sends to a child when its parent thread ends."""
 
+_TAIL = 3000
 _libc = ctypes.CDLL(None, use_errno=True)
 _children: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
 
@@ -39,27 +42,40 @@ def spawn(
     return child
 
 
-def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:
-    """Run ``command`` to its end and return what it printed.
+def run(
+    command: Sequence[str | Path],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    interruptible: bool = True,
+) -> str:
+    """Run an installation's step to its end and return what it printed.
+
+    Args:
+        command: program and arguments.
+        env: environment variables to add.
+        cwd: folder to run in.
+        interruptible: whether it is killed when this process is; a package manager had better not be.
 
     Raises:
-        subprocess.CalledProcessError: it failed; the output is attached as a note.
+        ServerUnavailableError: it failed; the message holds the end of what it printed.
     """
+    words = [str(word) for word in command]
     done = subprocess.run(
-        [str(word) for word in command],
+        words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, **(env or {})},
         cwd=cwd,
-        preexec_fn=_bound_to_parent(),
+        preexec_fn=_bound_to_parent() if interruptible else None,
         text=True,
+        errors="replace",
         check=False,
     )
     if done.returncode:
-        error = subprocess.CalledProcessError(done.returncode, done.args, done.stdout)
-        error.add_note(done.stdout[-4000:])
-        raise error
+        said = done.stdout[-_TAIL:]
+        raise ServerUnavailableError(f"`{' '.join(words)}` ended with {done.returncode}:\n{said}")
     return done.stdout
 
 
@@ -74,7 +90,7 @@ def end(child: subprocess.Popen[bytes], *, grace: float) -> None:
     child.wait()
 
 
-def tail(log: Path, size: int = 3000) -> str:
+def tail(log: Path, size: int = _TAIL) -> str:
     """Return the last ``size`` characters of a log for an error message."""
     return log.read_text(errors="replace")[-size:] if log.exists() else "(no log)"
 
