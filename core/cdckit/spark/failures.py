@@ -45,5 +45,5 @@ def recover(text: str) -> CdcError | None:
 
 def _nearest_kind(kind: type[CdcError]) -> str:
     """The class's own name where `cdckit.errors` defines it, else that of the base which it does define."""
-    known = [base.__name__ for base in kind.__mro__ if getattr(errors, base.__name__, None) is base]
-    return known[0]
+    names = (base.__name__ for base in kind.__mro__)
+    return next(name for name in names if hasattr(errors, name))

@@ -5,7 +5,6 @@ Python workers live from batch to batch, so what is expensive to make (connectio
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -18,13 +17,11 @@ from cdckit.source import Source, SourceContext, Split
 from cdckit.spark.arrow import to_arrow
 from cdckit.spark.failures import sealed_errors
 from cdckit.spark.job import Form, Job
+from cdckit.spark.kept import Kept
 from cdckit.spark.tables import Packet, SparkTableSink, packets_to_arrow
 
 CHUNK = 2000
 """How many records at least are gathered for one Arrow batch, while the split has more."""
-
-KEPT = 4
-"""How many queries' parts a worker process keeps."""
 
 
 class Output(Protocol):
@@ -46,7 +43,7 @@ class _Reading:
         self.source.close()
 
 
-_kept: OrderedDict[str, _Reading] = OrderedDict()
+_readings: Kept[_Reading] = Kept()
 
 
 def read_split(job: Job, split: Split) -> Iterator[pa.RecordBatch]:
@@ -55,21 +52,9 @@ def read_split(job: Job, split: Split) -> Iterator[pa.RecordBatch]:
     Raises:
         WorkerError: the split cannot be read, decoded or encoded.
     """
-    with sealed_errors():
-        reading = _kept.pop(job.token, None) or _Reading(job)
-        try:
-            for records in _chunks(reading.source, split):
-                yield reading.output(records)
-        except BaseException:
-            reading.close()
-            raise
-        _keep(job.token, reading)
-
-
-def _keep(token: str, reading: _Reading) -> None:
-    _kept[token] = reading
-    while len(_kept) > KEPT:
-        _kept.popitem(last=False)[1].close()
+    with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
+        for records in _chunks(reading.source, split):
+            yield reading.output(records)
 
 
 def _chunks(source: Source, split: Split) -> Iterator[Sequence[Record]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cdckit.errors import StateError
 from cdckit.record import Offset
-from cdckit.state.spark_checkpoint import committed_offset
+from cdckit.state.spark_checkpoint import committed_batch
 from cdckit.state.sqlite import SqliteStateStore, read_kept, read_state
 from cdckit.state.store import Json, StateStore
 
@@ -114,8 +114,8 @@ def _settle(store: StateStore, folder: Path) -> None:
 
 
 def _reached(generation: Generation, folder: Path) -> Offset | None:
-    committed = committed_offset(generation.checkpoint(folder))
-    return generation.start if committed is None else committed
+    committed = committed_batch(generation.checkpoint(folder))
+    return generation.start if committed is None else committed.end
 
 
 def _note(note: Json) -> Generation | None:

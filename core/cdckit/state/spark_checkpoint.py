@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from cdckit.errors import StateError
 from cdckit.record import Offset
 
 
-def committed_offset(checkpoint: Path) -> Offset | None:
-    """The end of the last batch that the query committed; None when it has committed none.
+class CommittedBatch(NamedTuple):
+    """A batch that is in the sink: its number, and the offset that it ends at."""
+
+    number: int
+    end: Offset
+
+
+def committed_batch(checkpoint: Path) -> CommittedBatch | None:
+    """The last batch that the query committed; None when it has committed none.
 
     Raises:
         StateError: the files cannot be read, or are not as Spark writes them.
@@ -33,7 +41,7 @@ def committed_offset(checkpoint: Path) -> Offset | None:
             f"Spark checkpoint {path}: {error}; restore the state folder from a copy, "
             "or set the offset with `cdc offsets set`"
         ) from error
-    return found
+    return CommittedBatch(last, found)
 
 
 def _last_number(log: Path) -> int | None:

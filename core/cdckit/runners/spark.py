@@ -1,0 +1,89 @@
+"""The Spark runner: a Structured Streaming query over the data source `cdckit`, on this machine or a cluster."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.errors import RetriableSourceError, StateError
+from cdckit.pipeline import notifier
+from cdckit.runners.stop import StopSignal
+from cdckit.spark.delivery import make_delivery
+from cdckit.spark.job import Job
+from cdckit.spark.query import PipelineQuery
+from cdckit.spark.session import require_java, start_session
+from cdckit.state.authority import Generation, hand_to_spark, open_state
+
+log = logging.getLogger("cdckit.runner")
+
+RETRY_SECONDS = (1.0, 60.0)
+"""The first and the longest pause before a query is started again whose source was away."""
+
+
+class SparkRunner:
+    """Drives a pipeline as one query: a planner beside the driver, splits read in the executors' Python workers."""
+
+    def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None) -> None:
+        self.pipeline = pipeline
+        self.stopping = stopping or StopSignal()
+        self.notify = notifier(pipeline.name)
+
+    def run(self, *, once: bool = False) -> None:
+        """Runs until the log's end (`once`) or until asked to stop.
+
+        Raises:
+            CdcError: what stopped it; the last committed batch stands.
+        """
+        error: BaseException | None = None
+        try:
+            with ExitStack() as stack:
+                self._run(stack, once)
+        except BaseException as fault:
+            error = fault
+            raise
+        finally:
+            self.notify("stopped", error=error)
+
+    def _run(self, stack: ExitStack, once: bool) -> None:
+        require_java()
+        delivery = make_delivery(self.pipeline, once=once, stopping=self.stopping)
+        stack.callback(delivery.close)
+        generation = self._hand_over()
+        session = start_session(self.pipeline.name, self.pipeline.spark, delta=delivery.delta)
+        delivery.open(session, generation)
+        stack.callback(self._take_back)
+        self.notify("started", runner="spark", offset=generation.start)
+        job = Job(self.pipeline, delivery.form, session.sparkContext.defaultParallelism)
+        checkpoint = generation.checkpoint(self.pipeline.state)
+        self._drive(PipelineQuery(session, job, delivery, checkpoint, self.notify), once)
+
+    def _drive(self, query: PipelineQuery, once: bool) -> None:
+        """Runs the query, and again after a pause while its source is away."""
+        first, longest = RETRY_SECONDS
+        pause = first
+        while not self.stopping():
+            committed = query.committed
+            try:
+                query.run(self.stopping, once=once)
+            except RetriableSourceError as error:
+                pause = first if query.committed != committed else pause
+                log.warning("%s; trying again in %.0f s", error, pause)
+                self.stopping.wait(pause)
+                pause = min(2 * pause, longest)
+            else:
+                return
+
+    def _hand_over(self) -> Generation:
+        state = open_state(self.pipeline.state)
+        try:
+            return hand_to_spark(state, self.pipeline.state)
+        finally:
+            state.close()
+
+    def _take_back(self) -> None:
+        """Takes the query's last offset into the store. Where that fails now, the next start does it."""
+        try:
+            open_state(self.pipeline.state).close()
+        except StateError as error:
+            log.warning("%s", error)

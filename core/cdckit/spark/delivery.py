@@ -1,0 +1,180 @@
+"""How one batch of a query reaches the sink."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.errors import ConfigError
+from cdckit.messages import Messages
+from cdckit.pipeline import make_encoder, make_sink
+from cdckit.sink import Sink, SinkContext, TableSink
+from cdckit.spark.arrow import from_arrow
+from cdckit.spark.failures import sealed_errors
+from cdckit.spark.job import Form
+from cdckit.spark.kept import Kept
+from cdckit.spark.tables import SparkTableSink, TableContext, unpack
+from cdckit.state.authority import Generation
+
+
+class Delivery(ABC):
+    """Puts batches into a sink. It is used by one thread at a time."""
+
+    form: ClassVar[Form]
+    """What the workers must hand on for it."""
+
+    delta: bool = False
+    """Whether the session needs Delta Lake."""
+
+    interval_ms: int = 0
+    """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
+
+    def open(self, session: SparkSession, generation: Generation) -> None:
+        """Gets ready; nothing to do by default."""
+
+    @abstractmethod
+    def deliver(self, frame: DataFrame, batch: int) -> int:
+        """Returns once the batch is safe in the sink, and says how many records it held.
+
+        Raises:
+            CdcError: the sink did not take it.
+        """
+
+    def close(self) -> None:
+        """Lets go of all resources; nothing to do by default."""
+
+
+def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[[], bool]) -> Delivery:
+    """The delivery that fits the pipeline's sink.
+
+    Raises:
+        ConfigError: a package is missing, or the sink is of a kind that this runner does not know.
+    """
+    sink = make_sink(pipeline)
+    if isinstance(sink, SparkTableSink):
+        return TableDelivery(pipeline, sink)
+    if isinstance(sink, TableSink):
+        raise ConfigError(f"sink.type: '{pipeline.sink.registration.name}' keeps tables, but not through Spark")
+    if sink.in_tasks:
+        return TaskDelivery(pipeline, once=once)
+    return WriterDelivery(pipeline, sink, once=once, stopping=stopping)
+
+
+class TaskDelivery(Delivery):
+    """Every task writes its own share. Where several splits were read, each key's messages come to one task, sorted."""
+
+    form = "messages"
+
+    def __init__(self, pipeline: ResolvedPipeline, *, once: bool) -> None:
+        self.write_share = _share_writer(pipeline, uuid4().hex, once=once)
+
+    def deliver(self, frame: DataFrame, batch: int) -> int:
+        """Writes the batch from the tasks; each flushes before it ends."""
+        if frame.rdd.getNumPartitions() > 1:
+            frame = frame.repartition("key").sortWithinPartitions("position")
+        counts = frame.mapInArrow(self.write_share, "records bigint").collect()
+        return sum(row.records for row in counts)
+
+
+class _OpenSink:
+    """A sink in a worker process."""
+
+    def __init__(self, pipeline: ResolvedPipeline, *, once: bool) -> None:
+        sink = make_sink(pipeline)
+        assert isinstance(sink, Sink)
+        self.sink = sink
+        try:
+            sink.open(_context(pipeline, once=once))
+        except BaseException:
+            sink.close()
+            raise
+
+    def close(self) -> None:
+        self.sink.close()
+
+
+_sinks: Kept[_OpenSink] = Kept()
+
+
+def _share_writer(
+    pipeline: ResolvedPipeline, token: str, *, once: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def write_share(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        records = 0
+        with sealed_errors(), _sinks.use(token, lambda: _OpenSink(pipeline, once=once)) as opened:
+            for batch in batches:
+                records += _write(opened.sink, pipeline, from_arrow(batch))
+            opened.sink.flush()
+        yield pa.RecordBatch.from_pydict({"records": [records]})
+
+    return write_share
+
+
+def _write(sink: Sink, pipeline: ResolvedPipeline, messages: Messages) -> int:
+    if not pipeline.position_header:
+        messages.positions = [""] * len(messages)
+    sink.write(messages)
+    return len(messages)
+
+
+def _context(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[[], bool] = lambda: False) -> SinkContext:
+    return SinkContext(pipeline.name, once, stopping, make_encoder(pipeline).serializer.writes_json)
+
+
+class WriterDelivery(Delivery):
+    """One writer, in the driver: the splits arrive one after another, in the log's order, a few packets at a time."""
+
+    form = "packed messages"
+
+    def __init__(self, pipeline: ResolvedPipeline, sink: Sink, *, once: bool, stopping: Callable[[], bool]) -> None:
+        self.pipeline = pipeline
+        self.sink = sink
+        self.context = _context(pipeline, once=once, stopping=stopping)
+
+    def open(self, session: SparkSession, generation: Generation) -> None:
+        """Opens the sink."""
+        self.sink.open(self.context)
+
+    def deliver(self, frame: DataFrame, batch: int) -> int:
+        """Writes the batch and flushes."""
+        records = 0
+        for packet in frame.select("data").toLocalIterator(prefetchPartitions=True):
+            for rows in unpack(packet.data):
+                records += _write(self.sink, self.pipeline, from_arrow(rows))
+        self.sink.flush()
+        return records
+
+    def close(self) -> None:
+        """Closes the sink."""
+        self.sink.close()
+
+
+class TableDelivery(Delivery):
+    """A table sink does it all itself."""
+
+    form = "table rows"
+
+    def __init__(self, pipeline: ResolvedPipeline, sink: SparkTableSink) -> None:
+        self.pipeline = pipeline
+        self.sink = sink
+        self.delta = sink.needs_delta
+        self.interval_ms = sink.commit_interval_ms
+
+    def open(self, session: SparkSession, generation: Generation) -> None:
+        """Opens the sink."""
+        context = TableContext(self.pipeline.name, generation.id, fresh=generation.start is None)
+        self.sink.open(session, context)
+
+    def deliver(self, frame: DataFrame, batch: int) -> int:
+        """Hands the packets to the sink."""
+        return self.sink.write(frame, batch)
+
+    def close(self) -> None:
+        """Closes the sink."""
+        self.sink.close()

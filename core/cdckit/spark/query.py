@@ -1,0 +1,137 @@
+"""One Structured Streaming query of a pipeline: starts it, watches it, and lets it finish its batch before it stops."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from cdckit.errors import CdcError
+from cdckit.runners.stop import StopSignal
+from cdckit.source import Notify
+from cdckit.spark.datasource import bound_to
+from cdckit.spark.delivery import Delivery
+from cdckit.spark.failures import recover
+from cdckit.spark.job import Job
+from cdckit.state.spark_checkpoint import CommittedBatch, committed_batch
+
+log = logging.getLogger("cdckit.runner")
+
+POLL_SECONDS = 0.25
+"""How often the driver looks whether the query has ended or is to stop."""
+
+DRAIN_SECONDS = 60.0
+"""How long a batch in hand may take to finish once the pipeline is to stop; then it is broken off, and the next start
+repeats it."""
+
+
+class _RefusedError(Exception):
+    """Refuses a batch that was planned when the pipeline was already to stop."""
+
+
+class PipelineQuery:
+    """Runs a pipeline's query, as often as it is asked to, on one checkpoint."""
+
+    def __init__(
+        self, session: SparkSession, job: Job, delivery: Delivery, checkpoint: Path, notify: Notify
+    ) -> None:
+        self.session = session
+        self.job = job
+        self.delivery = delivery
+        self.checkpoint = checkpoint
+        self.notify = notify
+        self.committed: CommittedBatch | None = committed_batch(checkpoint)
+        self._delivered: dict[int, int] = {}
+        self._in_hand: int | None = None
+        self._refusing = False
+        self._fault: Exception | None = None
+
+    def run(self, stopping: StopSignal, *, once: bool) -> None:
+        """Returns when the query has ended by itself (`once`) or was asked to stop.
+
+        Raises:
+            CdcError: what ended it.
+        """
+        self._fault, self._refusing = None, False
+        query = self._start(once)
+        try:
+            while query.isActive and not stopping():
+                stopping.wait(POLL_SECONDS)
+                self._tell()
+            if query.isActive:
+                self._drain(query)
+            failure = query.exception()
+        except StreamingQueryException as error:
+            failure = error
+        finally:
+            query.stop()
+        self._tell()
+        if failure is not None:
+            self._raise(failure)
+
+    def _start(self, once: bool) -> StreamingQuery:
+        self.session.dataSource.register(bound_to(self.job))
+        writer = (
+            self.session.readStream.format("cdckit")
+            .load()
+            .writeStream.foreachBatch(self._deliver)
+            .option("checkpointLocation", self.checkpoint.absolute().as_uri())
+        )
+        if once:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{self.delivery.interval_ms} milliseconds").start()
+
+    def _deliver(self, frame: DataFrame, batch: int) -> None:
+        if self._refusing:
+            raise _RefusedError
+        self._in_hand = batch
+        try:
+            self._delivered[batch] = self.delivery.deliver(frame, batch)
+        except Exception as error:
+            self._fault = error
+            raise
+        finally:
+            self._in_hand = None
+
+    def _tell(self) -> None:
+        """Tells the hooks of the batches that Spark has committed since it was last asked."""
+        if not self._delivered:
+            return
+        now = committed_batch(self.checkpoint)
+        if now is None or now == self.committed:
+            return
+        self.committed = now
+        done = [batch for batch in self._delivered if batch <= now.number]
+        records = sum(self._delivered.pop(batch) for batch in done)
+        self.notify("batch_committed", records=records, offset=now.end, log_time_ms=None, log_bytes=0, lag_bytes=None)
+
+    def _drain(self, query: StreamingQuery) -> None:
+        """Waits for the batch in hand and for Spark's note that it is done, and refuses the next one."""
+        self._refusing = True
+        deadline = time.monotonic() + DRAIN_SECONDS
+        while query.isActive and (self._in_hand is not None or self._delivered):
+            if time.monotonic() > deadline:
+                log.warning("the batch in hand is not done after %.0f s; the next start repeats it", DRAIN_SECONDS)
+                return
+            time.sleep(0.02)
+            self._tell()
+
+    def _raise(self, failure: PySparkException) -> None:
+        """The error behind a query's end: of the sink, of a worker or of the planner.
+
+        Raises:
+            CdcError: always, but for the query that this class itself ended.
+        """
+        if isinstance(self._fault, CdcError):
+            raise self._fault
+        text = f"{self._fault or ''}\n{failure}"
+        if self._refusing and _RefusedError.__name__ in text:
+            return
+        found = recover(text)
+        if found is not None:
+            raise found from failure
+        raise failure if self._fault is None else self._fault

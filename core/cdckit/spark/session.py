@@ -1,0 +1,105 @@
+"""The Spark session of a pipeline."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from cdckit.errors import ConfigError
+from cdckit.spark.delta import delta_settings
+
+LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.databricks.delta.snapshotPartitions": "2",
+}
+"""Settings for a session in this process alone: no network to the outside, small batches without ceremony."""
+
+ALWAYS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    "spark.sql.streaming.noDataProgressEventInterval": "60000",
+    "spark.sql.streaming.stopTimeout": "60000",
+    "spark.scheduler.mode": "FAIR",
+}
+
+NO_JAVA = (
+    "runner: spark needs Java 17 or newer, and none was found: install it (Debian and Ubuntu: "
+    "`apt-get install openjdk-17-jre-headless`) or set JAVA_HOME; `runner: direct` needs none"
+)
+
+
+def start_session(name: str, settings: Mapping[str, str], *, delta: bool) -> SparkSession:
+    """The session that a pipeline runs in; one that is already there in this process is used as it is.
+
+    Args:
+        name: shown in Spark's own lists.
+        settings: the user's, stronger than the defaults here.
+        delta: whether Delta tables are written.
+
+    Raises:
+        ConfigError: there is no Java, or Spark does not start with these settings.
+    """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    require_java()
+    handler = signal.getsignal(signal.SIGINT)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(f"cdckit {name}")
+    for key, value in session_settings(settings, delta=delta).items():
+        builder = builder.config(key, value)
+    try:
+        session = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise ConfigError(
+            f"spark: the session does not start ({str(error).splitlines()[0]}); "
+            "the lines above say why; check the Java version (17 or newer) and the settings under 'spark'"
+        ) from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)  # PySpark put its own there, which cancels what runs
+    return session
+
+
+def session_settings(settings: Mapping[str, str], *, delta: bool) -> dict[str, str]:
+    """All settings of a session: defaults, Delta's, and the user's over both."""
+    master = settings.get("spark.master", "local[*]")
+    made = {"spark.master": master, **ALWAYS}
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        made |= LOCAL
+        made["spark.sql.shuffle.partitions"] = str(_local_processors(master))
+    if delta:
+        made |= delta_settings(settings)
+    made |= {key: value for key, value in settings.items() if key not in made or not key.startswith("spark.jars")}
+    logging = f"-Dlog4j2.configurationFile={files('cdckit.spark') / 'log4j2.properties'}"
+    if "log4j" not in settings.get("spark.driver.extraJavaOptions", ""):
+        made["spark.driver.extraJavaOptions"] = f"{logging} {settings.get('spark.driver.extraJavaOptions', '')}".strip()
+    return made
+
+
+def require_java() -> None:
+    """Looks for `java` where Spark does.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if not (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is None:
+        raise ConfigError(NO_JAVA)
+
+
+def _local_processors(master: str) -> int:
+    inside = master.partition("[")[2].partition("]")[0].partition(",")[0]
+    return int(inside) if inside.isdecimal() else (os.cpu_count() or 1 if inside == "*" else 1)
