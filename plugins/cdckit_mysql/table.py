@@ -127,9 +127,33 @@ class Index:
         return cls(**{**document, "columns": tuple(document["columns"])})
 
 
+class Period(NamedTuple):
+    """An application-time period of MariaDB: two columns that say from when to when a row holds."""
+
+    name: str
+    start: str
+    end: str
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The definition of a table at one position of the log."""
+    """The definition of a table at one position of the log.
+
+    Attributes:
+        database: its database.
+        name: its name.
+        columns: in order.
+        primary_key: the names of its columns, in the order of the key.
+        indexes: all secondary indexes, in the order in which they were made.
+        charset: what a text column gets that names none.
+        collation: the same.
+        comment: None without one.
+        period: MariaDB's `PERIOD FOR`.
+        system_versioned: of MariaDB; the log then has a row more for each that is changed or deleted (the old one,
+            whose end lies in the past), and two more columns, `row_start` and `row_end`, unless the table defines
+            them itself.
+        sequence: is a SEQUENCE of MariaDB, which the log treats as a table; its columns are not kept.
+    """
 
     database: str
     name: str
@@ -139,6 +163,9 @@ class Table:
     charset: str | None = None
     collation: str | None = None
     comment: str | None = None
+    period: Period | None = None
+    system_versioned: bool = False
+    sequence: bool = False
 
     @property
     def id(self) -> TableId:
@@ -183,6 +210,9 @@ class Table:
             "charset": self.charset,
             "collation": self.collation,
             "comment": self.comment,
+            "period": self.period,
+            "system_versioned": self.system_versioned,
+            "sequence": self.sequence,
         }
 
     @classmethod
@@ -197,6 +227,9 @@ class Table:
             charset=document["charset"],
             collation=document["collation"],
             comment=document["comment"],
+            period=Period(*document["period"]) if document["period"] else None,
+            system_versioned=document["system_versioned"],
+            sequence=document["sequence"],
         )
 
 

@@ -1,0 +1,48 @@
+"""What a statement did to the definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cdckit_mysql.table import Table, TableId
+
+
+class ChangeKind(StrEnum):
+    """What happened."""
+
+    CREATE = "CREATE"
+    ALTER = "ALTER"
+    INDEX = "INDEX"
+    """CREATE INDEX or DROP INDEX."""
+    RENAME = "RENAME"
+    DROP = "DROP"
+    TRUNCATE = "TRUNCATE"
+    VIEW = "VIEW"
+    """A view was created, altered or dropped: no definition changes."""
+    CREATE_DATABASE = "CREATE DATABASE"
+    ALTER_DATABASE = "ALTER DATABASE"
+    DROP_DATABASE = "DROP DATABASE"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """One change of one table, view or database; a statement over several gives several, in order.
+
+    Attributes:
+        kind: what happened.
+        database: whose change it is: that of the table as it was named before, or the database itself.
+        before: the table's name before, None if it did not exist, or for a change of a database.
+        after: its name after, None if it is gone, or for a change of a database.
+        previous: its definition before, as far as known.
+        table: its definition after, as far as known: a table that was not loaded and then altered stays unknown.
+        ddl: the statement, or of one over several tables a statement for this one alone.
+    """
+
+    kind: ChangeKind
+    database: str
+    ddl: str
+    before: TableId | None = None
+    after: TableId | None = None
+    previous: Table | None = None
+    table: Table | None = None

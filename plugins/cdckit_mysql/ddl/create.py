@@ -1,0 +1,149 @@
+"""Reads CREATE TABLE.
+
+https://dev.mysql.com/doc/refman/en/create-table.html, https://mariadb.com/kb/en/create-table/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from cdckit_mysql.ddl.charsets import Collation
+from cdckit_mysql.ddl.columns import ColumnDefinition, apply_timestamp_defaults, read_column, settle
+from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.keys import EXPRESSION, Indexes, Key, at_key, read_key
+from cdckit_mysql.ddl.options import Options, read_table_option
+from cdckit_mysql.table import Column, Index, Period, Table, TableId
+
+
+@dataclass(slots=True)
+class TableElements:
+    """What stands in the parentheses of CREATE TABLE, or of ALTER TABLE … ADD.
+
+    Attributes:
+        columns: in order.
+        keys: in order, with those of the columns' own attributes.
+        period: the application-time period, with its columns.
+    """
+
+    columns: list[ColumnDefinition] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
+    period: Period | None = None
+
+
+def read_element(cursor: Cursor, elements: TableElements) -> None:
+    """Read a column, a key, a constraint or a period."""
+    if at_key(cursor):
+        key = read_key(cursor)
+        if key is not None:
+            elements.keys.append(key)
+    elif cursor.accept("PERIOD", "FOR"):
+        elements.period = read_period(cursor) or elements.period
+    else:
+        column = read_column(cursor)
+        elements.columns.append(column)
+        elements.keys.extend(column.keys)
+
+
+def read_period(cursor: Cursor) -> Period | None:
+    """Read a period from behind `PERIOD FOR`; that of the system gives None."""
+    name = cursor.identifier()
+    start, end = cursor.parenthesized(cursor.identifier)
+    return None if name.upper() == "SYSTEM_TIME" else Period(name, start, end)
+
+
+def read_create_table(cursor: Cursor, table_id: TableId, inherited: Collation) -> Table:
+    """Read a table's definition from behind its name.
+
+    Args:
+        cursor: at the parenthesis or the options.
+        table_id: the table's name.
+        inherited: the default collation of its database.
+
+    Raises:
+        DdlError: it cannot be read, or its columns come from a query.
+    """
+    elements, options = TableElements(), Options()
+    if cursor.at("(") and cursor.ahead(1).key not in ("SELECT", "WITH", "("):
+        cursor.parenthesized(lambda: read_element(cursor, elements))
+    _read_options(cursor, options)
+    if not elements.columns:
+        raise cursor.error("the table has no columns of its own")
+    return _build(cursor, table_id, elements, options, inherited)
+
+
+def _read_options(cursor: Cursor, options: Options) -> None:
+    while not cursor.done and not cursor.at(";"):
+        if cursor.accept("PARTITION", "BY"):
+            cursor.skip_to(";", "SELECT", "AS", "IGNORE", "REPLACE")
+        elif cursor.at_any("SELECT", "AS", "IGNORE", "REPLACE", "TABLE", "VALUES", "("):
+            raise cursor.error("the columns come from a query; binlog_format=ROW logs them written out")
+        elif not cursor.accept(",") and not read_table_option(cursor, options):
+            raise cursor.error("expected a table option")
+
+
+def _build(cursor: Cursor, table_id: TableId, elements: TableElements, options: Options, inherited: Collation) -> Table:
+    collation = options.settle(inherited, cursor.charsets, cursor.session)
+    if not cursor.session.explicit_defaults_for_timestamp:
+        apply_timestamp_defaults(elements.columns)
+    columns = [
+        settle(column, position, collation, cursor.charsets, cursor.session)
+        for position, column in enumerate(elements.columns, 1)
+    ]
+    indexes = Indexes()
+    for key in elements.keys:
+        indexes.add(with_period(key, elements.period))
+    table = Table(
+        *table_id,
+        columns=tuple(columns),
+        charset=collation.charset,
+        collation=collation.name,
+        comment=options.comment or None,
+        period=elements.period,
+        system_versioned=options.system_versioned,
+    )
+    return with_indexes(table, indexes, cursor)
+
+
+def with_period(key: Key, period: Period | None) -> Key:
+    """Return the key with the columns of the period that it names: its end and its start."""
+    if key.period is None or period is None:
+        return key
+    return replace(key, columns=(*key.columns, period.end, period.start))
+
+
+def with_indexes(table: Table, indexes: Indexes, cursor: Cursor) -> Table:
+    """Return the table with these keys, and with NOT NULL on the columns that need it.
+
+    Raises:
+        DdlError: a key names a column that the table does not have.
+    """
+    spelled = {column.name.lower(): column.name for column in table.columns}
+
+    def spell(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name if name == EXPRESSION else _known(name, spelled, cursor) for name in names)
+
+    primary_key = spell(indexes.primary_key)
+    period = table.period and Period(table.period.name, *spell(table.period[1:]))
+    required = {*primary_key, *(period[1:] if period else ())}
+    return replace(
+        table,
+        columns=tuple(_required(column) if column.name in required else column for column in table.columns),
+        primary_key=primary_key,
+        indexes=tuple(
+            Index(index.name, spell(index.columns), index.unique, index.implicit) for index in indexes.to_tuple()
+        ),
+        period=period,
+    )
+
+
+def _known(name: str, spelled: dict[str, str], cursor: Cursor) -> str:
+    if name.lower() not in spelled:
+        raise cursor.error(f"a key names the column {name!r}, which the table does not have")
+    return spelled[name.lower()]
+
+
+def _required(column: Column) -> Column:
+    if not column.optional:
+        return column
+    return replace(column, optional=False, has_default=column.default is not None)

@@ -1,0 +1,159 @@
+"""Reads what follows DEFAULT and turns it into the value that the column will hold.
+
+https://dev.mysql.com/doc/refman/en/data-type-defaults.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from cdckit_mysql.ddl.charsets import codec
+from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.lexer import Kind
+
+NOW = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
+"""The names of the current time that a column may have as its default and ON UPDATE."""
+BYTE_TYPES = frozenset({"BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"})
+_NUMBER_TYPES = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "YEAR"})
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A default as the statement has it.
+
+    Attributes:
+        text: of a string its characters, of a number its digits with the sign, of an expression its text; None is
+            NULL.
+        raw: of hexadecimal and bit literals, and of strings with the introducer `_binary`, the bytes.
+        expression: `text` is evaluated by the server for each row.
+    """
+
+    text: str | None = None
+    raw: bytes | None = None
+    expression: bool = False
+
+
+def read_default(cursor: Cursor) -> Default:
+    """Read a default: a literal, the current time, an expression in parentheses or, on MariaDB, a function call."""
+    token = cursor.token
+    if token.kind is Kind.SYMBOL:
+        return _read_symbol(cursor)
+    if token.kind is Kind.STRING:
+        return Default(cursor.string())
+    if token.kind is Kind.NUMBER:
+        return Default(cursor.advance().value)
+    if token.kind is Kind.HEX:
+        return Default(raw=bytes.fromhex(_even(cursor.advance().value)))
+    if token.kind is Kind.BIT:
+        return Default(raw=_bit_bytes(cursor.advance().value))
+    return _read_word(cursor)
+
+
+def _read_symbol(cursor: Cursor) -> Default:
+    if cursor.at("("):
+        return Default(cursor.skip_parentheses(), expression=True)
+    sign = cursor.accept_any("-", "+")
+    if sign is None:
+        raise cursor.error("expected a default value")
+    literal = read_default(cursor)
+    if literal.text is None:
+        raise cursor.error("expected a number")
+    return Default(literal.text if sign == "+" else f"-{literal.text}")
+
+
+def _read_word(cursor: Cursor) -> Default:
+    key = cursor.token.key
+    introduced = cursor.ahead(1).kind
+    if key == "NULL":
+        cursor.advance()
+        return Default()
+    if key in ("TRUE", "FALSE"):
+        cursor.advance()
+        return Default("1" if key == "TRUE" else "0")
+    if key in NOW:
+        return Default(read_now(cursor), expression=True)
+    if key in ("DATE", "TIME", "TIMESTAMP", "N") and introduced is Kind.STRING:
+        cursor.advance()
+        return Default(cursor.string())
+    if key.startswith("_") and introduced in (Kind.STRING, Kind.HEX, Kind.BIT):
+        return _read_introduced(cursor)
+    return _read_call(cursor)
+
+
+def _read_introduced(cursor: Cursor) -> Default:
+    """Read a literal whose character set is named: its bytes are to be taken as that set's."""
+    charset = cursor.charsets.charset(cursor.advance().value[1:])
+    literal = read_default(cursor)
+    raw = literal.raw if literal.raw is not None else (literal.text or "").encode("utf-8", "surrogateescape")
+    if charset == "binary":
+        return Default(raw=raw)
+    return Default(raw.decode(codec(charset), "replace"))
+
+
+def read_now(cursor: Cursor) -> str:
+    """Read a name of the current time and return it as `CURRENT_TIMESTAMP` with its digits."""
+    if cursor.accept_any(*NOW) is None:
+        raise cursor.error("expected CURRENT_TIMESTAMP")
+    if not cursor.accept("(") or cursor.accept(")"):
+        return "CURRENT_TIMESTAMP"
+    digits = cursor.number()
+    cursor.expect(")")
+    return f"CURRENT_TIMESTAMP({digits})" if digits else "CURRENT_TIMESTAMP"
+
+
+def _read_call(cursor: Cursor) -> Default:
+    """Read MariaDB's expressions that need no parentheses: a column, a function call, NEXT VALUE FOR."""
+    start = cursor.token.start
+    if cursor.accept("NEXT", "VALUE", "FOR") or cursor.accept("PREVIOUS", "VALUE", "FOR"):
+        cursor.table_id()
+    else:
+        cursor.column_name()
+        if cursor.at("("):
+            cursor.skip_parentheses()
+    return Default(cursor.text_since(start), expression=True)
+
+
+def value_for(default: Default, type_name: str, charset: str | None) -> str | None:
+    """Return the text of a literal default as the value of a column.
+
+    Args:
+        default: what was read.
+        type_name: the column's type without sign.
+        charset: the column's character set, None if it is no text.
+    """
+    if type_name == "BIT":
+        return _bit_text(default)
+    if type_name in BYTE_TYPES:
+        return _byte_text(default)
+    if default.raw is None:
+        return _spaceless(default.text) if type_name in _NUMBER_TYPES else default.text
+    if type_name in _NUMBER_TYPES:
+        return str(int.from_bytes(default.raw, "big"))
+    return default.raw.decode(codec(charset or "utf8mb4"), "replace")
+
+
+def _bit_text(default: Default) -> str | None:
+    """Return the binary digits of a BIT column's default."""
+    if default.raw is not None:
+        return f"{int.from_bytes(default.raw, 'big'):b}"
+    return None if default.text is None else f"{int(Decimal(default.text)):b}"
+
+
+def _byte_text(default: Default) -> str | None:
+    """Return the default of a column of bytes, each as one character."""
+    if default.raw is not None:
+        return default.raw.decode("latin-1")
+    return None if default.text is None else default.text.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+def _spaceless(text: str | None) -> str | None:
+    return None if text is None else text.strip().removeprefix("+")
+
+
+def _even(digits: str) -> str:
+    return digits if len(digits) % 2 == 0 else f"0{digits}"
+
+
+def _bit_bytes(digits: str) -> bytes:
+    return int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big")

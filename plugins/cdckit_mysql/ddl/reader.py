@@ -1,0 +1,45 @@
+"""The reader of DDL statements: keeps table definitions in step with the log."""
+
+from __future__ import annotations
+
+from cdckit_mysql.ddl.changes import SchemaChange
+from cdckit_mysql.ddl.charsets import Charsets
+from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.session import Flavor, SessionVariables
+from cdckit_mysql.ddl.statements import read_statements
+from cdckit_mysql.table import Tables
+
+
+class DdlReader:
+    """Reads the DDL statements of one server's log.
+
+    Args:
+        flavor: the server's kind.
+        version: the server's version as 90704 for 9.7.4, which decides on version comments; 0 reads all of them.
+        charsets: the server's character sets; without them those of a recent server are assumed.
+    """
+
+    def __init__(self, flavor: Flavor, *, version: int = 0, charsets: Charsets | None = None) -> None:
+        self.flavor = flavor
+        self.version = version
+        self.charsets = charsets or Charsets.of(flavor)
+
+    def apply(
+        self, tables: Tables, database: str, sql: str, session: SessionVariables | None = None
+    ) -> list[SchemaChange]:
+        """Carry out a statement on the definitions.
+
+        Args:
+            tables: the definitions before; changed in place.
+            database: the statement's default database, empty if it had none.
+            sql: the statement. Bytes that its character set does not know may stand in it as surrogate escapes.
+            session: the variables under which it ran; the server's defaults when left out.
+
+        Returns:
+            What changed, in order; nothing for a statement that concerns neither tables nor views nor databases.
+
+        Raises:
+            DdlError: it cannot be read, or contradicts the definitions.
+        """
+        cursor = Cursor(sql, self.flavor, self.charsets, version=self.version, session=session, database=database)
+        return read_statements(cursor, tables)

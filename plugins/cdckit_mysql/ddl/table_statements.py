@@ -1,0 +1,146 @@
+"""CREATE, ALTER, DROP, RENAME and TRUNCATE TABLE, and MariaDB's sequences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cdckit_mysql.ddl.alter import read_alteration
+from cdckit_mysql.ddl.alteration import altered
+from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
+from cdckit_mysql.ddl.create import read_create_table
+from cdckit_mysql.ddl.scope import Scope
+from cdckit_mysql.table import Table, TableId
+
+
+def create_table(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
+    """Read on behind CREATE TABLE; with IF NOT EXISTS a table that is there stays as it is."""
+    cursor = scope.cursor
+    lenient = cursor.accept("IF", "NOT", "EXISTS")
+    table_id = scope.table_id()
+    if lenient and not replaces and table_id in scope.tables:
+        cursor.skip_to(";")
+        return [scope.unchanged(ChangeKind.CREATE, table_id)]
+    if cursor.at("LIKE") or cursor.at("(", "LIKE"):
+        table = _read_like(scope, table_id)
+    else:
+        table = read_create_table(cursor, table_id, scope.database_collation(table_id.database))
+    return [_created(scope, table_id, table)]
+
+
+def _read_like(scope: Scope, table_id: TableId) -> Table | None:
+    parenthesized = scope.cursor.accept("(")
+    scope.cursor.expect("LIKE")
+    model = scope.tables.get(*scope.table_id())
+    if parenthesized:
+        scope.cursor.expect(")")
+    return model and _named(model, table_id)
+
+
+def _created(scope: Scope, table_id: TableId, table: Table | None) -> SchemaChange:
+    if table is None:
+        scope.tables.remove(*table_id)
+    else:
+        scope.tables.put(table)
+    return SchemaChange(ChangeKind.CREATE, table_id.database, scope.text, after=table_id, table=table)
+
+
+def _named(table: Table, table_id: TableId) -> Table:
+    return replace(table, database=table_id.database, name=table_id.name)
+
+
+def alter_table(scope: Scope) -> list[SchemaChange]:
+    """Read on behind ALTER TABLE."""
+    cursor = scope.cursor
+    cursor.accept("IF", "EXISTS")
+    table_id = scope.table_id()
+    scope.skip_wait()
+    alteration = read_alteration(cursor)
+    before = scope.tables.get(*table_id)
+    after = before and altered(before, alteration, scope.database_collation(table_id.database), cursor)
+    new_id = scope.spelled(alteration.rename) if alteration.rename else table_id
+    after = _moved(scope, table_id, after, new_id)
+    changes = [SchemaChange(ChangeKind.ALTER, table_id.database, scope.text, table_id, new_id, before, after)]
+    if alteration.detached:
+        detached = scope.spelled(alteration.detached)
+        changes.append(_created(scope, detached, after and _named(after, detached)))
+    if alteration.attached:
+        changes.append(_dropped(scope, scope.spelled(alteration.attached), scope.text))
+    return changes
+
+
+def _moved(scope: Scope, old: TableId, table: Table | None, new: TableId) -> Table | None:
+    """Keep a table's definition under its new name; where it is not known, nothing is known of that name either."""
+    scope.tables.remove(*old)
+    if table is None:
+        scope.tables.remove(*new)
+        return None
+    table = _named(table, new)
+    scope.tables.put(table)
+    return table
+
+
+def rename_tables(scope: Scope) -> list[SchemaChange]:
+    """Read on behind RENAME TABLE: one pair after the other, as the server renames them."""
+    scope.cursor.accept("IF", "EXISTS")
+    changes = [_rename(scope)]
+    while scope.cursor.accept(","):
+        changes.append(_rename(scope))
+    return changes
+
+
+def _rename(scope: Scope) -> SchemaChange:
+    start = scope.cursor.token.start
+    old = scope.table_id()
+    scope.skip_wait()
+    scope.cursor.expect("TO")
+    new = scope.table_id()
+    ddl = f"RENAME TABLE {scope.cursor.text_since(start)}"
+    before = scope.tables.get(*old)
+    return SchemaChange(ChangeKind.RENAME, old.database, ddl, old, new, before, _moved(scope, old, before, new))
+
+
+def drop_tables(scope: Scope) -> list[SchemaChange]:
+    """Read on behind DROP TABLE; each table gets a statement of its own."""
+    cursor = scope.cursor
+    cursor.accept("IF", "EXISTS")
+    beginning = cursor.sql[scope.start : cursor.token.start]
+    table_ids = scope.table_ids()
+    scope.skip_wait()
+    behaviour = cursor.accept_any("RESTRICT", "CASCADE")
+    ending = f" {behaviour}" if behaviour else ""
+    return [_dropped(scope, table_id, f"{beginning}{_quoted(table_id)}{ending}") for table_id in table_ids]
+
+
+def _dropped(scope: Scope, table_id: TableId, ddl: str) -> SchemaChange:
+    before = scope.tables.remove(*table_id)
+    return SchemaChange(ChangeKind.DROP, table_id.database, ddl, before=table_id, previous=before)
+
+
+def _quoted(table_id: TableId) -> str:
+    return ".".join(f"`{part.replace('`', '``')}`" for part in table_id)
+
+
+def truncate_table(scope: Scope) -> list[SchemaChange]:
+    """Read on behind TRUNCATE."""
+    scope.cursor.accept("TABLE")
+    table_id = scope.table_id()
+    scope.skip_wait()
+    return [scope.unchanged(ChangeKind.TRUNCATE, table_id)]
+
+
+def create_sequence(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
+    """Read on behind CREATE SEQUENCE; the log has rows of sequences, so their names are kept."""
+    lenient = scope.cursor.accept("IF", "NOT", "EXISTS")
+    table_id = scope.table_id()
+    scope.cursor.skip_to(";")
+    if replaces or not (lenient and table_id in scope.tables):
+        scope.tables.put(Table(*table_id, sequence=True))
+    return []
+
+
+def drop_sequences(scope: Scope) -> list[SchemaChange]:
+    """Read on behind DROP SEQUENCE."""
+    scope.cursor.accept("IF", "EXISTS")
+    for table_id in scope.table_ids():
+        scope.tables.remove(*table_id)
+    return []
