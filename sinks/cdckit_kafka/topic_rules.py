@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from cdckit.config.model import did_you_mean
+
 BROKER_DEFAULT = -1
 """As a count of partitions or replicas: what the broker is configured to give (KIP-464)."""
 
@@ -83,6 +85,9 @@ class TopicRules:
         Raises:
             ValueError: an option's value cannot be; the message names the option.
         """
+        for name in options:
+            if "." not in name:
+                raise ValueError(f"topic.creation.{name}: unknown option{did_you_mean(name, ('enable', 'groups'))}")
         named = [group for group in groups if group != _DEFAULT]
         rules = [_group_rule(group, _of_group(group, options), partitions, replication_factor) for group in named]
         settings = _of_group(_DEFAULT, options)
