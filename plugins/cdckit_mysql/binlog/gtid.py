@@ -222,9 +222,7 @@ class MariaDbGtidSet:
     __hash__ = None  # type: ignore[assignment]  # changes in place
 
     def __str__(self) -> str:
-        return ",".join(
-            f"{domain}-{server}-{sequence}" for domain, (server, sequence) in sorted(self._last.items())
-        )
+        return ",".join(f"{domain}-{server}-{sequence}" for domain, (server, sequence) in sorted(self._last.items()))
 
     def __repr__(self) -> str:
         return f"MariaDbGtidSet({str(self)!r})"

@@ -11,9 +11,7 @@ from cdckit_mysql.table import Column, TableId
 
 Flavor = Literal["mysql", "mariadb"]
 DecimalMode = Literal["precise", "double", "string"]
-TimeMode = Literal[
-    "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
-]
+TimeMode = Literal["adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"]
 BigIntUnsignedMode = Literal["long", "precise"]
 BinaryMode = Literal["bytes", "base64", "base64-url-safe", "hex"]
 
@@ -39,7 +37,7 @@ class ValueOptions:
         time_mode: `time.precision.mode`.
         bigint_unsigned_mode: `bigint.unsigned.handling.mode`.
         binary_mode: `binary.handling.mode`.
-        time_adjuster: `enable.time.adjuster`: years 0–69 are 2000–2069, 70–99 are 1970–1999.
+        time_adjuster: `enable.time.adjuster`: years 0 to 69 are 2000 to 2069, 70 to 99 are 1970 to 1999.
         unavailable_value: `unavailable.value.placeholder`, for columns which the log does not carry.
         propagates_type: whether a column's schema gets the parameters `__debezium.source.column.*`
             (`column.propagate.source.type`, `datatype.propagate.source.type`).

@@ -1,0 +1,235 @@
+"""The connection that a server sends its log on.
+
+PyMySQL opens it and logs in; from the dump command on, its socket is read here. MySQL source documentation,
+"Replication Protocol"; MariaDB knowledge base, "Replica Registration" and "COM_BINLOG_DUMP".
+"""
+
+from __future__ import annotations
+
+import ssl
+import struct
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import pymysql
+from pymysql.connections import Connection
+
+from cdckit.errors import RetriableSourceError, SourceError
+from cdckit_mysql.binlog.errors import server_error
+from cdckit_mysql.binlog.events import LogEvent
+from cdckit_mysql.binlog.framing import PacketBuffer, Span
+from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
+from cdckit_mysql.binlog.parser import EventParser
+from cdckit_mysql.values.options import Flavor
+
+RECEIVE_BYTES = 1 << 17
+
+_COM_BINLOG_DUMP = 0x12
+_COM_BINLOG_DUMP_GTID = 0x1E
+_DUMP_NON_BLOCK = 0x01
+_DUMP_ANNOTATE_ROWS = 0x02
+_DUMP_THROUGH_GTID = 0x04
+_FIRST_POSITION = 4
+_MARIADB_CAPABILITY = 4
+"""The highest: GTID events are sent as they are, not replaced for old replicas."""
+_OK, _EOF, _ERROR = 0x00, 0xFE, 0xFF
+_NET_WRITE_TIMEOUT = 3600
+"""How many seconds the server waits for a slow reader before it hangs up."""
+_SILENT_HEARTBEATS = 3
+"""After so many heartbeats that did not come the connection is taken for dead."""
+
+
+class FilePosition(NamedTuple):
+    """A place in the log: a file's name and a position in it."""
+
+    file: str
+    position: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.position}"
+
+
+DumpStart = FilePosition | GtidSet | MariaDbGtidSet
+"""Where to begin: at a place, or at the first transaction that is not in a set."""
+
+
+@dataclass(frozen=True, slots=True)
+class DumpOptions:
+    """How the log is asked for.
+
+    Attributes:
+        server_id: the number that this reader pretends to be a replica with; unique among the server's replicas.
+        flavor: which server it is.
+        heartbeat_seconds: the server says that it is alive after so long without an event.
+        follow: stay when the log's end is reached; else `ended` becomes true.
+        verify_checksums: compare the events' checksums.
+    """
+
+    server_id: int
+    flavor: Flavor = "mysql"
+    heartbeat_seconds: float = 10.0
+    follow: bool = True
+    verify_checksums: bool = False
+
+
+class BinlogConnection:
+    """A server's log from a place on. Use `open`.
+
+    Attributes:
+        parser: knows file and position of the last event.
+        ended: the log's end was reached (only where `follow` is false).
+    """
+
+    def __init__(self, connection: Connection[Any], start: DumpStart, options: DumpOptions) -> None:
+        self._connection = connection
+        self._start = start
+        self._options = options
+        self._packets = PacketBuffer()
+        self._heard = time.monotonic()
+        self.ended = False
+        checksums = self._negotiate()
+        file, position = start if isinstance(start, FilePosition) else ("", _FIRST_POSITION)
+        self.parser = EventParser(file, position, checksums=checksums, verify_checksums=options.verify_checksums)
+        connection._execute_command(*self._dump_command())  # type: ignore[attr-defined]
+        self._socket = connection._sock  # type: ignore[attr-defined]
+
+    @classmethod
+    def open(cls, connect: Callable[[], Connection[Any]], start: DumpStart, options: DumpOptions) -> Self:
+        """Connect, log in and ask for the log from `start`.
+
+        The server answers an impossible start only when it is read from.
+
+        Args:
+            connect: opens a connection of PyMySQL with all its options (TLS, timeouts); it is closed with this one.
+            start: where to begin.
+            options: how to ask.
+
+        Raises:
+            SourceError: the server refuses.
+            RetriableSourceError: the connection was lost.
+        """
+        connection = connect()
+        try:
+            return cls(connection, start, options)
+        except (pymysql.MySQLError, OSError) as error:
+            connection.close()
+            raise _refused(error, f"the binary log from {start}") from error
+
+    def read(self, timeout: float) -> Iterator[LogEvent]:
+        """The events that have arrived; waits for the first up to `timeout` seconds.
+
+        Those inside a compressed transaction come out one by one, as they are decompressed.
+
+        Raises:
+            DecodeError: an event cannot be understood.
+            SourceError: as `packets`.
+        """
+        parser = self.parser
+        for buffer, start, end in self.packets(timeout):
+            yield from parser.parse(buffer, start, end)
+
+    def packets(self, timeout: float) -> list[Span]:
+        """The bytes of the events that have arrived; waits for the first up to `timeout` seconds.
+
+        Raises:
+            PositionLostError: the server does not have the log at the place asked for.
+            SourceError: the server ended the log with another error.
+            RetriableSourceError: the connection was lost, or is silent for three heartbeats.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            data = self._receive(max(deadline - time.monotonic(), 0.0))
+            if data is None:
+                self._check_silence()
+                return []
+            spans = [self._event(*span) for span in self._packets.feed(data)]
+            if self.ended:
+                spans.pop()
+            if spans or self.ended:
+                return spans
+
+    def close(self) -> None:
+        """Let the connection go. May be called twice."""
+        if self._connection.open:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _negotiate(self) -> bool:
+        """Say what this replica understands; give whether the server's events end in checksums."""
+        nanoseconds = int(self._options.heartbeat_seconds * 1_000_000_000)
+        settings = [f"@master_heartbeat_period = {nanoseconds}", f"net_write_timeout = {_NET_WRITE_TIMEOUT}"]
+        if self._options.flavor == "mariadb":
+            settings.append(f"@mariadb_slave_capability = {_MARIADB_CAPABILITY}")
+            if isinstance(self._start, MariaDbGtidSet):
+                settings += [f"@slave_connect_state = '{self._start}'", "@slave_gtid_strict_mode = 1"]
+        with self._connection.cursor() as cursor:
+            cursor.execute("SELECT @@global.binlog_checksum")
+            (checksum,) = cursor.fetchone() or ("NONE",)
+            cursor.execute(f"SET @master_binlog_checksum = '{checksum}', {', '.join(settings)}")
+        return str(checksum).upper() != "NONE"
+
+    def _dump_command(self) -> tuple[int, bytes]:
+        flags = 0 if self._options.follow else _DUMP_NON_BLOCK
+        if isinstance(self._start, GtidSet):
+            known = self._start.to_wire()
+            flags |= _DUMP_THROUGH_GTID
+            fixed = struct.pack("<HIIQI", flags, self._options.server_id, 0, _FIRST_POSITION, len(known))
+            return _COM_BINLOG_DUMP_GTID, fixed + known
+        if self._options.flavor == "mariadb":
+            flags |= _DUMP_ANNOTATE_ROWS
+        file, position = self._start if isinstance(self._start, FilePosition) else ("", _FIRST_POSITION)
+        return _COM_BINLOG_DUMP, struct.pack("<IHI", position, flags, self._options.server_id) + file.encode()
+
+    def _receive(self, timeout: float) -> bytes | None:
+        """The next bytes, or None when none came in time."""
+        try:
+            self._socket.settimeout(timeout)
+            data: bytes = self._socket.recv(RECEIVE_BYTES)
+        except (TimeoutError, BlockingIOError, ssl.SSLWantReadError):
+            return None
+        except OSError as error:
+            raise self._lost(str(error)) from error
+        if not data:
+            raise self._lost("the server closed the connection")
+        self._heard = time.monotonic()
+        return data
+
+    def _event(self, buffer: bytes, start: int, end: int) -> Span:
+        """An event's span without the byte that says that it is one."""
+        status = buffer[start]
+        if status == _ERROR:
+            code = buffer[start + 1] | buffer[start + 2] << 8
+            message = buffer[start + 9 : end].decode("utf-8", "replace")
+            raise server_error(code, message, f"the binary log from {self._start}, read up to {self._place()}")
+        if status == _EOF:
+            self.ended = True
+        return buffer, start + 1, end
+
+    def _check_silence(self) -> None:
+        silent = time.monotonic() - self._heard
+        if self._options.follow and silent > _SILENT_HEARTBEATS * self._options.heartbeat_seconds:
+            raise self._lost(f"not even a heartbeat for {silent:.0f} s")
+
+    def _lost(self, reason: str) -> RetriableSourceError:
+        return RetriableSourceError(
+            f"the connection that the binary log is read on was lost at {self._place()}: {reason}"
+        )
+
+    def _place(self) -> FilePosition:
+        return FilePosition(self.parser.file, self.parser.position)
+
+
+def _refused(error: Exception, what: str) -> SourceError:
+    if isinstance(error, pymysql.MySQLError) and error.args and isinstance(error.args[0], int):
+        return server_error(error.args[0], str(error.args[-1]), what)
+    return RetriableSourceError(f"{what}: {error}")

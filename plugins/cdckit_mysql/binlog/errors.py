@@ -1,0 +1,33 @@
+"""The server's error packets as this project's errors."""
+
+from __future__ import annotations
+
+from pymysql.constants import ER
+
+from cdckit.errors import RetriableSourceError, SourceError
+
+PURGED = frozenset({ER.MASTER_FATAL_ERROR_READING_BINLOG, 1789, *range(1945, 1956)})
+"""Codes by which a server says that it cannot give the log from the asked position."""
+
+_TRANSIENT = frozenset({1053, 1077, 1078, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 3024, 4031})
+"""Codes of a server that stops, or of a connection that was cut or killed."""
+
+
+class PositionLostError(SourceError):
+    """The server no longer has (or never had) the log at the asked position."""
+
+
+def server_error(code: int, message: str, what: str) -> SourceError:
+    """The error for what a server answered.
+
+    Args:
+        code: the number of the error.
+        message: the server's words.
+        what: what was asked for, such as `the binary log from binlog.000003:157`.
+    """
+    text = f"{what}: the server answered {code}: {message}"
+    if code in PURGED:
+        return PositionLostError(text)
+    if code in _TRANSIENT:
+        return RetriableSourceError(text)
+    return SourceError(text)

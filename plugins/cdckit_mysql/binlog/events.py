@@ -1,0 +1,365 @@
+"""The log's events: a header, a place in the log, and a body which is read when it is asked for.
+
+MySQL source documentation, "Binlog Event" (`libs/mysql/binlog/event/`); MariaDB knowledge base, "Replication Protocol".
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import ClassVar
+from uuid import UUID
+
+from cdckit_mysql.binlog import event_types
+from cdckit_mysql.binlog.gtid import GtidSet, TransactionSource
+
+Header = tuple[int, int, int, int, int, int]
+"""timestamp (s since 1970), type, server id, size, end position (its low 32 bits), flags."""
+
+_U32 = Struct("<I").unpack_from
+_U64 = Struct("<Q").unpack_from
+
+
+class LogEvent:
+    """One event of the log.
+
+    Attributes:
+        header: as it stands in the log.
+        start: the event's position in its file; inside a compressed transaction, that of the event that holds it.
+        end: the position behind it.
+        buffer: the bytes that hold it.
+        body: where its body begins in `buffer`.
+        limit: where its body ends, checksum excluded.
+    """
+
+    __slots__ = ("body", "buffer", "end", "header", "limit", "start")
+
+    ends_transaction: ClassVar[bool] = False
+    """Whether the position behind this event lies between two transactions."""
+
+    def __init__(self, header: Header, start: int, end: int, buffer: bytes, body: int, limit: int) -> None:
+        self.header = header
+        self.start = start
+        self.end = end
+        self.buffer = buffer
+        self.body = body
+        self.limit = limit
+
+    @property
+    def timestamp(self) -> int:
+        """When the statement began, in seconds since 1970."""
+        return self.header[0]
+
+    @property
+    def type(self) -> int:
+        """The event's code, see `event_types`."""
+        return self.header[1]
+
+    @property
+    def server_id(self) -> int:
+        """The server where the change was made."""
+        return self.header[2]
+
+    @property
+    def artificial(self) -> bool:
+        """Whether the server made it up for this connection: it has no place in the log."""
+        return bool(self.header[5] & event_types.LOG_EVENT_ARTIFICIAL_F)
+
+    def payload(self) -> bytes:
+        """A copy of the body's bytes."""
+        return self.buffer[self.body : self.limit]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} type {self.type} at {self.start} to {self.end}>"
+
+
+class Rotate(LogEvent):
+    """What follows stands in another file, or (artificial) this is the file that the connection reads."""
+
+    __slots__ = ()
+
+    @property
+    def position(self) -> int:
+        """Where the next event stands."""
+        return int(_U64(self.buffer, self.body)[0])
+
+    @property
+    def file(self) -> str:
+        """The file's name."""
+        return self.buffer[self.body + 8 : self.limit].decode()
+
+
+class FormatDescription(LogEvent):
+    """The first event of each file: who wrote it and how."""
+
+    __slots__ = ()
+
+    @property
+    def server_version(self) -> str:
+        """The version of the server that wrote the file."""
+        return self.buffer[self.body + 2 : self.body + 52].rstrip(b"\0").decode()
+
+
+class Stop(LogEvent):
+    """The server was shut down; the next file follows."""
+
+    __slots__ = ()
+
+
+class Gtid(LogEvent):
+    """A transaction of MySQL begins, with its identifier."""
+
+    __slots__ = ()
+
+    @property
+    def source(self) -> TransactionSource:
+        """Who numbered the transaction."""
+        at = self.body + 1
+        return TransactionSource(str(UUID(bytes=self.buffer[at : at + 16])))
+
+    @property
+    def number(self) -> int:
+        """The transaction's number at its source."""
+        return int(_U64(self.buffer, self.body + 17)[0])
+
+    @property
+    def gtid(self) -> str | None:
+        """The identifier as text; None for an anonymous transaction."""
+        return f"{self.source}:{self.number}"
+
+    @property
+    def commit_timestamp_us(self) -> int | None:
+        """When it was committed at the server where it was made, in µs since 1970; None before MySQL 8.0."""
+        return self._timestamps()[0]
+
+    @property
+    def immediate_commit_timestamp_us(self) -> int | None:
+        """When it was committed at the server that this log is of, in µs since 1970."""
+        return self._timestamps()[1]
+
+    def _timestamps(self) -> tuple[int | None, int | None]:
+        at = self.body + 42
+        if at + 7 > self.limit:
+            return None, None
+        immediate = int.from_bytes(self.buffer[at : at + 7], "little")
+        if not immediate >> 55:
+            return immediate, immediate
+        original = int.from_bytes(self.buffer[at + 7 : at + 14], "little")
+        return original, immediate & ~(1 << 55)
+
+
+class AnonymousGtid(Gtid):
+    """A transaction of MySQL begins, on a server without GTIDs."""
+
+    __slots__ = ()
+
+    @property
+    def gtid(self) -> None:
+        """None."""
+        return
+
+
+class TaggedGtid(Gtid):
+    """A transaction of MySQL begins, with a tagged identifier.
+
+    The body is a message of fields, each after its number (MySQL source documentation, "Library mysql_serialization").
+    """
+
+    __slots__ = ("_fields",)
+
+    _fields: dict[int, int | bytes]
+
+    def _field(self, number: int) -> int | bytes | None:
+        if not hasattr(self, "_fields"):
+            self._fields = _message_fields(self.buffer, self.body, self.limit)
+        return self._fields.get(number)
+
+    @property
+    def source(self) -> TransactionSource:
+        """Who numbered the transaction, with the tag."""
+        uuid, tag = self._field(1), self._field(3)
+        assert isinstance(uuid, bytes)
+        return TransactionSource(str(UUID(bytes=uuid)), tag.decode() if isinstance(tag, bytes) else "")
+
+    @property
+    def number(self) -> int:
+        """The transaction's number at its source and tag."""
+        number = self._field(2)
+        assert isinstance(number, int)
+        return number
+
+    def _timestamps(self) -> tuple[int | None, int | None]:
+        immediate, original = self._field(6), self._field(7)
+        assert not isinstance(immediate, bytes)
+        assert not isinstance(original, bytes)
+        return immediate if original is None else original, immediate
+
+
+def _message_fields(data: bytes, at: int, limit: int) -> dict[int, int | bytes]:
+    """Read a Gtid_log_event message: version, size, last required field, then numbered fields.
+
+    Of these, field 1 is sixteen numbers (the UUID), 3 is a string; 2, 4, 5 and 9 on are numbers; 2, 4 and 5 signed.
+    """
+    for _ in range(3):
+        _, at = _varlen(data, at)
+    fields: dict[int, int | bytes] = {}
+    while at < limit:
+        number, at = _varlen(data, at)
+        if number == 1:
+            octets = []
+            for _ in range(16):
+                octet, at = _varlen(data, at)
+                octets.append(octet)
+            fields[1] = bytes(octets)
+        elif number == 3:
+            size, at = _varlen(data, at)
+            fields[3], at = data[at : at + size], at + size
+        else:
+            value, at = _varlen(data, at)
+            fields[number] = value >> 1 ^ -(value & 1) if number in _SIGNED_FIELDS else value
+    return fields
+
+
+_SIGNED_FIELDS = (2, 4, 5)
+
+
+def _varlen(data: bytes, at: int) -> tuple[int, int]:
+    """A number whose count of bytes is told by the trailing 1 bits of the first, and where it ends."""
+    first = data[at]
+    extra = (~first & (first + 1)).bit_length() - 1
+    if extra == 8:
+        return int.from_bytes(data[at + 1 : at + 9], "little"), at + 9
+    return int.from_bytes(data[at : at + 1 + extra], "little") >> (extra + 1), at + 1 + extra
+
+
+class PreviousGtids(LogEvent):
+    """The transactions of MySQL that stand in earlier files."""
+
+    __slots__ = ()
+
+    @property
+    def gtids(self) -> GtidSet:
+        """The set."""
+        return GtidSet.from_wire(self.payload())
+
+
+class MariaDbGtid(LogEvent):
+    """A transaction of MariaDB begins, or stands alone. It stands for BEGIN too.
+
+    Knowledge base, "GTID_EVENT".
+    """
+
+    __slots__ = ()
+
+    STANDALONE: ClassVar[int] = 1
+    GROUP_COMMIT: ClassVar[int] = 2
+    DDL: ClassVar[int] = 32
+    PREPARED_XA: ClassVar[int] = 64
+    COMPLETED_XA: ClassVar[int] = 128
+
+    @property
+    def sequence(self) -> int:
+        """The transaction's number in its domain."""
+        return int(_U64(self.buffer, self.body)[0])
+
+    @property
+    def domain(self) -> int:
+        """The replication domain."""
+        return int(_U32(self.buffer, self.body + 8)[0])
+
+    @property
+    def gtid_flags(self) -> int:
+        """The flags, see the constants of this class."""
+        return self.buffer[self.body + 12]
+
+    @property
+    def standalone(self) -> bool:
+        """Whether one event follows and no COMMIT: DDL, most of all."""
+        return bool(self.gtid_flags & self.STANDALONE)
+
+    @property
+    def gtid(self) -> str:
+        """The identifier as text."""
+        return f"{self.domain}-{self.header[2]}-{self.sequence}"
+
+
+class MariaDbGtidList(LogEvent):
+    """The last transaction of each domain in earlier files of MariaDB's log."""
+
+    __slots__ = ()
+
+
+class Xid(LogEvent):
+    """A transaction ends, committed."""
+
+    __slots__ = ()
+
+    ends_transaction = True
+
+    @property
+    def xid(self) -> int:
+        """The storage engine's number of the transaction."""
+        return int(_U64(self.buffer, self.body)[0])
+
+
+class XaPrepare(LogEvent):
+    """A transaction of the XA protocol ends, prepared; XA COMMIT or XA ROLLBACK follows as a QUERY of its own."""
+
+    __slots__ = ()
+
+    ends_transaction = True
+
+    @property
+    def one_phase(self) -> bool:
+        """Whether it is XA COMMIT … ONE PHASE: committed."""
+        return bool(self.buffer[self.body])
+
+
+class RowsQuery(LogEvent):
+    """The statement that the following rows events come from (`binlog_rows_query_log_events`)."""
+
+    __slots__ = ()
+
+    @property
+    def sql(self) -> str:
+        """The statement's text."""
+        return self.buffer[self.body + 1 : self.limit].decode("utf-8", "replace")
+
+
+class AnnotateRows(LogEvent):
+    """The same from MariaDB."""
+
+    __slots__ = ()
+
+    @property
+    def sql(self) -> str:
+        """The statement's text."""
+        return self.buffer[self.body : self.limit].decode("utf-8", "replace")
+
+
+class Heartbeat(LogEvent):
+    """Nothing was written for a heartbeat period; has no place in the log."""
+
+    __slots__ = ()
+
+
+class Incident(LogEvent):
+    """The log has a gap: something was not written to it."""
+
+    __slots__ = ()
+
+    @property
+    def message(self) -> str:
+        """The server's words."""
+        return self.buffer[self.body + 3 : self.limit].decode("utf-8", "replace")
+
+
+class StatementContext(LogEvent):
+    """A value that a logged statement depends on (INTVAR, RAND, USER_VAR, LOAD DATA): only in the statement format."""
+
+    __slots__ = ()
+
+
+class Unread(LogEvent):
+    """An event that says nothing about rows: checkpoints, group replication's bookkeeping, what may be ignored."""
+
+    __slots__ = ()

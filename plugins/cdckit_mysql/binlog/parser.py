@@ -1,0 +1,210 @@
+"""From an event's bytes to a `LogEvent`, with the state that an event needs of those before it."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cdckit.errors import DecodeError
+from cdckit_mysql.binlog import event_types
+from cdckit_mysql.binlog.compression import payload_events
+from cdckit_mysql.binlog.events import (
+    AnnotateRows,
+    AnonymousGtid,
+    FormatDescription,
+    Gtid,
+    Header,
+    Heartbeat,
+    Incident,
+    LogEvent,
+    MariaDbGtid,
+    MariaDbGtidList,
+    PreviousGtids,
+    Rotate,
+    RowsQuery,
+    StatementContext,
+    Stop,
+    TaggedGtid,
+    Unread,
+    XaPrepare,
+    Xid,
+)
+from cdckit_mysql.binlog.place import HEADER, LogPlace
+from cdckit_mysql.binlog.query import CompressedQuery, Query
+from cdckit_mysql.binlog.rows_event import CHANGES, STATEMENT_END, RowsEvent
+from cdckit_mysql.binlog.tables import TableMap, TableMapEvent, read_table_map
+
+CHECKSUM_SIZE = 4
+_CRC32 = 1
+_DUMMY_TABLE_ID = 0xFFFFFF
+_TABLES_KEPT = 4096
+
+_CLASSES: dict[int, type[LogEvent]] = {
+    event_types.ROTATE: Rotate,
+    event_types.FORMAT_DESCRIPTION: FormatDescription,
+    event_types.TABLE_MAP: TableMapEvent,
+    event_types.STOP: Stop,
+    event_types.INTVAR: StatementContext,
+    event_types.RAND: StatementContext,
+    event_types.USER_VAR: StatementContext,
+    event_types.BEGIN_LOAD_QUERY: StatementContext,
+    event_types.EXECUTE_LOAD_QUERY: StatementContext,
+    event_types.QUERY: Query,
+    event_types.XID: Xid,
+    event_types.INCIDENT: Incident,
+    event_types.HEARTBEAT: Heartbeat,
+    event_types.HEARTBEAT_V2: Heartbeat,
+    event_types.IGNORABLE: Unread,
+    event_types.ROWS_QUERY: RowsQuery,
+    event_types.GTID: Gtid,
+    event_types.ANONYMOUS_GTID: AnonymousGtid,
+    event_types.TAGGED_GTID: TaggedGtid,
+    event_types.PREVIOUS_GTIDS: PreviousGtids,
+    event_types.TRANSACTION_CONTEXT: Unread,
+    event_types.VIEW_CHANGE: Unread,
+    event_types.XA_PREPARE: XaPrepare,
+    event_types.MARIADB_ANNOTATE_ROWS: AnnotateRows,
+    event_types.MARIADB_BINLOG_CHECKPOINT: Unread,
+    event_types.MARIADB_GTID: MariaDbGtid,
+    event_types.MARIADB_GTID_LIST: MariaDbGtidList,
+    event_types.MARIADB_START_ENCRYPTION: Unread,
+    event_types.MARIADB_QUERY_COMPRESSED: CompressedQuery,
+    **dict.fromkeys(CHANGES, RowsEvent),
+}
+
+
+class EventParser:
+    """Reads the events of one log, in order.
+
+    Args:
+        file: the file that the first event stands in, "" if a ROTATE will tell.
+        position: where in it the first event stands.
+        checksums: whether events end in a checksum, until a FORMAT_DESCRIPTION tells.
+        verify_checksums: compare them (it costs about 1 µs a KB).
+
+    Attributes:
+        file: the file of the event that was parsed last.
+        server_version: who wrote the file.
+    """
+
+    def __init__(
+        self, file: str = "", position: int = 4, *, checksums: bool = False, verify_checksums: bool = False
+    ) -> None:
+        self.file = file
+        self.server_version = ""
+        self._place = LogPlace(position)
+        self._checksum = CHECKSUM_SIZE if checksums else 0
+        self._verify = verify_checksums
+        self._announced: dict[bytes, TableMap] = {}
+        self._open: dict[int, TableMap] = {}
+        self._statement_ended = False
+        self._finish: dict[int, Callable[[Any], LogEvent]] = {
+            event_types.ROTATE: self._rotate,
+            event_types.FORMAT_DESCRIPTION: self._format_description,
+            event_types.TABLE_MAP: self._table_map,
+            **dict.fromkeys(CHANGES, self._rows),
+        }
+
+    @property
+    def position(self) -> int:
+        """The position behind the event that was parsed last."""
+        return self._place.position
+
+    def parse(self, buffer: bytes, at: int, end: int) -> Iterator[LogEvent]:
+        """The event that lies between `at` and `end`; those inside it where it is a compressed transaction.
+
+        Raises:
+            DecodeError: it cannot be understood; the message names file, position and type.
+        """
+        if buffer[at + 4] == event_types.TRANSACTION_PAYLOAD:
+            return self._payload(buffer, at, end)
+        return iter((self.event(buffer, at, end),))
+
+    def event(self, buffer: bytes, at: int, end: int) -> LogEvent:
+        """The event that lies between `at` and `end`, which is no compressed transaction."""
+        header = HEADER.unpack_from(buffer, at)
+        place = self._place.advance(header)
+        if self._verify:
+            self._compare_checksum(buffer, at, end)
+        return self._read(header, place, buffer, at + HEADER.size, end - self._checksum)
+
+    def _payload(self, buffer: bytes, at: int, end: int) -> Iterator[LogEvent]:
+        """The events of a compressed transaction; they have neither place nor checksum of their own."""
+        place = self._place.advance(HEADER.unpack_from(buffer, at))
+        if self._verify:
+            self._compare_checksum(buffer, at, end)
+        for inner, first, last in payload_events(buffer, at + HEADER.size, end - self._checksum):
+            header = HEADER.unpack_from(inner, first)
+            yield self._read(header, place, inner, first + HEADER.size, last)
+
+    def _read(self, header: Header, place: tuple[int, int], buffer: bytes, body: int, limit: int) -> LogEvent:
+        code = header[1]
+        event = _CLASSES.get(code, Unread)(header, place[0], place[1], buffer, body, limit)
+        if code not in _CLASSES:
+            self._require_ignorable(event)
+        finish = self._finish.get(code)
+        if finish is None:
+            return event
+        try:
+            return finish(event)
+        except DecodeError as error:
+            raise DecodeError(f"{self.file}:{event.start}: {error}") from error
+        except (IndexError, ValueError, OverflowError, struct.error) as error:
+            raise DecodeError(f"{self.file}:{event.start}: an event of type {code} is damaged: {error}") from error
+
+    def _require_ignorable(self, event: LogEvent) -> None:
+        if not event.header[5] & event_types.LOG_EVENT_IGNORABLE_F:
+            raise DecodeError(
+                f"{self.file}:{event.start}: an event of type {event.type} is not known and may not be ignored: "
+                f"the server ({self.server_version or 'unknown version'}) is newer than this reader"
+            )
+
+    def _compare_checksum(self, buffer: bytes, at: int, end: int) -> None:
+        size = CHECKSUM_SIZE if buffer[at + 4] == event_types.FORMAT_DESCRIPTION else self._checksum
+        expected = int.from_bytes(buffer[end - size : end], "little")
+        if size and zlib.crc32(memoryview(buffer)[at : end - size]) != expected:
+            raise DecodeError(
+                f"{self.file}:{self.position}: the checksum of the event before is wrong: the log is damaged"
+            )
+
+    def _rotate(self, event: Rotate) -> LogEvent:
+        self.file, self._place.position = event.file, event.position
+        return event
+
+    def _format_description(self, event: FormatDescription) -> LogEvent:
+        """The byte before its own checksum, which it always has, tells whether the others have one."""
+        event.limit += self._checksum - CHECKSUM_SIZE
+        self._checksum = CHECKSUM_SIZE if event.buffer[event.limit - 1] == _CRC32 else 0
+        self.server_version = event.server_version
+        return event
+
+    def _table_map(self, event: TableMapEvent) -> LogEvent:
+        data = event.buffer[event.body : event.limit]
+        table = self._announced.get(data)
+        if table is None:
+            table = read_table_map(data)
+            if len(self._announced) >= _TABLES_KEPT:
+                self._announced.clear()
+            self._announced[data] = table
+        if self._statement_ended:
+            self._open.clear()
+            self._statement_ended = False
+        self._open[table.table_id] = event.table = table
+        return event
+
+    def _rows(self, event: RowsEvent) -> LogEvent:
+        table = self._open.get(event.table_id)
+        if table is None:
+            if event.table_id == _DUMMY_TABLE_ID:
+                return Unread(event.header, event.start, event.end, event.buffer, event.body, event.limit)
+            raise DecodeError(
+                f"rows of table number {event.table_id}, which no TABLE_MAP has announced: the reading did not begin "
+                "at the start of a transaction"
+            )
+        event.table = table
+        event.read_post_header()
+        if event.flags & STATEMENT_END:
+            self._statement_ended = True
+        return event

@@ -1,0 +1,198 @@
+"""QUERY events: statements in the log, with what the session that ran them had set.
+
+MySQL source documentation, "class Query_event"; MariaDB knowledge base, "QUERY_EVENT" and "QUERY_COMPRESSED_EVENT".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+
+from cdckit.errors import DecodeError
+from cdckit_mysql.binlog.compression import inflate
+from cdckit_mysql.binlog.events import LogEvent
+from cdckit_mysql.values.charset import charset_of_collation, text_decoder
+
+_FIXED = Struct("<IIBHH")
+"""thread id, execution time, length of the database's name, error code, length of the status variables."""
+_U64 = Struct("<Q").unpack_from
+_CHARSETS = Struct("<HHH").unpack_from
+
+_KEYWORD = re.compile(rb"(?:\s+|/\*(?!M?!).*?\*/|/\*M?!\d*|--\s[^\n]*\n|#[^\n]*\n|\()*([A-Za-z]+)", re.DOTALL)
+_ROW_CHANGES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO"})
+
+
+@dataclass(frozen=True, slots=True)
+class SessionVariables:
+    """What a session had set when it ran a statement; None where the event does not say.
+
+    Attributes:
+        sql_mode: the bits of `sql_mode`.
+        client_charset: `character_set_client`, in which the statement is written.
+        connection_collation: the number of `collation_connection`.
+        server_collation: the number of `collation_server`.
+        database_collation: the number of `collation_database`.
+        default_utf8mb4_collation: the number of `default_collation_for_utf8mb4`.
+        time_zone: `time_zone`.
+        microseconds: of the time when the statement began.
+        xid: MySQL: the transaction number of a DDL statement.
+    """
+
+    sql_mode: int | None = None
+    client_charset: str | None = None
+    connection_collation: int | None = None
+    server_collation: int | None = None
+    database_collation: int | None = None
+    default_utf8mb4_collation: int | None = None
+    time_zone: str | None = None
+    microseconds: int | None = None
+    xid: int | None = None
+
+
+class Query(LogEvent):
+    """A statement: BEGIN, COMMIT, DDL, or (in the statement format) a change of rows."""
+
+    __slots__ = ("_keyword",)
+
+    _keyword: str
+
+    @property
+    def thread_id(self) -> int:
+        """The connection that ran it."""
+        return int(_FIXED.unpack_from(self.buffer, self.body)[0])
+
+    @property
+    def error_code(self) -> int:
+        """The error that the statement ended with, 0 for none."""
+        return int(_FIXED.unpack_from(self.buffer, self.body)[3])
+
+    @property
+    def database(self) -> str:
+        """The session's current database, or the empty string."""
+        _, _, size, _, status = _FIXED.unpack_from(self.buffer, self.body)
+        at = self.body + _FIXED.size + status
+        return self.buffer[at : at + size].decode("utf-8", "replace")
+
+    @property
+    def statement(self) -> bytes:
+        """The statement's bytes, in `session.client_charset`."""
+        return self.buffer[self._statement_start() : self.limit]
+
+    @property
+    def sql(self) -> str:
+        """The statement's text."""
+        return text_decoder(self.session.client_charset)(self.statement)
+
+    @property
+    def session(self) -> SessionVariables:
+        """What the session had set."""
+        status: int = _FIXED.unpack_from(self.buffer, self.body)[4]
+        start = self.body + _FIXED.size
+        return _session_variables(self.buffer, start, start + status)
+
+    @property
+    def is_begin(self) -> bool:
+        """Whether it is BEGIN as the server itself writes it."""
+        return self.limit - self._statement_start() == 5 and self.buffer.endswith(b"BEGIN", 0, self.limit)
+
+    @property
+    def keyword(self) -> str:
+        """The first word in upper case, comments skipped: `ALTER`, `XA`, `COMMIT`; empty where there is none."""
+        if not hasattr(self, "_keyword"):
+            found = _KEYWORD.match(self.statement)
+            self._keyword = found.group(1).decode().upper() if found else ""
+        return self._keyword
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether it is DML, which the row format never logs as a statement."""
+        return self.keyword in _ROW_CHANGES
+
+    def _statement_start(self) -> int:
+        _, _, size, _, status = _FIXED.unpack_from(self.buffer, self.body)
+        return int(self.body + _FIXED.size + status + size + 1)
+
+
+class CompressedQuery(Query):
+    """A statement that MariaDB compressed (`log_bin_compress`)."""
+
+    __slots__ = ()
+
+    @property
+    def statement(self) -> bytes:
+        """The statement's bytes, in `session.client_charset`."""
+        return inflate(self.buffer, self._statement_start(), self.limit)
+
+    @property
+    def is_begin(self) -> bool:
+        """Whether it is BEGIN: no, that is too short to be compressed."""
+        return False
+
+
+def _text1(data: bytes, at: int) -> int:
+    return 1 + data[at]
+
+
+def _catalog(data: bytes, at: int) -> int:
+    return 2 + data[at]
+
+
+def _invoker(data: bytes, at: int) -> int:
+    user = data[at]
+    return 2 + user + data[at + 1 + user]
+
+
+def _updated_databases(data: bytes, at: int) -> int:
+    count, end = data[at], at + 1
+    if count == 254:
+        return 1
+    for _ in range(count):
+        end = data.index(b"\0", end) + 1
+    return end - at
+
+
+def _charset_collations(data: bytes, at: int) -> int:
+    return 1 + 4 * data[at]
+
+
+_SIZES: dict[int, int | Callable[[bytes, int], int]] = {
+    0: 4, 1: 8, 2: _catalog, 3: 4, 4: 6, 5: _text1, 6: _text1, 7: 2, 8: 2, 9: 8, 10: 4, 11: _invoker,
+    12: _updated_databases, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8, 130: 1,
+    131: _charset_collations,
+}  # fmt: skip
+"""How long each status variable is: MySQL's from 0 on, MariaDB's from 128."""
+
+
+def _session_variables(data: bytes, at: int, end: int) -> SessionVariables:
+    found: dict[str, int | str] = {}
+    while at < end:
+        code, at = data[at], at + 1
+        size = _SIZES.get(code)
+        if size is None:
+            # Its length is not known, so nothing behind it can be read. New variables are added at the end.
+            break
+        length = size if isinstance(size, int) else size(data, at)
+        _read_variable(found, code, data, at)
+        at += length
+    if at > end:
+        raise DecodeError("a QUERY event's status variables run past their end")
+    return SessionVariables(**found)  # type: ignore[arg-type]
+
+
+def _read_variable(found: dict[str, int | str], code: int, data: bytes, at: int) -> None:
+    if code == 1:
+        found["sql_mode"] = _U64(data, at)[0]
+    elif code == 4:
+        client, found["connection_collation"], found["server_collation"] = _CHARSETS(data, at)
+        found["client_charset"] = charset_of_collation(client)
+    elif code == 5:
+        found["time_zone"] = data[at + 1 : at + 1 + data[at]].decode()
+    elif code in {8, 18}:
+        name = "database_collation" if code == 8 else "default_utf8mb4_collation"
+        found[name] = int.from_bytes(data[at : at + 2], "little")
+    elif code in {13, 128}:
+        found["microseconds"] = int.from_bytes(data[at : at + 3], "little")
+    elif code in {17, 129}:
+        found["xid"] = _U64(data, at)[0]
