@@ -56,7 +56,7 @@ class PipelineQuery:
         Raises:
             CdcError: what ended it.
         """
-        self._fault, self._refusing = None, False
+        self._fault, self._refusing, self._delivered = None, False, {}
         query = self._start(once)
         try:
             while query.isActive and not stopping():

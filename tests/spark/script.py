@@ -1,0 +1,78 @@
+"""Writes the scripts of the scripted source, and the pipelines that read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cdckit.config.pipeline import Component, ResolvedPipeline
+from cdckit.plugins import config_model, find
+from cdckit.serializers.json_config import JsonConfig
+from spark.scripted_source import REGISTRATION, ScriptedConfig
+
+CUSTOMERS = [["id", "int32"], ["name", "?string"]]
+
+
+class Script:
+    """One scripted log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def change(
+        self,
+        op: str,
+        after: Mapping[str, Any] | None = None,
+        before: Mapping[str, Any] | None = None,
+        *,
+        table: str = "customers",
+        columns: Sequence[Sequence[str]] = CUSTOMERS,
+        key: Sequence[str] = ("id",),
+        file: str = "log.jsonl",
+    ) -> None:
+        """Adds a change to the log, or a row to the snapshot."""
+        line = {"table": table, "columns": columns, "key": key, "op": op, "before": before, "after": after}
+        self._append(file, line)
+
+    def row(self, after: Mapping[str, Any], **how: Any) -> None:
+        """Adds a row to the snapshot."""
+        self.change("r", after, file="snapshot.jsonl", **how)
+
+    def fault(self, kind: str) -> None:
+        """Makes the reader fail from here on."""
+        self._append("log.jsonl", {"fault": kind})
+
+    def repair(self) -> None:
+        """Takes the last line away again."""
+        path = self.folder / "log.jsonl"
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+
+    def _append(self, file: str, line: Mapping[str, Any]) -> None:
+        with (self.folder / file).open("a") as log:
+            log.write(json.dumps(line) + "\n")
+
+    def pipeline(self, state: Path, sink: str, /, cut_at: int | None = None, **options: Any) -> ResolvedPipeline:
+        """A pipeline from this script into a sink."""
+        source, _ = ScriptedConfig.load({"folder": str(self.folder), "cut.at": cut_at}, "source")
+        registration = find("sink", sink)
+        into, _ = config_model(registration).load(
+            {name.replace("_", "."): str(value) for name, value in options.items()}, "sink"
+        )
+        return ResolvedPipeline(
+            name="script",
+            runner="spark",
+            state=state,
+            source=Component(REGISTRATION, source),
+            transforms=(),
+            serializer=Component(find("serializer", "json"), JsonConfig.load({"schemas.enable": False}, "")[0]),
+            sink=Component(registration, into),
+            spark={"spark.master": "local[2]"},
+        )
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """What the file sink wrote."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

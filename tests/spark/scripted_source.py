@@ -1,0 +1,182 @@
+"""A source whose log is a file of JSON lines, so that tests decide what happened and when.
+
+A line is one change: `{"table", "columns": [[name, type]…], "key": [names], "op", "before", "after"}`; types are
+Connect's, `?` before one makes it optional, and names of logical types are shortened (`decimal(10,2)`, `date` …).
+A line `{"fault": "decode" | "away" | "source"}` makes the reader fail there. Lines of `snapshot.jsonl`, where there is
+one, are the rows that a snapshot finds.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cdckit.config.model import PluginConfig
+from cdckit.errors import DecodeError, RetriableSourceError, SourceError
+from cdckit.hookspecs import Registration
+from cdckit.record import Batch, Offset, Record
+from cdckit.schema import DECIMAL, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
+from cdckit.source import Source, SourceContext, Split
+from cdckit.struct import Struct
+
+REGISTRATION = Registration(
+    name="scripted",
+    factory="spark.scripted_source:ScriptedSource",
+    config="spark.scripted_source:ScriptedConfig",
+    summary="changes from a file of JSON lines",
+)
+
+LOGICAL = {
+    "date": ("int32", "io.debezium.time.Date"),
+    "microtimestamp": ("int64", "io.debezium.time.MicroTimestamp"),
+    "timestamp": ("int64", "io.debezium.time.Timestamp"),
+    "microtime": ("int64", "io.debezium.time.MicroTime"),
+    "zoned": ("string", "io.debezium.time.ZonedTimestamp"),
+    "json": ("string", "io.debezium.data.Json"),
+}
+
+
+class ScriptedConfig(PluginConfig):
+    """Options of the scripted source."""
+
+    folder: Path
+    """The folder of `log.jsonl` and `snapshot.jsonl`."""
+    lines_per_batch: int = 100
+    """How many lines a batch of `read` holds."""
+    cut_at: int | None = None
+    """How many lines a batch of a runner takes at the most, whatever their bytes."""
+
+
+class ScriptedSource(Source):
+    """Reads the script."""
+
+    def __init__(self, config: ScriptedConfig) -> None:
+        self.config = config
+        self.log = config.folder / "log.jsonl"
+        self.snapshot = config.folder / "snapshot.jsonl"
+
+    def open(self, context: SourceContext) -> None:
+        self.context = context
+
+    def initial_offset(self) -> Offset:
+        return {"line": 0, "snapshot": True} if self.snapshot.exists() else {"line": 0}
+
+    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
+        deadline = time.monotonic() + wait_seconds
+        if "snapshot" in start:
+            return {"line": 0}
+        while (end := len(_lines(self.log))) == start["line"] and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return {"line": end}
+
+    def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
+        if "snapshot" in start or self.config.cut_at is None:
+            return end
+        return {"line": min(end["line"], start["line"] + self.config.cut_at)}
+
+    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
+        if "snapshot" in start:
+            return _parts(0, len(_lines(self.snapshot)), parallelism if end else 1, {"line": 0})
+        if end is None:
+            return [Split(start, None)]
+        return _parts(start["line"], end["line"], parallelism, None)
+
+    def read(self, split: Split) -> Iterator[Batch]:
+        first, last = split.start["line"], split.end["line"] if split.end else None
+        lines = _lines(self.snapshot if split.payload else self.log)[first:last]
+        step = self.config.lines_per_batch
+        for at in range(0, len(lines), step):
+            part = lines[at : at + step]
+            records = [
+                r for n, text in enumerate(part, first + at) for r in _records(text, n, bool(split.payload))
+            ]
+            yield Batch(records, split.payload or {"line": first + at + len(part)})
+        while split.end is None and not self.context.stopping():
+            yield Batch((), {"line": first + len(lines)})
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        pass
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _parts(first: int, last: int, count: int, snapshot: Offset | None) -> list[Split]:
+    size = max(1, -(-(last - first) // count))
+    return [
+        Split({"line": at}, {"line": min(at + size, last)}, snapshot) for at in range(first, last, size)
+    ]
+
+
+def _records(text: str, number: int, snapshot: bool) -> list[Record]:
+    line = json.loads(text)
+    if "fault" in line:
+        _fail(line["fault"], number)
+    columns = tuple((name, kind) for name, kind in line["columns"])
+    envelope, key = _schemas(line["table"], columns, tuple(line["key"]))
+    row = envelope.field("after").schema
+    position = f"{'r' if snapshot else 's'}{number:012d}"
+    images = [_struct(row, line.get(part)) for part in ("before", "after")]
+    source = Struct(envelope.field("source").schema, (1_700_000_000_000 + number, "shop", line["table"]))
+    value = Struct(envelope, (*images, source, line["op"], 1_700_000_000_000 + number))
+    image = line.get("after") or line.get("before")
+    key_value = Struct(key, tuple(image[name] for name in line["key"])) if key and image else None
+    topic = f"script.shop.{line['table']}"
+    records = [Record(topic, key_value, value, (), f"{position}.0", None)]
+    if line["op"] == "d" and line.get("tombstone", True):
+        records.append(Record(topic, key_value, None, (), f"{position}.1", None))
+    return records
+
+
+def _fail(fault: str, number: int) -> None:
+    if fault == "decode":
+        raise DecodeError(f"line {number}: cannot be decoded")
+    if fault == "away":
+        raise RetriableSourceError(f"line {number}: the connection is gone")
+    raise SourceError(f"line {number}: the source refuses")
+
+
+def _struct(schema: Schema, values: dict[str, Any] | None) -> Struct | None:
+    if values is None:
+        return None
+    return Struct(schema, tuple(_value(f.schema, values.get(f.name)) for f in schema.fields))
+
+
+def _value(schema: Schema, value: Any) -> Any:
+    if value is None or schema.type != "bytes":
+        return value
+    if schema.name == DECIMAL:
+        number = int(value.replace(".", ""))
+        return number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
+    return bytes.fromhex(value)
+
+
+@cache
+def _schemas(
+    table: str, columns: tuple[tuple[str, str], ...], key: tuple[str, ...]
+) -> tuple[Schema, Schema | None]:
+    members = {name: _schema(kind) for name, kind in columns}
+    row = struct_schema(f"script.{table}.Value", members, optional=True)
+    source = struct_schema("Source", {"ts_ms": OPTIONAL_INT64, "db": STRING, "table": OPTIONAL_STRING})
+    envelope = struct_schema(
+        f"script.{table}.Envelope",
+        {"before": row, "after": row, "source": source, "op": STRING, "ts_ms": OPTIONAL_INT64},
+    )
+    return envelope, struct_schema(f"script.{table}.Key", {n: members[n] for n in key}) if key else None
+
+
+@cache
+def _schema(kind: str) -> Schema:
+    optional, kind = kind.startswith("?"), kind.removeprefix("?")
+    if kind.startswith("decimal"):
+        precision, scale = kind[8:-1].split(",")
+        parameters = {"scale": scale, "connect.decimal.precision": precision}
+        return Schema("bytes", optional=optional, name=DECIMAL, version=1, parameters=parameters)
+    base, name = LOGICAL.get(kind, (kind, None))
+    return Schema(base, optional=optional, name=name)  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""The Spark runner with the file sink: what arrives, in which order, and from where it goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdckit.errors import DecodeError, SourceError
+from cdckit.runners.direct import DirectRunner
+from cdckit.runners.spark import SparkRunner
+from cdckit.runners.stop import StopSignal
+from cdckit.state.authority import current_offset
+from spark.script import Script, lines
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+
+def ids(path: Path) -> list[int]:
+    return [line["key"]["id"] for line in lines(path)]
+
+
+def fill(script: Script, first: int, last: int) -> None:
+    for number in range(first, last):
+        script.change("c", {"id": number, "name": f"n{number}"})
+
+
+def test_once_delivers_the_log_in_order_and_saves_its_end(script: Script, tmp_path: Path) -> None:
+    fill(script, 0, 500)
+    out, state = tmp_path / "out.jsonl", tmp_path / "state"
+    SparkRunner(script.pipeline(state, "file", path=out)).run(once=True)
+    assert ids(out) == list(range(500))
+    assert current_offset(state) == {"line": 500}
+    SparkRunner(script.pipeline(state, "file", path=out)).run(once=True)
+    assert len(ids(out)) == 500
+
+
+def test_snapshot_comes_before_the_log(script: Script, tmp_path: Path) -> None:
+    for number in range(100):
+        script.row({"id": number, "name": "row"})
+    fill(script, 100, 120)
+    out = tmp_path / "out.jsonl"
+    SparkRunner(script.pipeline(tmp_path / "state", "file", path=out)).run(once=True)
+    assert sorted(ids(out)[:100]) == list(range(100))
+    assert ids(out)[100:] == list(range(100, 120))
+
+
+def test_a_backlog_is_cut(script: Script, tmp_path: Path) -> None:
+    fill(script, 0, 50)
+    out, state = tmp_path / "out.jsonl", tmp_path / "state"
+    SparkRunner(script.pipeline(state, "file", path=out, cut_at=20)).run(once=True)
+    assert ids(out) == list(range(50))
+    (checkpoint,) = (state / "spark").iterdir()
+    assert {"0", "1", "2"} <= {path.name for path in (checkpoint / "commits").iterdir()}
+
+
+def test_runners_take_turns_on_one_state(script: Script, tmp_path: Path) -> None:
+    out, state = tmp_path / "out.jsonl", tmp_path / "state"
+    pipeline = script.pipeline(state, "file", path=out)
+    fill(script, 0, 10)
+    for turn, runner in enumerate((DirectRunner, SparkRunner, DirectRunner, SparkRunner), 1):
+        runner(pipeline).run(once=True)
+        assert ids(out) == list(range(10 * turn))
+        fill(script, 10 * turn, 10 * turn + 10)
+
+
+def test_follows_the_log_until_stopped(script: Script, tmp_path: Path) -> None:
+    out, state, stopping = tmp_path / "out.jsonl", tmp_path / "state", StopSignal()
+    runner = SparkRunner(script.pipeline(state, "file", path=out), stopping)
+    thread = threading.Thread(target=runner.run)
+    thread.start()
+    for turn in range(1, 4):
+        fill(script, 10 * turn - 10, 10 * turn)
+        wait_for(lambda turn=turn: len(lines(out)) == 10 * turn)
+    stopping.stop()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert ids(out) == list(range(30))
+    assert current_offset(state) == {"line": 30}
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        ("decode", DecodeError, "line 3: cannot be decoded"),
+        ("source", SourceError, "line 3: the source refuses"),
+    ],
+)
+def test_a_workers_error_keeps_its_class(
+    script: Script, tmp_path: Path, fault: str, error: type[Exception], message: str
+) -> None:
+    fill(script, 0, 3)
+    script.fault(fault)
+    with pytest.raises(error) as raised:
+        SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out")).run(once=True)
+    assert str(raised.value) == message
+
+
+def test_a_source_that_was_away_is_read_again(script: Script, tmp_path: Path) -> None:
+    fill(script, 0, 3)
+    script.fault("away")
+    out, stopping = tmp_path / "out.jsonl", StopSignal()
+    runner = SparkRunner(script.pipeline(tmp_path / "state", "file", path=out), stopping)
+    thread = threading.Thread(target=runner.run)
+    thread.start()
+    time.sleep(3)
+    script.repair()
+    fill(script, 3, 5)
+    wait_for(lambda: ids(out)[-2:] == [3, 4])
+    stopping.stop()
+    thread.join(30)
+    assert set(ids(out)) == set(range(5))
+
+
+def wait_for(condition, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_needs_java(script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, session: SparkSession) -> None:
+    from cdckit.errors import ConfigError
+
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(ConfigError, match="Java 17"):
+        SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out")).run(once=True)
