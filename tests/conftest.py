@@ -9,6 +9,7 @@ import pytest
 
 from servers.kafka import KafkaBroker
 from servers.mariadb import MariaDBServer
+from servers.mongodb import MongoReplicaSet
 from servers.mysql import MySQLServer
 from servers.mysql56 import MySQL56Server
 from servers.mysql_family import SQLServer
@@ -61,6 +62,13 @@ def db_server(request: pytest.FixtureRequest) -> SQLServer:
     """Each server that the MySQL source reads, one after the other."""
     server: SQLServer = request.getfixturevalue(f"{request.param}_server")
     return server
+
+
+@pytest.fixture(scope="session")
+def mongo() -> Iterator[MongoReplicaSet]:
+    """A MongoDB replica set of one member."""
+    with MongoReplicaSet() as replica_set:
+        yield replica_set
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from servers.errors import ServerUnavailableError
 from servers.java import ensure_java
 from servers.kafka import KafkaBroker
 from servers.mariadb import MariaDBServer
+from servers.mongodb import MongoNode
 from servers.mysql import MySQLServer
 from servers.mysql56 import MySQL56Server
 
@@ -17,6 +18,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "mysql": lambda: MySQLServer().install(),
     "mysql56": lambda: MySQL56Server().install(),
     "mariadb": lambda: MariaDBServer().install(),
+    "mongodb": lambda: MongoNode("any").install(),
     "kafka": lambda: KafkaBroker().install(),
 }
 
