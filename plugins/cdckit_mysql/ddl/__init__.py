@@ -5,7 +5,7 @@ from cdckit_mysql.ddl.charsets import Charsets, Collation
 from cdckit_mysql.ddl.errors import DdlError
 from cdckit_mysql.ddl.prefix import is_schema_change
 from cdckit_mysql.ddl.reader import DdlReader
-from cdckit_mysql.ddl.session import Flavor, SessionVariables, SqlMode
+from cdckit_mysql.ddl.session import DdlSession, Flavor, SqlMode
 
 __all__ = [
     "ChangeKind",
@@ -13,9 +13,9 @@ __all__ = [
     "Collation",
     "DdlError",
     "DdlReader",
+    "DdlSession",
     "Flavor",
     "SchemaChange",
-    "SessionVariables",
     "SqlMode",
     "is_schema_change",
 ]

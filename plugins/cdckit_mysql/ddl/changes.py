@@ -18,6 +18,8 @@ class ChangeKind(StrEnum):
     RENAME = "RENAME"
     DROP = "DROP"
     TRUNCATE = "TRUNCATE"
+    SEQUENCE = "SEQUENCE"
+    """One of MariaDB's sequences was created or dropped; the log names them as tables."""
     VIEW = "VIEW"
     """A view was created, altered or dropped: no definition changes."""
     CREATE_DATABASE = "CREATE DATABASE"

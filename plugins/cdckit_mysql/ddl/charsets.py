@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cdckit_mysql.ddl.session import Flavor
-
-if TYPE_CHECKING:
-    from pymysql.connections import Connection
 
 
 class Collation(NamedTuple):
@@ -74,39 +71,6 @@ _UTF8MB4 = {
     Flavor.MYSQL: Charset("utf8mb4_0900_ai_ci", 4),
     Flavor.MARIADB: Charset("utf8mb4_general_ci", 4),
 }
-_CODECS = {
-    "ascii": "ascii",
-    "big5": "big5hkscs",
-    "cp1250": "cp1250",
-    "cp1251": "cp1251",
-    "cp1256": "cp1256",
-    "cp1257": "cp1257",
-    "cp850": "cp850",
-    "cp852": "cp852",
-    "cp866": "cp866",
-    "cp932": "cp932",
-    "eucjpms": "euc_jp",
-    "euckr": "euc_kr",
-    "gb18030": "gb18030",
-    "gb2312": "gb2312",
-    "gbk": "gbk",
-    "greek": "iso8859_7",
-    "hebrew": "iso8859_8",
-    "koi8r": "koi8_r",
-    "koi8u": "koi8_u",
-    "latin2": "iso8859_2",
-    "latin5": "iso8859_9",
-    "latin7": "iso8859_13",
-    "macce": "mac_latin2",
-    "macroman": "mac_roman",
-    "sjis": "shift_jis",
-    "tis620": "tis_620",
-    "ucs2": "utf_16_be",
-    "ujis": "euc_jp",
-    "utf16": "utf_16_be",
-    "utf16le": "utf_16_le",
-    "utf32": "utf_32_be",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,33 +81,19 @@ class Charsets:
         known: by name, without regard to case.
         server: what a database gets that names none, if the session does not say.
         utf8: which character set the name `utf8` stands for.
+        collations: by number, as QUERY events name them.
     """
 
     known: Mapping[str, Charset]
     server: Collation
     utf8: str = "utf8mb3"
+    collations: Mapping[int, Collation] = field(default_factory=dict)
 
     @classmethod
     def of(cls, flavor: Flavor) -> Charsets:
         """Return those of a recent server of that kind with its own defaults."""
         utf8mb4 = _UTF8MB4[flavor]
         return cls({**_COMMON, "utf8mb4": utf8mb4}, Collation("utf8mb4", utf8mb4.collation))
-
-    @classmethod
-    def load(cls, connection: Connection[Any]) -> Charsets:
-        """Ask a server for its character sets.
-
-        Args:
-            connection: an open PyMySQL connection.
-        """
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT CHARACTER_SET_NAME, DEFAULT_COLLATE_NAME, MAXLEN FROM information_schema.CHARACTER_SETS"
-            )
-            known = {_text(name): Charset(_text(collation), size) for name, collation, size in cursor.fetchall()}
-            cursor.execute("SELECT @@character_set_server, @@collation_server")
-            server = Collation(*map(_text, cursor.fetchone() or BINARY))
-        return cls(known, server, "utf8mb3" if "utf8mb3" in known else "utf8")
 
     def charset(self, name: str) -> str:
         """Return the server's own name of a character set."""
@@ -189,15 +139,3 @@ class Charsets:
         """Return how many bytes a character takes at the most."""
         known = self.known.get(self.charset(charset))
         return known.max_bytes if known else 1
-
-
-def codec(charset: str) -> str:
-    """Return Python's name for the encoding of a character set.
-
-    Bytes that latin1 and the sets without a codec of their own hold are kept as they are.
-    """
-    return "utf-8" if charset.startswith("utf8") else _CODECS.get(charset, "latin-1")
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value

@@ -12,7 +12,7 @@ from cdckit_mysql.ddl.charsets import BINARY, Charsets, Collation
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.defaults import Default, read_default, read_now, value_for
 from cdckit_mysql.ddl.keys import Key, KeyKind, read_reference
-from cdckit_mysql.ddl.session import SessionVariables
+from cdckit_mysql.ddl.session import DdlSession
 from cdckit_mysql.ddl.types import DataType, read_text_attributes, read_type
 from cdckit_mysql.table import Column
 
@@ -186,7 +186,7 @@ def _skip_engine_attribute(cursor: Cursor) -> bool:
 
 
 def settle(
-    column: ColumnDefinition, position: int, table: Collation, charsets: Charsets, session: SessionVariables
+    column: ColumnDefinition, position: int, table: Collation, charsets: Charsets, session: DdlSession
 ) -> Column:
     """Return a column's definition with everything that the server adds to what was written.
 
@@ -223,7 +223,7 @@ def settle(
     )
 
 
-def _collation(data_type: DataType, table: Collation, charsets: Charsets, session: SessionVariables) -> Collation:
+def _collation(data_type: DataType, table: Collation, charsets: Charsets, session: DdlSession) -> Collation:
     """Return the collation of a text column: its own, its character set's default, or the table's."""
     if data_type.collation is not None:
         charset = charsets.charset(data_type.charset) if data_type.charset else table.charset

@@ -8,7 +8,7 @@ from typing import TypeVar
 from cdckit_mysql.ddl.charsets import Charsets
 from cdckit_mysql.ddl.errors import DdlError
 from cdckit_mysql.ddl.lexer import Kind, Token, tokenize
-from cdckit_mysql.ddl.session import Flavor, SessionVariables
+from cdckit_mysql.ddl.session import DdlSession, Flavor
 from cdckit_mysql.table import TableId
 
 T = TypeVar("T")
@@ -34,13 +34,13 @@ class Cursor:
         charsets: Charsets,
         *,
         version: int = 0,
-        session: SessionVariables | None = None,
+        session: DdlSession | None = None,
         database: str = "",
     ) -> None:
         self.sql = sql
         self.flavor = flavor
         self.charsets = charsets
-        self.session = session or SessionVariables()
+        self.session = session or DdlSession()
         self.database = database
         self._tokens = tokenize(sql, flavor, version, self.session.sql_mode)
         self._at = 0

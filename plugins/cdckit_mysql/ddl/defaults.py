@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from cdckit_mysql.ddl.charsets import codec
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.lexer import Kind
+from cdckit_mysql.values.charset import text_decoder
 
 NOW = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 """The names of the current time that a column may have as its default and ON UPDATE."""
@@ -88,7 +88,7 @@ def _read_introduced(cursor: Cursor) -> Default:
     raw = literal.raw if literal.raw is not None else (literal.text or "").encode("utf-8", "surrogateescape")
     if charset == "binary":
         return Default(raw=raw)
-    return Default(raw.decode(codec(charset), "replace"))
+    return Default(text_decoder(charset)(raw))
 
 
 def read_now(cursor: Cursor) -> str:
@@ -130,7 +130,7 @@ def value_for(default: Default, type_name: str, charset: str | None) -> str | No
         return _spaceless(default.text) if type_name in _NUMBER_TYPES else default.text
     if type_name in _NUMBER_TYPES:
         return str(int.from_bytes(default.raw, "big"))
-    return default.raw.decode(codec(charset or "utf8mb4"), "replace")
+    return text_decoder(charset)(default.raw)
 
 
 def _bit_text(default: Default) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cdckit_mysql.ddl.charsets import Charsets, Collation
 from cdckit_mysql.ddl.cursor import Cursor
-from cdckit_mysql.ddl.session import SessionVariables
+from cdckit_mysql.ddl.session import DdlSession
 from cdckit_mysql.ddl.types import read_charset_name
 
 _TWO_WORDS = (
@@ -41,7 +41,7 @@ class Options:
         """Whether a character set or a collation is given."""
         return self.charset is not None or self.collation is not None
 
-    def settle(self, inherited: Collation, charsets: Charsets, session: SessionVariables) -> Collation:
+    def settle(self, inherited: Collation, charsets: Charsets, session: DdlSession) -> Collation:
         """Return the default collation that follows.
 
         Args:

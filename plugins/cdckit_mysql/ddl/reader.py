@@ -5,7 +5,7 @@ from __future__ import annotations
 from cdckit_mysql.ddl.changes import SchemaChange
 from cdckit_mysql.ddl.charsets import Charsets
 from cdckit_mysql.ddl.cursor import Cursor
-from cdckit_mysql.ddl.session import Flavor, SessionVariables
+from cdckit_mysql.ddl.session import DdlSession, Flavor, SqlMode
 from cdckit_mysql.ddl.statements import read_statements
 from cdckit_mysql.table import Tables
 
@@ -24,9 +24,7 @@ class DdlReader:
         self.version = version
         self.charsets = charsets or Charsets.of(flavor)
 
-    def apply(
-        self, tables: Tables, database: str, sql: str, session: SessionVariables | None = None
-    ) -> list[SchemaChange]:
+    def apply(self, tables: Tables, database: str, sql: str, session: DdlSession | None = None) -> list[SchemaChange]:
         """Carry out a statement on the definitions.
 
         Args:
@@ -43,3 +41,22 @@ class DdlReader:
         """
         cursor = Cursor(sql, self.flavor, self.charsets, version=self.version, session=session, database=database)
         return read_statements(cursor, tables)
+
+    def session(
+        self,
+        *,
+        sql_mode: int | None,
+        collation_server: int | None,
+        default_collation_for_utf8mb4: int | None = None,
+        explicit_defaults_for_timestamp: bool = True,
+    ) -> DdlSession:
+        """Return the session of a statement from the numbers in its QUERY event, None where the event has none."""
+        collations = self.charsets.collations
+        server = collations.get(collation_server or 0)
+        utf8mb4 = collations.get(default_collation_for_utf8mb4 or 0)
+        return DdlSession(
+            sql_mode=SqlMode(sql_mode or 0),
+            collation_server=server and server.name,
+            default_collations={"utf8mb4": utf8mb4.name} if utf8mb4 else {},
+            explicit_defaults_for_timestamp=explicit_defaults_for_timestamp,
+        )

@@ -29,7 +29,7 @@ class SqlMode(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionVariables:
+class DdlSession:
     """The variables of the session that ran a statement, from the QUERY event's status variables.
 
     Attributes:

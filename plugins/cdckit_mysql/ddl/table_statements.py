@@ -129,18 +129,27 @@ def truncate_table(scope: Scope) -> list[SchemaChange]:
 
 
 def create_sequence(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
-    """Read on behind CREATE SEQUENCE; the log has rows of sequences, so their names are kept."""
+    """Read on behind CREATE SEQUENCE."""
     lenient = scope.cursor.accept("IF", "NOT", "EXISTS")
     table_id = scope.table_id()
     scope.cursor.skip_to(";")
-    if replaces or not (lenient and table_id in scope.tables):
-        scope.tables.put(Table(*table_id, sequence=True))
-    return []
+    if lenient and not replaces and table_id in scope.tables:
+        return [scope.unchanged(ChangeKind.SEQUENCE, table_id)]
+    sequence = Table(*table_id, sequence=True)
+    scope.tables.put(sequence)
+    return [SchemaChange(ChangeKind.SEQUENCE, table_id.database, scope.text, after=table_id, table=sequence)]
 
 
 def drop_sequences(scope: Scope) -> list[SchemaChange]:
     """Read on behind DROP SEQUENCE."""
     scope.cursor.accept("IF", "EXISTS")
-    for table_id in scope.table_ids():
-        scope.tables.remove(*table_id)
-    return []
+    return [
+        SchemaChange(
+            ChangeKind.SEQUENCE,
+            table_id.database,
+            scope.text,
+            before=table_id,
+            previous=scope.tables.remove(*table_id),
+        )
+        for table_id in scope.table_ids()
+    ]

@@ -1,0 +1,153 @@
+"""Reads the definitions of a running server: its own CREATE TABLE statements, given to the reader of the log's.
+
+So a definition is the same whether it was read from the server or followed through the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pymysql.connections import Connection
+from pymysql.constants import ER
+from pymysql.cursors import Cursor
+from pymysql.err import OperationalError, ProgrammingError
+
+from cdckit_mysql.ddl.charsets import Charset, Charsets, Collation
+from cdckit_mysql.ddl.reader import DdlReader
+from cdckit_mysql.ddl.session import Flavor
+from cdckit_mysql.table import Database, Table, TableId, Tables
+
+Wanted = Callable[[str, str], bool]
+
+_SYSTEM_DATABASES = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
+_SESSION: dict[str, str | int] = {
+    "sql_mode": "",
+    "sql_quote_show_create": 1,
+    "show_gipk_in_create_table_and_information_schema": 1,
+}
+"""What a session must have set for SHOW CREATE TABLE to tell everything, where the server knows the variable."""
+
+
+def load_tables(connection: Connection[Any], wanted: Wanted, flavor: Flavor) -> Tables:
+    """Return the definitions of a server's tables as they are now.
+
+    Args:
+        connection: an open connection with the character set utf8mb4; its session is left as it was.
+        wanted: whether a table, given by database and name, is to be loaded.
+        flavor: the server's kind.
+
+    Returns:
+        The wanted tables, and all databases but the server's own. A table that vanishes meanwhile is left out.
+
+    Raises:
+        DdlError: the server's own statement cannot be read.
+        pymysql.MySQLError: the server refuses.
+    """
+    reader = DdlReader(flavor, charsets=load_charsets(connection))
+    with _telling_session(connection):
+        [(fold,)] = _rows(connection, "SELECT @@lower_case_table_names")
+        tables = Tables(lower_case_table_names=int(fold))
+        for database in _databases(connection):
+            tables.put_database(database)
+            _load(connection, database.name, wanted, reader, tables)
+    return tables
+
+
+def load_charsets(connection: Connection[Any]) -> Charsets:
+    """Return a server's character sets and collations, for the reader of its DDL.
+
+    Args:
+        connection: an open connection with the character set utf8mb4.
+    """
+    known = {
+        name: Charset(collation, size)
+        for name, collation, size in _rows(
+            connection,
+            "SELECT CHARACTER_SET_NAME, DEFAULT_COLLATE_NAME, MAXLEN FROM information_schema.CHARACTER_SETS",
+        )
+    }
+    [server] = _rows(connection, "SELECT @@character_set_server, @@collation_server")
+    collations = {number: Collation(charset, name) for name, charset, number in _collations(connection)}
+    return Charsets(known, Collation(*server), "utf8mb3" if "utf8mb3" in known else "utf8", collations)
+
+
+def _collations(connection: Connection[Any]) -> tuple[tuple[Any, ...], ...]:
+    """Return name, character set and number of each collation; MariaDB lists those of several sets elsewhere."""
+    try:
+        return _rows(
+            connection,
+            "SELECT FULL_COLLATION_NAME, CHARACTER_SET_NAME, ID "
+            "FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY",
+        )
+    except OperationalError as error:
+        if error.args[0] != ER.BAD_FIELD_ERROR:
+            raise
+    return _rows(connection, "SELECT COLLATION_NAME, CHARACTER_SET_NAME, ID FROM information_schema.COLLATIONS")
+
+
+def _load(connection: Connection[Any], database: str, wanted: Wanted, reader: DdlReader, tables: Tables) -> None:
+    for name, kind in _rows(connection, f"SHOW FULL TABLES FROM {_quoted(database)}"):
+        table_id = TableId(database, _text(name))
+        if kind == b"SEQUENCE":
+            tables.put(Table(*table_id, sequence=True))
+        elif kind in (b"BASE TABLE", b"SYSTEM VERSIONED") and wanted(*table_id):
+            statement = _create_statement(connection, table_id)
+            if statement is not None:
+                reader.apply(tables, database, statement)
+
+
+def _databases(connection: Connection[Any]) -> Iterator[Database]:
+    found = _rows(
+        connection,
+        "SELECT SCHEMA_NAME, DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA",
+    )
+    for row in found:
+        name, charset, collation = map(_text, row)
+        if name.lower() not in _SYSTEM_DATABASES:
+            yield Database(name, charset, collation)
+
+
+def _create_statement(connection: Connection[Any], table_id: TableId) -> str | None:
+    try:
+        [(_, statement)] = _rows(connection, f"SHOW CREATE TABLE {'.'.join(map(_quoted, table_id))}")
+    except ProgrammingError as error:
+        if error.args[0] == ER.NO_SUCH_TABLE:
+            return None
+        raise
+    return _text(statement)
+
+
+@contextmanager
+def _telling_session(connection: Connection[Any]) -> Iterator[None]:
+    """Set the session up for SHOW CREATE TABLE, and to return bytes: MariaDB prints binary defaults as they are."""
+    names = ", ".join(f"'{name}'" for name in _SESSION)
+    before = _rows(connection, f"SHOW SESSION VARIABLES WHERE Variable_name IN ({names})")
+    use_unicode, connection.use_unicode = connection.use_unicode, False
+    try:
+        _set(connection, {_text(name): _SESSION[_text(name)] for name, _ in before})
+        yield
+    finally:
+        connection.use_unicode = use_unicode
+        _set(connection, {_text(name): _text(value) for name, value in before})
+
+
+def _set(connection: Connection[Any], variables: dict[str, str | int]) -> None:
+    with connection.cursor(Cursor) as cursor:
+        for name, value in variables.items():
+            cursor.execute(f"SET SESSION {name} = %s", (value,))
+
+
+def _rows(connection: Connection[Any], sql: str) -> tuple[tuple[Any, ...], ...]:
+    with connection.cursor(Cursor) as cursor:
+        cursor.execute(sql)
+        return tuple(cursor.fetchall())
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
