@@ -130,7 +130,7 @@ def cdckit_started(pipeline: str, runner: str, offset: Offset | None) -> None:
 
 @hookspec
 def cdckit_batch_committed(
-    pipeline: str, records: int, offset: Offset, log_time_ms: int | None, log_bytes: int
+    pipeline: str, records: int, offset: Offset, log_time_ms: int | None, log_bytes: int, lag_bytes: int | None
 ) -> None:
     """The sink holds `records` more, and `offset` is saved.
 
@@ -140,6 +140,7 @@ def cdckit_batch_committed(
         offset: what was saved.
         log_time_ms: when the newest of these changes was committed at the source.
         log_bytes: how much of the log was read since the last notice.
+        lag_bytes: how much of the log lies between `offset` and its end, or None where the source cannot tell.
     """
 
 

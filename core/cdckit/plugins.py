@@ -17,9 +17,12 @@ from cdckit.errors import ConfigError
 from cdckit.hookspecs import Registration
 
 if TYPE_CHECKING:
+    import click
+
     from cdckit.config.model import PluginConfig
 
 Kind = Literal["source", "sink", "transform", "predicate", "serializer"]
+KINDS: tuple[Kind, ...] = ("source", "sink", "transform", "predicate", "serializer")
 GROUP = "cdckit"
 
 
@@ -51,14 +54,23 @@ def broken_plugins() -> dict[str, str]:
 
 def registrations(kind: Kind) -> list[tuple[str, Registration]]:
     """All components of a kind, each with the name of the plugin that brings it, sorted by name."""
-    caller = getattr(plugin_manager().hook, f"cdckit_{kind}s")
-    found: list[tuple[str, Registration]] = []
-    for implementation in caller.get_hookimpls():
+    return sorted(_answers(f"cdckit_{kind}s"), key=lambda pair: pair[1].name)
+
+
+def _answers(hook: str) -> list[tuple[str, Any]]:
+    """All that the plugins answer to a hook which gives a sequence, each with the plugin's name."""
+    found: list[tuple[str, Any]] = []
+    for implementation in getattr(plugin_manager().hook, hook).get_hookimpls():
         try:
-            found += [(implementation.plugin_name, registration) for registration in implementation.function()]
+            found += [(implementation.plugin_name, answer) for answer in implementation.function()]
         except Exception as error:  # noqa: BLE001 - foreign code again
             broken_plugins()[implementation.plugin_name] = f"{type(error).__name__}: {error}"
-    return sorted(found, key=lambda pair: pair[1].name)
+    return found
+
+
+def commands() -> list[click.Command]:
+    """The commands that plugins add to `cdc`."""
+    return [command for _, command in _answers("cdckit_commands")]
 
 
 def find(kind: Kind, name: str, where: str = "") -> Registration:
@@ -101,10 +113,19 @@ def make(registration: Registration, config: PluginConfig) -> Any:
     Raises:
         ConfigError: what it needs is not installed; the message names the extra.
     """
+    return factory(registration)(config)
+
+
+def factory(registration: Registration) -> Any:
+    """What makes the component: its class, as a rule.
+
+    Raises:
+        ConfigError: what it needs is not installed; the message names the extra.
+    """
     missing = missing_packages(registration)
     if missing:
         raise ConfigError(_missing_extra(registration, missing))
-    return _load(registration, registration.factory)(config)
+    return _load(registration, registration.factory)
 
 
 def missing_packages(registration: Registration) -> list[str]:

@@ -118,6 +118,13 @@ class Source(ABC):
     def committed(self, offset: Offset) -> None:
         """Everything up to `offset` is safe in the sink. Nothing to do by default."""
 
+    def lag_bytes(self, offset: Offset) -> int | None:
+        """How many bytes of the log lie between `offset` and its end now, or None where that cannot be told.
+
+        Asked from the thread that reads, after an offset is saved; cheap, and raises nothing.
+        """
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Lets all connections go. May be called twice."""

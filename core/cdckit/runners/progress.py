@@ -69,5 +69,6 @@ class Progress:
             offset=self.offset,
             log_time_ms=self._log_time_ms,
             log_bytes=self._log_bytes,
+            lag_bytes=self._source.lag_bytes(self.offset),
         )
         self._records = self._log_bytes = 0

@@ -1,0 +1,37 @@
+"""What `cdc validate --connect` finds out about a system before a pipeline runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        name: what was looked at, such as `binlog_format`.
+        status: `warn`: it runs, but not as one may expect; `fail`: it cannot run.
+        message: what was found.
+        remedy: what to do about it; "" where nothing is needed.
+    """
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    message: str
+    remedy: str = ""
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """What the class of a source or a sink may offer besides its contract."""
+
+    @classmethod
+    def check(cls, config: Any) -> Sequence[Finding]:
+        """Connects, looks at permissions and settings, and changes nothing.
+
+        What keeps it from connecting at all is a finding too, not an error.
+        """
+        ...

@@ -1,0 +1,118 @@
+"""The command `cdc`: finds the command that is meant, and turns every error into a message and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from cdckit.cli import logs
+from cdckit.cli.settings import INTERRUPTED, Settings, log_options
+from cdckit.errors import CdcError, ConfigError
+
+COMMANDS = {
+    "run": "Run a pipeline.",
+    "validate": "Check a pipeline file, and what it connects to.",
+    "plugins": "List what is installed.",
+    "describe": "Show the options of a source, sink, transform or other component.",
+    "schema": "Print the JSON Schema of a pipeline file, for editors.",
+    "offsets": "Show, set or reset how far a pipeline has come.",
+    "transform": "Run a pipeline's transforms on recorded events.",
+    "completion": "Print the script that completes commands in a shell.",
+}
+"""The commands, each in the module of its name; a table, so that help imports none of them."""
+
+
+class Cdc(click.Group):
+    """The commands of `cdc` itself and of plugins, loaded one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return [*COMMANDS, *sorted(_plugin_commands())]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or None."""
+        if cmd_name in COMMANDS:
+            command: click.Command = getattr(importlib.import_module(f"cdckit.cli.{cmd_name}"), cmd_name)
+            return command
+        return _plugin_commands().get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands without loading those of `cdc` itself."""
+        more = {name: command.get_short_help_str() for name, command in sorted(_plugin_commands().items())}
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items(), *more.items()])
+
+
+def _plugin_commands() -> dict[str, click.Command]:
+    from cdckit.plugins import commands  # noqa: PLC0415 - most calls need no plugin's command
+
+    return {command.name: command for command in commands() if command.name and command.name not in COMMANDS}
+
+
+@click.group(cls=Cdc, params=log_options(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="cdckit", message="%(package)s %(version)s")
+def cdc() -> None:
+    """Capture the changes of databases and deliver them as events."""
+
+
+def main() -> None:
+    """The console script: never returns."""
+    sys.exit(call(sys.argv[1:]))
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Runs one command.
+
+    Returns:
+        the exit code: 0; 1 unexpected; 2 usage or configuration; 3 source; 4 sink; 5 decode; 6 transform; 7 state;
+        130 interrupted.
+    """
+    settings = Settings()
+    try:
+        code = cdc.main(list(arguments), prog_name="cdc", standalone_mode=False, obj=settings)
+    except click.ClickException as error:
+        _report(error, settings)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing at exit fails again
+        return 1
+    except Exception as error:  # noqa: BLE001 - the last resort: a message instead of a trace
+        _report(error, settings)
+        return error.exit_code if isinstance(error, CdcError) else 1
+    return code if isinstance(code, int) else 0
+
+
+def _report(error: Exception, settings: Settings) -> None:
+    """Says what went wrong on standard error, in the format of the logs."""
+    problems = _problems(error)
+    if settings.log_format == "json":
+        logs.configure("json", settings.log_level)
+        facts = {"error": type(error).__name__, "problems": problems}
+        trace = error if settings.debug else None
+        logging.getLogger("cdckit").error("; ".join(problems), extra=facts, exc_info=trace)
+        return
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(error.ctx.get_usage(), err=True)
+    for problem in problems:
+        click.secho("error: ", err=True, fg="red", bold=True, nl=False)
+        click.echo(problem, err=True)
+    if settings.debug:
+        click.echo("".join(traceback.format_exception(error)), err=True)
+
+
+def _problems(error: Exception) -> Sequence[str]:
+    if isinstance(error, ConfigError):
+        return error.problems
+    if isinstance(error, click.ClickException):
+        return [error.format_message()]
+    if isinstance(error, CdcError):
+        return [str(error)]
+    return [f"unexpected {type(error).__name__}: {error} (--debug or CDC_DEBUG=1 shows where)"]

@@ -1,0 +1,128 @@
+"""How fast a pipeline goes and how far behind it is, from what the lifecycle hooks tell."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+WINDOW_SECONDS = 10.0
+"""The time over which events a second are counted."""
+
+
+@dataclass(slots=True)
+class TableProgress:
+    """The snapshot of one table, under way or done."""
+
+    data_collection: str
+    began: float
+    rows: int = 0
+    estimate: int | None = None
+    finished: bool = False
+
+
+class Meter:
+    """Adds up what happened; every rate is asked for at a time of the caller's choice.
+
+    Attributes:
+        table: the table whose snapshot was told of last.
+        events: how many were delivered since the start.
+        lag_bytes: how much of the log lay behind the last saved offset.
+        lag_seconds: how old the newest delivered change was when it was saved; 0 at the log's end.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, wall_clock: Callable[[], float] = time.time
+    ) -> None:
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._commits: deque[tuple[float, int]] = deque()
+        self._began = clock()
+        self.table: TableProgress | None = None
+        self.events = 0
+        self.lag_bytes: int | None = None
+        self.lag_seconds: float | None = None
+
+    def snapshot(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> TableProgress:
+        """Takes one notice of a table's snapshot."""
+        if self.table is None or self.table.data_collection != data_collection:
+            self.table = TableProgress(data_collection, self._clock())
+        self.table.rows, self.table.estimate, self.table.finished = rows, estimate, finished
+        return self.table
+
+    def committed(self, records: int, log_time_ms: int | None, lag_bytes: int | None) -> None:
+        """Takes one notice of saved progress."""
+        self.events += records
+        self._commits.append((self._clock(), records))
+        self.lag_bytes = lag_bytes
+        if lag_bytes == 0 or not records:
+            self.lag_seconds = 0.0
+        elif log_time_ms is not None:
+            self.lag_seconds = max(0.0, self._wall_clock() - log_time_ms / 1000)
+
+    def events_per_second(self) -> float:
+        """Over the last seconds, or since the start where that is less."""
+        now = self._clock()
+        while self._commits and self._commits[0][0] < now - WINDOW_SECONDS:
+            self._commits.popleft()
+        elapsed = min(WINDOW_SECONDS, now - self._began)
+        return sum(records for _, records in self._commits) / elapsed if elapsed else 0.0
+
+    def line(self) -> str:
+        """Where the pipeline is now."""
+        if self.table is not None and not self.table.finished:
+            return self._snapshot_line(self.table)
+        lag = [] if self.lag_seconds is None else [f"{self.lag_seconds:.1f} s"]
+        lag += [] if self.lag_bytes is None else [size(self.lag_bytes)]
+        behind = f", {' and '.join(lag)} behind the log's end" if lag else ""
+        return f"streaming: {self.events_per_second():,.0f} events/s{behind}, {self.events:,} delivered"
+
+    def facts(self) -> dict[str, object]:
+        """The same for programs."""
+        if self.table is not None and not self.table.finished:
+            table = self.table
+            return {
+                "phase": "snapshot", "table": table.data_collection, "rows": table.rows, "estimate": table.estimate,
+                "rows_per_second": round(self.rows_per_second(table)), "seconds_left": self._seconds_left(table),
+            }  # fmt: skip
+        return {
+            "phase": "streaming", "events": self.events, "events_per_second": round(self.events_per_second(), 1),
+            "lag_seconds": self.lag_seconds, "lag_bytes": self.lag_bytes,
+        }  # fmt: skip
+
+    def rows_per_second(self, table: TableProgress) -> float:
+        """The mean since the table's snapshot began."""
+        elapsed = self._clock() - table.began
+        return table.rows / elapsed if elapsed else 0.0
+
+    def _seconds_left(self, table: TableProgress) -> int | None:
+        rate = self.rows_per_second(table)
+        return round(max(0, table.estimate - table.rows) / rate) if table.estimate is not None and rate else None
+
+    def _snapshot_line(self, table: TableProgress) -> str:
+        of = f" of about {table.estimate:,}" if table.estimate is not None else ""
+        left = self._seconds_left(table)
+        ending = f", {duration(left)} left" if left is not None else ""
+        rate = self.rows_per_second(table)
+        return f"snapshot of {table.data_collection}: {table.rows:,}{of} rows, {rate:,.0f} rows/s{ending}"
+
+
+def duration(seconds: int) -> str:
+    """`59 s`, `2 min 05 s`, `3 h 07 min`."""
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 1:
+        return f"{rest} s"
+    hours, minutes_rest = divmod(minutes, 60)
+    return f"{hours} h {minutes_rest:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+def size(number: float) -> str:
+    """`812 bytes`, `1.4 MB`."""
+    if number < 1000:
+        return f"{number:.0f} bytes"
+    for unit in ("kB", "MB", "GB"):
+        number /= 1000
+        if number < 1000:
+            return f"{number:.1f} {unit}"
+    return f"{number / 1000:.1f} TB"

@@ -1,0 +1,26 @@
+"""The pipeline that a command line names, with its warnings logged."""
+
+from __future__ import annotations
+
+import logging
+
+from cdckit.cli.settings import Chosen
+from cdckit.config.loading import load_pipeline
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.plugins import broken_plugins
+
+log = logging.getLogger("cdckit.config")
+
+
+def load(chosen: Chosen) -> ResolvedPipeline:
+    """The pipeline, checked.
+
+    Raises:
+        ConfigError: with all that is wrong at once.
+    """
+    pipeline = load_pipeline(chosen.file, chosen.overrides, runner=chosen.runner, sink=chosen.sink)
+    for plugin, why in broken_plugins().items():
+        log.warning("the plugin '%s' cannot be used: %s", plugin, why)
+    for warning in pipeline.warnings:
+        log.warning("%s", warning)
+    return pipeline

@@ -1,0 +1,113 @@
+"""Shows where a running pipeline is: a live line on a terminal, log lines elsewhere; a plugin like any other."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from cdckit.cli.meter import Meter
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.hookspecs import hookimpl
+from cdckit.plugins import plugin_manager
+from cdckit.record import Offset
+
+log = logging.getLogger("cdckit.progress")
+
+LOG_SECONDS = 10.0
+"""How often a log line says where the pipeline is."""
+
+
+class ProgressPlugin:
+    """Listens to the lifecycle hooks; logs milestones, and now and then where the pipeline is.
+
+    Args:
+        meter: adds up what the hooks tell.
+        log_seconds: how often to log where the pipeline is; None: never, a live line shows it.
+        clock: seconds that only grow.
+    """
+
+    def __init__(
+        self, meter: Meter, log_seconds: float | None = LOG_SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.meter = meter
+        self._log_seconds = log_seconds
+        self._clock = clock
+        self._logged = clock()
+
+    @hookimpl
+    def cdckit_started(self, pipeline: str, runner: str, offset: Offset | None) -> None:
+        """A milestone."""
+        where = "from the beginning" if offset is None else "from the saved offset"
+        log.info("pipeline '%s' starts on the runner %s %s", pipeline, runner, where, extra={"offset": offset})
+
+    @hookimpl
+    def cdckit_snapshot_progress(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> None:
+        """A milestone where a table is done."""
+        table = self.meter.snapshot(data_collection, rows, estimate, finished)
+        if finished:
+            rate = self.meter.rows_per_second(table)
+            facts = {"table": data_collection, "rows": rows}
+            log.info(
+                "snapshot of %s is done: %s rows, %s rows/s", data_collection, f"{rows:,}", f"{rate:,.0f}", extra=facts
+            )
+        else:
+            self._log_now_and_then()
+
+    @hookimpl
+    def cdckit_batch_committed(self, records: int, log_time_ms: int | None, lag_bytes: int | None) -> None:
+        """Events are safe in the sink."""
+        self.meter.committed(records, log_time_ms, lag_bytes)
+        self._log_now_and_then()
+
+    @hookimpl
+    def cdckit_schema_changed(self, position: str, ddl: str, tables: Sequence[str]) -> None:
+        """A milestone."""
+        facts = {"position": position, "ddl": ddl}
+        log.info("the definition of %s changes at %s", ", ".join(tables) or "no captured table", position, extra=facts)
+
+    @hookimpl
+    def cdckit_stopped(self, pipeline: str, error: BaseException | None) -> None:
+        """The last milestone."""
+        why = "" if error is None else f" by {type(error).__name__}"
+        log.info("pipeline '%s' stopped%s; %s events delivered", pipeline, why, f"{self.meter.events:,}")
+
+    def _log_now_and_then(self) -> None:
+        if self._log_seconds is not None and self._clock() - self._logged >= self._log_seconds:
+            self._logged = self._clock()
+            log.info("%s", self.meter.line(), extra=self.meter.facts())
+
+
+@contextmanager
+def shown_progress(pipeline: ResolvedPipeline, log_format: str) -> Iterator[None]:
+    """Shows the pipeline's progress on standard error while the context lasts."""
+    meter = Meter()
+    live = log_format == "text" and sys.stderr.isatty() and not _prints_events(pipeline)
+    plugin = ProgressPlugin(meter, None if live else LOG_SECONDS)
+    manager = plugin_manager()
+    manager.register(plugin)
+    try:
+        with _live_line(meter) if live else nullcontext():
+            yield
+    finally:
+        manager.unregister(plugin)
+
+
+def _prints_events(pipeline: ResolvedPipeline) -> bool:
+    """Whether events and a live line would meet on the same terminal."""
+    return pipeline.sink.registration.name == "stdout" and sys.stdout.isatty()
+
+
+def _live_line(meter: Meter) -> AbstractContextManager[object]:
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+    from rich.live import Live  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    return Live(
+        console=Console(stderr=True),
+        get_renderable=lambda: Text(meter.line(), no_wrap=True, overflow="ellipsis"),
+        refresh_per_second=4,
+        transient=True,
+    )

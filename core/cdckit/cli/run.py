@@ -1,0 +1,40 @@
+"""`cdc run`: runs a pipeline until its end or a signal."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from cdckit.cli.pipelines import load
+from cdckit.cli.progress import shown_progress
+from cdckit.cli.settings import INTERRUPTED, Chosen, Command, current_settings, pipeline_options
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.config.requirements import unmet_requirements
+from cdckit.errors import ConfigError
+from cdckit.runners.stop import StopSignal
+
+RUNNERS = {"direct": "cdckit.runners.direct:DirectRunner", "spark": "cdckit.runners.spark:SparkRunner"}
+
+
+@click.command("run", cls=Command)
+@pipeline_options
+@click.option("--once", is_flag=True, help="Deliver what the source holds now, then end.")
+def run(chosen: Chosen, once: bool) -> int:
+    """Run the pipeline in FILE: a pipeline file, or a connector's configuration as it is.
+
+    SIGTERM finishes the batch in hand, saves the offset and ends with 0; SIGINT does the same and ends with 130.
+    """
+    with StopSignal() as stopping:
+        pipeline = load(chosen)
+        if problems := unmet_requirements(pipeline):
+            raise ConfigError(*problems)
+        with shown_progress(pipeline, current_settings().log_format):
+            _drive(pipeline, stopping, once)
+    return INTERRUPTED if stopping.interrupted else 0
+
+
+def _drive(pipeline: ResolvedPipeline, stopping: StopSignal, once: bool) -> None:
+    module, _, name = RUNNERS[pipeline.runner].partition(":")
+    runner = getattr(importlib.import_module(module), name)
+    runner(pipeline, stopping).run(once=once)

@@ -1,0 +1,118 @@
+"""What every command takes: how to log, and which pipeline with what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cdckit.cli import logs
+
+INTERRUPTED = 130
+"""The exit code after SIGINT."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Settings:
+    """How one call of the command logs."""
+
+    log_format: logs.Format = "text"
+    log_level: str = "info"
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The pipeline that a command line names.
+
+    Attributes:
+        file: the pipeline file, or a connector's configuration.
+        overrides: `KEY=VALUE` each.
+        runner: stronger than the file's.
+        sink: another sink in the place of the file's.
+    """
+
+    file: Path
+    overrides: Sequence[str]
+    runner: str | None
+    sink: str | None
+
+
+def log_options() -> list[click.Option]:
+    """The options that stand before a command as well as after it."""
+    return [
+        _option("--log-format", click.Choice(["text", "json"]), "How logs look on standard error."),
+        _option("--log-level", click.Choice(logs.LEVELS), "The least important logs to show."),
+        _option("--debug", None, "Show the trace of an error."),
+    ]
+
+
+def _option(name: str, kind: click.Choice[str] | None, about: str) -> click.Option:
+    return click.Option(
+        [name],
+        type=kind or click.BOOL,
+        is_flag=kind is None,
+        default=None,
+        envvar=f"CDC_{name.removeprefix('--').replace('-', '_').upper()}",
+        help=about,
+        expose_value=False,
+        is_eager=True,
+        callback=_remember,
+    )
+
+
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Notes the option for the whole call; what stands after the command wins over what stands before it."""
+    assert option.name is not None
+    settings = current_settings()
+    if value is not None and (context.parent is None or _is_typed(context, option.name)):
+        setattr(settings, option.name, value)
+
+
+def _is_typed(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def current_settings() -> Settings:
+    """How the call under way logs."""
+    return click.get_current_context().find_root().ensure_object(Settings)
+
+
+class Command(click.Command):
+    """A command of `cdc`, with the options for logs."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += log_options()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs it, once logging is set up."""
+        settings = current_settings()
+        logs.configure(settings.log_format, settings.log_level)
+        return super().invoke(ctx)
+
+
+def pipeline_options(command: _Function) -> _Function:
+    """Adds FILE, `--set`, `--runner` and `--sink`; the command gets them as `chosen`."""
+
+    @wraps(command)
+    def gather(file: Path, overrides: tuple[str, ...], runner: str | None, sink: str | None, **others: Any) -> Any:
+        return command(chosen=Chosen(file, overrides, runner, sink), **others)
+
+    options = [
+        click.argument("file", type=click.Path(path_type=Path)),
+        click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set an option of the file."),
+        click.option("--runner", type=click.Choice(["direct", "spark"]), help="Another runner than the file's."),
+        click.option("--sink", metavar="TYPE", help="Another sink in the place of the file's."),
+    ]
+    decorated: Any = gather
+    for option in reversed(options):
+        decorated = option(decorated)
+    result: _Function = decorated
+    return result

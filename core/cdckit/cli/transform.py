@@ -1,0 +1,41 @@
+"""`cdc transform`: a dry run of a pipeline's transforms on recorded events."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import IO
+
+import click
+
+from cdckit.cli.pipelines import load
+from cdckit.cli.settings import Chosen, Command, pipeline_options
+from cdckit.pipeline import make_encoder
+from cdckit.plugins import config_model, find, make
+from cdckit.serializers.json_reader import read_records
+from cdckit.sink import Sink, SinkContext
+
+BATCH = 1000
+
+
+@click.command("transform", cls=Command)
+@pipeline_options
+@click.option(
+    "--input", "events", type=click.File("rb"), required=True, metavar="EVENTS",
+    help="A JSON line for each event, as the file sink writes them; `-` is standard input.",
+)  # fmt: skip
+def transform(chosen: Chosen, events: IO[bytes]) -> None:
+    """Run the transforms of the pipeline in FILE on recorded events, and print what they become."""
+    pipeline = load(chosen)
+    encode = make_encoder(pipeline)
+    stdout = _stdout()
+    stdout.open(SinkContext(pipeline.name, once=True, json_texts=encode.serializer.writes_json))
+    records = read_records(events)
+    while batch := list(islice(records, BATCH)):
+        stdout.write(encode(batch))
+    stdout.flush()
+
+
+def _stdout() -> Sink:
+    registration = find("sink", "stdout")
+    sink: Sink = make(registration, config_model(registration)())
+    return sink

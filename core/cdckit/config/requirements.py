@@ -1,0 +1,36 @@
+"""Whether a pipeline can run in this environment: its packages are installed, and its parts go together."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from cdckit.config.pipeline import Component, ResolvedPipeline
+from cdckit.errors import ConfigError
+from cdckit.plugins import factory
+from cdckit.sink import TableSink
+
+
+def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
+    """What keeps the pipeline from running here, a sentence each."""
+    problems = []
+    if pipeline.runner == "spark" and importlib.util.find_spec("pyspark") is None:
+        problems.append(
+            "runner: 'spark' needs pyspark, which is not installed: pip install 'cdckit[spark]', "
+            "or set 'runner: direct' (--runner direct), which needs no JVM"
+        )
+    for component in _components(pipeline):
+        try:
+            made_by = factory(component.registration)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        if pipeline.runner == "direct" and isinstance(made_by, type) and issubclass(made_by, TableSink):
+            problems.append(
+                f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
+            )
+    return problems
+
+
+def _components(pipeline: ResolvedPipeline) -> list[Component]:
+    steps = [part for step in pipeline.transforms for part in (step.transform, step.predicate) if part is not None]
+    return [pipeline.source, *steps, pipeline.serializer, pipeline.sink]
