@@ -10,6 +10,7 @@ import pytest
 
 from servers.apt import ensure_program
 from servers.errors import ServerUnavailableError
+from servers.java import ensure_java
 
 
 def test_program_on_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +31,14 @@ def test_without_root_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(ServerUnavailableError, match=re.escape("sometool is not installed")):
         ensure_program("sometool", "sometool-package")
+
+
+def test_old_java_does_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15'\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", str(java.parent))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(ServerUnavailableError, match="Java 17 is not installed"):
+        ensure_java.__wrapped__()

@@ -39,17 +39,38 @@ def ensure_program(program: str, *packages: str) -> Path:
     """
     if found := _which(program):
         return found
-    if shutil.which("apt-get") is None or os.geteuid() != 0:
-        raise ServerUnavailableError(
-            f"{program} is not installed and this user cannot install it: have root run `apt-get install {packages[0]}`"
-        )
     with exclusive("apt"):
         if found := _which(program):
             return found
-        _install(packages)
+        install(program, packages)
     if found := _which(program):
         return found
     raise ServerUnavailableError(f"the package {packages[0]} was installed and brought no {program}")
+
+
+def install(what: str, packages: Sequence[str]) -> None:
+    """Install the first of ``packages`` that this system's release has, for the sake of ``what``.
+
+    Raises:
+        ServerUnavailableError: this user may not, or the system has no apt, or knows none of the packages.
+    """
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        raise ServerUnavailableError(
+            f"{what} is not installed and this user cannot install it: have root run `apt-get install {packages[0]}`"
+        )
+    apt_get = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
+    with suppress(ServerUnavailableError):  # a repository of no concern may fail; what matters shows below
+        run([*apt_get, "update"])
+    failures = []
+    for package in packages:
+        command = [*apt_get, "install", "--yes", "--no-install-recommends", package]
+        try:
+            run(command, env={"DEBIAN_FRONTEND": "noninteractive"}, interruptible=False)
+        except ServerUnavailableError as error:
+            failures.append(str(error))
+        else:
+            return
+    raise ServerUnavailableError("\n".join(failures))
 
 
 def extract_from_unstable(package: str, needed: re.Pattern[str], folder: Path, leave_out: Iterable[str]) -> None:
@@ -104,20 +125,3 @@ def _which(program: str) -> Path | None:
     """Find ``program``, also where daemons live, which is not on every user's PATH."""
     found = shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
     return Path(found) if found else None
-
-
-def _install(packages: Sequence[str]) -> None:
-    """Install the first of ``packages`` that this system's release has."""
-    apt_get = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
-    with suppress(ServerUnavailableError):  # a repository of no concern may fail; what matters shows below
-        run([*apt_get, "update"])
-    failures = []
-    for package in packages:
-        install = [*apt_get, "install", "--yes", "--no-install-recommends", package]
-        try:
-            run(install, env={"DEBIAN_FRONTEND": "noninteractive"}, interruptible=False)
-        except ServerUnavailableError as error:
-            failures.append(str(error))
-        else:
-            return
-    raise ServerUnavailableError("\n".join(failures))

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from servers.apt import ensure_program
+from servers.apt import ensure_program, install
+from servers.cache import exclusive
+from servers.errors import ServerUnavailableError
 from servers.process import run
 
 _OLDEST = 17
@@ -35,11 +37,23 @@ def ensure_java() -> Path:
     Raises:
         ServerUnavailableError: there is none and it cannot be installed here.
     """
+    if found := _found():
+        return found
+    with exclusive("apt"):
+        if found := _found():
+            return found
+        install(f"Java {_OLDEST}", _PACKAGES)
+    if found := _found():
+        return found
+    raise ServerUnavailableError(f"Java {_OLDEST} is installed, but `java` is an older one: set JAVA_HOME")
+
+
+def _found() -> Path | None:
     home = os.environ.get("JAVA_HOME")
-    for found in (f"{home}/bin/java" if home else None, shutil.which("java")):
-        if found and Path(found).exists() and java_version(Path(found)) >= _OLDEST:
-            return Path(found)
-    return ensure_program("java", *_PACKAGES)
+    for java in (home and f"{home}/bin/java", shutil.which("java")):
+        if java and Path(java).exists() and java_version(Path(java)) >= _OLDEST:
+            return Path(java)
+    return None
 
 
 def java_version(java: Path) -> int:
