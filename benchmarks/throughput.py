@@ -53,53 +53,36 @@ def cdckit(name: str = "cdckit", options: tuple[tuple[str, str], ...] = (), *arg
 def measure(server: MySQLServer, systems: list[System], folder: Path, scale: float) -> Iterator[Measured]:
     """All scenarios for all systems; `scale` multiplies the rows."""
     rows, inserted, updated, single = (int(n * scale) for n in (500_000, 300_000, 100_000, 40_000))
-    workload.create(server)
-    idle = {system.name: _capture(server, system, folder / "idle", "initial", 0) for system in systems}
-    workload.write(server, workload.inserts(0, rows, 500))
+    workload.create(server, "nothing")
+    idle = {system.name: _capture(server, system, folder / "idle", "nothing", 0) for system in systems}
+    workload.create(server, "snapshot")
+    workload.write(server, workload.inserts(0, rows, 500, "snapshot"))
     for system in systems:
-        used = _capture(server, system, folder / "snapshot", "initial", rows)
+        used = _capture(server, system, folder / "snapshot", "snapshot", rows)
         yield Measured("snapshot", system.name, rows, used, idle[system.name])
-    yield from _stream(
-        server,
-        systems,
-        folder / "stream",
-        idle,
-        "stream, 100 rows a statement",
-        inserted + updated,
-        lambda: [*workload.inserts(rows, inserted), *workload.updates(rows, updated)],
-    )
-    first = rows + inserted
-    yield from _stream(
-        server,
-        systems,
-        folder / "single",
-        idle,
-        "stream, one row a transaction",
-        single,
-        lambda: [*workload.inserts(first, single, 1)],
-    )
+    bulk = [*workload.inserts(1, inserted, 100, "bulk"), *workload.updates(1, updated, 100, "bulk")]
+    for system, used in _stream(server, systems, folder, "bulk", bulk, inserted + updated):
+        yield Measured("stream, 100 rows a statement", system.name, inserted + updated, used, idle[system.name])
+    ones = list(workload.inserts(1, single, 1, "single"))
+    for system, used in _stream(server, systems, folder, "single", ones, single):
+        yield Measured("stream, one row a transaction", system.name, single, used, idle[system.name])
 
 
 def _stream(
-    server: MySQLServer,
-    systems: list[System],
-    folder: Path,
-    idle: dict[str, Usage],
-    scenario: str,
-    events: int,
-    statements: Callable[[], list[str]],
-) -> Iterator[Measured]:
-    """Every system notes where the log ends, the workload runs while all are down, then each catches up."""
+    server: MySQLServer, systems: list[System], folder: Path, table: str, statements: list[str], events: int
+) -> Iterator[tuple[System, Usage]]:
+    """Every system takes a snapshot of one row, the workload runs while all are down, then each catches up."""
+    workload.create(server, table)
+    workload.write(server, workload.inserts(0, 1, table=table))
     for system in systems:
-        _capture(server, system, folder, "no_data", 0)
-    workload.write(server, iter(statements()))
+        _capture(server, system, folder / table, table, 1)
+    workload.write(server, iter(statements))
     for system in systems:
-        used = _capture(server, system, folder, "no_data", events)
-        yield Measured(scenario, system.name, events, used, idle[system.name])
+        yield system, _capture(server, system, folder / table, table, events)
 
 
-def _capture(server: MySQLServer, system: System, folder: Path, mode: str, events: int) -> Usage:
-    options = (("snapshot.mode", mode), *system.options)
+def _capture(server: MySQLServer, system: System, folder: Path, table: str, events: int) -> Usage:
+    options = (("table.include.list", f"{workload.DATABASE}.{table}"), *system.options)
     pipeline = Pipeline(folder / system.name.replace(" ", "-"), server, options)
     pipeline.write()
     pipeline.output.unlink(missing_ok=True)
