@@ -84,6 +84,8 @@ class DirectRunner:
                     if batch.records:
                         sink.write(encode(batch.records))
                     progress.took(batch)
+                    if self.stopping():
+                        return
             if last or not splits:
                 break
             offset = progress.offset if progress.offset is not None else offset
