@@ -28,7 +28,8 @@ _ADVICE = {
     KafkaError._UNKNOWN_TOPIC: _GONE,
     KafkaError.TOPIC_EXCEPTION: "Topic names are letters, digits, '.', '_' and '-', up to 249 of them: change "
     "topic.prefix, or route the records elsewhere",
-    KafkaError._UNKNOWN_PARTITION: "The topic has no such partition: add partitions to it",
+    KafkaError._UNKNOWN_PARTITION: "The topic was deleted, or has fewer partitions: create it or add "
+    "partitions, and start again",
     KafkaError._MSG_TIMED_OUT: "Raise sink.kafka.message.timeout.ms, or set it to 0 to wait without end",
     KafkaError.INVALID_RECORD: "A compacted topic takes no record without a key: change its cleanup.policy",
 }

@@ -45,7 +45,9 @@ class Wait:
         Raises:
             SinkError: that has lasted too long.
         """
-        if self._least is None or left < self._least:
+        if self._least is None:
+            self._least = left
+        elif left < self._least:
             self._least = left
             self.over()
             return
