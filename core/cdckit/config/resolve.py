@@ -29,7 +29,7 @@ def resolve(draft: Draft) -> ResolvedPipeline:
     ignored = list(draft.ignored)
     sink = reader.component("sink", "sink", _sink_options(draft, ignored))
     source = _source(draft, reader, ignored)
-    serializer = reader.component("serializer", "serializer", draft.options.get("serializer", {"type": "json"}))
+    serializer = reader.component("serializer", "serializer", _serializer_options(draft))
     steps = read_steps(draft.options.get("transforms", []), draft.options.get("predicates", {}), reader)
     if pipeline is None or source is None or serializer is None or sink is None or reader.problems:
         raise ConfigError(*dict.fromkeys(reader.problems))
@@ -73,6 +73,11 @@ def _sink_options(draft: Draft, ignored: list[str]) -> Options:
         return options
     ignored += [name for name in draft.sink_options if not model.knows(name)]
     return {name: value for name, value in draft.sink_options.items() if model.knows(name)} | options
+
+
+def _serializer_options(draft: Draft) -> Options:
+    given = draft.options.get("serializer", {})
+    return {"type": "json", **given} if isinstance(given, dict) else given
 
 
 def _options_of_source(draft: Draft) -> dict[str, str]:

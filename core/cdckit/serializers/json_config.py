@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -24,3 +24,5 @@ class JsonConfig(PluginConfig):
     """Write a field's default where the value is null and the schema has a default."""
     header_format: Literal["json", "simple"] = Field(default="json", alias="header.format")
     """Headers as JSON like values, or as Kafka Connect's SimpleHeaderConverter writes them: plain text."""
+
+    passed_over: ClassVar[tuple[str, ...]] = (r"schemas\.cache\.size",)

@@ -1,0 +1,189 @@
+"""A connector's configuration is taken as it is, in each of the forms that it is handed around in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cdckit.config.loading import load_pipeline
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.errors import ConfigError
+
+OPTIONS = {
+    "connector.class": "test.ScriptedConnector",
+    "tasks.max": "1",
+    "topic.prefix": "inv",
+    "script": "play.jsonl",
+    "transforms": "u, v",
+    "transforms.u.type": "test.transforms.Rename",
+    "transforms.u.topic": "one",
+    "transforms.u.predicate": "P",
+    "transforms.u.negate": "true",
+    "transforms.v.type": "test.transforms.Rename",
+    "transforms.v.topic": "two",
+    "predicates": "P",
+    "predicates.P.type": "test.predicates.TopicIs",
+    "predicates.P.topic": "events",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+    "offset.flush.interval.ms": "60000",
+    "errors.tolerance": "all",
+    "producer.override.linger.ms": "5",
+    "topic.creation.default.partitions": "3",
+}
+PROPERTIES = "\n".join(f"{name}={value}" for name, value in OPTIONS.items())
+STRIMZI = {
+    "apiVersion": "kafka.strimzi.io/v1beta2",
+    "kind": "KafkaConnector",
+    "metadata": {"name": "inventory-connector"},
+    "spec": {
+        "class": OPTIONS["connector.class"],
+        "tasksMax": 1,
+        "config": {name: value for name, value in OPTIONS.items() if name not in ("connector.class", "tasks.max")},
+    },
+}
+OTHER = {"kind": "KafkaConnect", "spec": {"replicas": 1}}
+
+
+def load(tmp_path: Path, text: str, name: str = "c.properties", *overrides: str, **how: str) -> ResolvedPipeline:
+    path = tmp_path / name
+    path.write_text(text)
+    return load_pipeline(path, overrides, **how)  # type: ignore[arg-type]
+
+
+def connector(tmp_path: Path, *overrides: str, sink: str | None = None, **options: str) -> ResolvedPipeline:
+    given = {"connector.class": "test.ScriptedConnector", "script": "x"}
+    given |= {name.replace("__", "."): value for name, value in options.items()}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(given))
+    return load_pipeline(path, overrides, sink=sink)
+
+
+def problems(tmp_path: Path, **options: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        connector(tmp_path, **options)
+    return list(caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "left_out"),
+    [
+        ("c.properties", PROPERTIES, "tasks.max"),
+        ("c.conf", PROPERTIES, "tasks.max"),
+        ("c.json", json.dumps(OPTIONS), "tasks.max"),
+        ("c.json", json.dumps({"name": "my-connector", "config": OPTIONS}), "tasks.max"),
+        ("c.yaml", json.dumps(OPTIONS), "tasks.max"),
+        ("c.yaml", json.dumps(STRIMZI), "spec.tasksMax"),
+        ("c.yaml", f"{json.dumps(OTHER)}\n---\n{json.dumps(STRIMZI)}", "spec.tasksMax"),
+        ("c.json", json.dumps(STRIMZI), "spec.tasksMax"),
+    ],
+)
+def test_every_form_gives_the_same_pipeline(tmp_path: Path, name: str, text: str, left_out: str) -> None:
+    pipeline = load(tmp_path, text, name)
+    assert (pipeline.name, pipeline.runner, pipeline.state) == ("inv", "spark", Path("state/inv"))
+    assert pipeline.source.registration.name == "scripted"
+    assert pipeline.sink.registration.name == "stdout"
+    assert [step.name for step in pipeline.transforms] == ["u", "v"]
+    assert pipeline.transforms[0].predicate is not None
+    assert pipeline.transforms[0].negate is True
+    assert pipeline.transforms[1].predicate is None
+    assert pipeline.serializer.config.value_schemas_enable is False  # type: ignore[attr-defined]
+    assert pipeline.offset_flush_interval_ms == 60000
+    names = sorted(["errors.tolerance", "producer.override.linger.ms", left_out, "topic.creation.default.partitions"])
+    assert pipeline.warnings == (f"options without meaning here, left out: {', '.join(names)}",)
+
+
+def test_producer_options_go_to_the_sink_that_knows_them(tmp_path: Path) -> None:
+    text = f"{PROPERTIES}\nbootstrap.servers=a:9092\n"
+    sink = load(tmp_path, text, sink="failing").sink.config
+    assert sink.model_dump() == {"bootstrap_servers": "a:9092", "producer": {"override.linger.ms": "5"}}
+    pipeline = load(tmp_path, text, "c.properties", "sink.bootstrap.servers=b:1", sink="failing")
+    assert pipeline.sink.config.bootstrap_servers == "b:1"  # type: ignore[attr-defined]
+    assert "producer" not in " ".join(pipeline.warnings)
+
+
+def test_the_command_line_names_transforms_by_their_alias_or_index(tmp_path: Path) -> None:
+    pipeline = load(tmp_path, PROPERTIES, "c.properties", "transforms.v.topic=x", "transforms.0.topic=y")
+    assert [step.transform.config.topic for step in pipeline.transforms] == ["y", "x"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["ScriptedConnector", "Scripted", "test.ScriptedConnector", "scripted"])
+def test_a_connector_class_has_a_short_form(tmp_path: Path, name: str) -> None:
+    assert connector(tmp_path, connector__class=name).source.registration.name == "scripted"
+
+
+def test_a_wrong_connector_class_is_told(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, connector__class="test.ScriptdConnector")
+    assert problem.startswith(
+        "connector.class: no source is called 'test.ScriptdConnector'; did you mean 'test.Scripted"
+    )
+    (problem,) = problems(tmp_path, connector__class="io.debezium.connector.vitess.VitessConnector")
+    assert "did you mean" not in problem
+
+
+def test_faults_are_called_by_the_connectors_own_names(tmp_path: Path) -> None:
+    found = problems(
+        tmp_path, prt="1", port="x", transforms="a,b", transforms__a__type="test.transforms.Rename",
+        transforms__a__topc="t", mode="${MODE_THAT_IS_NOT_SET}", converter__schemas__enable="perhaps",
+    )  # fmt: skip
+    assert {problem.partition(":")[0] for problem in found} == {
+        "prt", "port", "transforms.a.topc", "transforms.a.topic", "transforms.b.type", "mode",
+        "converter.schemas.enable",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"value__converter": "io.confluent.connect.avro.AvroConverter"},
+            "value.converter: 'io.confluent.connect.avro.AvroConverter' is not yet supported (these are: ",
+        ),
+        (
+            {"key__converter": "org.apache.kafka.connect.storage.StringConverter"},
+            "key.converter: 'org.apache.kafka.connect.storage.StringConverter' is not yet supported",
+        ),
+        (
+            {"header__converter": "org.apache.kafka.connect.storage.StringConverter"},
+            "header.converter: 'org.apache.kafka.connect.storage.StringConverter' is not yet supported",
+        ),
+        (
+            {"key__converter__decimal__format": "NUMERIC", "value__converter__decimal__format": "BASE64"},
+            "value.converter.decimal.format: not yet supported to differ between keys and values",
+        ),
+        ({"transforms": "${CHAIN_NOT_SET}"}, "transforms: the environment variable CHAIN_NOT_SET is not set"),
+    ],
+)
+def test_what_is_not_yet_supported_is_said(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    assert any(problem.startswith(said) for problem in problems(tmp_path, **options))
+
+
+def test_converters_become_the_serializers_options(tmp_path: Path) -> None:
+    json_converter = "org.apache.kafka.connect.json.JsonConverter"
+    pipeline = connector(
+        tmp_path, key__converter=json_converter, value__converter=json_converter,
+        key__converter__schemas__enable="false", value__converter__schemas__enable="true",
+        value__converter__decimal__format="NUMERIC", key__converter__decimal__format="NUMERIC",
+        value__converter__replace__null__with__default="false", value__converter__schemas__cache__size="100",
+        header__converter="org.apache.kafka.connect.storage.SimpleHeaderConverter",
+        header__converter__schemas__enable="false",
+    )  # fmt: skip
+    assert pipeline.serializer.config.model_dump(exclude_defaults=True) == {
+        "key_schemas_enable": False, "value_schemas_enable": True, "decimal_format": "NUMERIC",
+        "replace_null_with_default": False, "header_format": "simple",
+    }  # fmt: skip
+    assert any("schemas.cache.size" in warning for warning in pipeline.warnings)
+    assert any("header.converter.schemas.enable" in warning for warning in pipeline.warnings)
+
+
+def test_transforms_that_no_list_names_are_left_out(tmp_path: Path) -> None:
+    pipeline = connector(tmp_path, transforms__x__type="nothing", predicates__y__type="nothing")
+    assert pipeline.transforms == ()
+    assert "predicates.y.type, transforms.x.type" in pipeline.warnings[0]
+
+
+def test_several_connectors_in_one_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds 2 documents, 2 of them a KafkaConnector; keep one pipeline"):
+        load(tmp_path, f"{json.dumps(STRIMZI)}\n---\n{json.dumps(STRIMZI)}", "c.yaml")

@@ -1,0 +1,29 @@
+"""The configurations under which Debezium's events were recorded are taken as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cdckit.config.loading import load_pipeline
+
+RECORDED = Path(__file__).parent.parent / "data" / "debezium"
+PARITY = (
+    "types", "types-noschema", "types-alt1", "types-alt2", "types-alt3", "dml", "dml-schema", "dml-notombstone",
+    "smt-unwrap", "smt-unwrap-default", "smt-route",
+)  # fmt: skip
+TARGETS = {"mysql97-mysql-3.6.3": "mysql", "mariadb1011-mariadb-3.5.0": "mariadb"}
+
+
+@pytest.mark.parametrize("scenario", PARITY)
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_recorded_configuration_is_a_pipeline(target: str, scenario: str) -> None:
+    path = RECORDED / target / scenario / "conf.properties"
+    pipeline = load_pipeline(path)
+    assert pipeline.source.registration.name == TARGETS[target]
+    assert (pipeline.name, pipeline.state, pipeline.runner) == ("g", Path("state/g"), "spark")
+    assert pipeline.serializer.config.schemas_enable is ("schemas.enable" not in path.read_text())  # type: ignore[attr-defined]
+    assert len(pipeline.transforms) == ("transforms=" in path.read_text())
+    expected = ("options without meaning here, left out: driver.allowPublicKeyRetrieval",)
+    assert pipeline.warnings == (expected if "driver." in path.read_text() else ())
