@@ -15,6 +15,12 @@ _REFUSALS = frozenset(
     )
 )
 
+_START_AGAIN = "Start again: what was not acknowledged is sent again from the last saved offset"
+_ADVICE = {
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "Grant the sink's user WRITE on its topics, and IDEMPOTENT_WRITE on the "
+    "cluster where brokers are older than 2.8"
+}
+
 
 class ClientErrors:
     """The newest error of one client or several; the client itself goes on trying after most of them."""
@@ -49,7 +55,5 @@ class ClientErrors:
             SinkError: it cannot.
         """
         if self._fatal is not None:
-            raise SinkError(
-                f"the Kafka producer cannot go on: {self._fatal.str()} ({self._fatal.name()}). Start again: what was "
-                "not acknowledged is sent again from the last saved offset"
-            )
+            advice = _ADVICE.get(self._fatal.code(), _START_AGAIN)
+            raise SinkError(f"the Kafka producer cannot go on: {self._fatal.str()} ({self._fatal.name()}). {advice}")

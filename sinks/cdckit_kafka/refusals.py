@@ -22,8 +22,6 @@ _ADVICE = {
     KafkaError.MSG_SIZE_TOO_LARGE: "Raise the topic's max.message.bytes; where the record is smaller than that, it was "
     "sent with others: lower sink.kafka.batch.size below it",
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "Grant the sink's user WRITE and DESCRIBE on the topic",
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "Grant the sink's user IDEMPOTENT_WRITE on the cluster, or set "
-    "sink.enable.idempotence to false",
     KafkaError.UNKNOWN_TOPIC_OR_PART: _GONE,
     KafkaError._UNKNOWN_TOPIC: _GONE,
     KafkaError.TOPIC_EXCEPTION: "Topic names are letters, digits, '.', '_' and '-', up to 249 of them: change "

@@ -128,7 +128,7 @@ class KafkaSink(Sink):
             except BufferError:
                 self._produce_when_there_is_room(producer, produced)
             except KafkaException as error:
-                self._refuse(produced, error)
+                self._refuse(producer, produced, error)
 
     def _produce_when_there_is_room(self, producer: Producer, produced: Produced) -> None:
         wait = self._wait("Kafka to acknowledge records")
@@ -141,12 +141,13 @@ class KafkaSink(Sink):
                 return producer.produce(*produced)
             except BufferError as error:
                 if not left:
-                    self._refuse(produced, error)
+                    self._refuse(producer, produced, error)
             except KafkaException as error:
-                self._refuse(produced, error)
+                self._refuse(producer, produced, error)
 
-    def _refuse(self, produced: Produced, error: KafkaException | BufferError) -> Never:
-        """Fails for a message that the client itself does not take."""
+    def _refuse(self, producer: Producer, produced: Produced, error: KafkaException | BufferError) -> Never:
+        """Fails for a message that the client itself does not take, or for what kept it from taking it."""
+        producer.poll(0)
         self._check()
         topic, value, key, partition, *_ = produced
         size = len(key or b"") + len(value or b"")

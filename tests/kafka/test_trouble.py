@@ -201,10 +201,11 @@ def test_an_option_that_librdkafka_lacks_is_named(kafka_broker: KafkaBroker) -> 
 
 
 def test_what_librdkafka_refuses_is_said_without_secrets(kafka_broker: KafkaBroker) -> None:
+    secret = "hunter2"
     options = {
         "kafka.security.protocol": "sasl_ssl",
-        "kafka.sasl.mechanism": "hunter2",
-        "kafka.sasl.password": "hunter2",
+        "kafka.sasl.mechanism": secret,
+        "kafka.sasl.password": secret,
     }
     with pytest.raises(ConfigError, match=r"sink\.kafka: .*\*\*\*") as caught:
         deliver(kafka_broker.bootstrap, [], options)
