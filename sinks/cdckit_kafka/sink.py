@@ -79,7 +79,7 @@ class KafkaSink(Sink):
         """
         producer = self._opened()
         wait = self._wait("Kafka to acknowledge records")
-        while left := producer.flush(_STEP_SECONDS):
+        while left := self._flushed(producer):
             self._check()
             wait.still(left)
         wait.over()
@@ -91,6 +91,14 @@ class KafkaSink(Sink):
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.purge(blocking=False)
+
+    def _flushed(self, producer: Producer) -> int:
+        """Waits a moment; how many messages are left."""
+        try:
+            return producer.flush(_STEP_SECONDS)
+        except KafkaException as error:
+            self._errors.report(error.args[0])
+            return len(producer)
 
     def _produce(self, producer: Producer, messages: Messages) -> None:
         produce = producer.produce
