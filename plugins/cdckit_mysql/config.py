@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr, field_validator, model_validator
 
+from cdckit.avro_names import NameAdjustment
 from cdckit.config.model import PluginConfig
 from cdckit_mysql.option_types import KeyColumns, NameList, RegexList, split_names
 
@@ -33,7 +34,6 @@ SslMode = Annotated[
     BeforeValidator(lambda value: _SSL_MODES.get(value, value)),
 ]
 FailureHandling = Literal["fail", "warn", "skip", "ignore"]
-NameAdjustment = Literal["none", "avro", "avro_unicode"]
 
 
 def _known_options() -> dict[str, str | None]:
@@ -139,7 +139,7 @@ class MySqlConfig(PluginConfig):
     decimal_handling_mode: Literal["precise", "double", "string"] = "precise"
     """How DECIMAL is shown: exactly (Connect's Decimal), as a double, or as text."""
     time_precision_mode: Literal[
-        "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
+        "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
     ] = "adaptive_time_microseconds"
     """How dates and times are shown: in the column's own precision, in Connect's types (milliseconds), as ISO 8601
     text, or always in microseconds or nanoseconds.
@@ -148,6 +148,8 @@ class MySqlConfig(PluginConfig):
     """How BIGINT UNSIGNED is shown: as a signed 64-bit number, or exactly (Connect's Decimal)."""
     binary_handling_mode: Literal["bytes", "base64", "base64-url-safe", "hex"] = "bytes"
     """How binary columns are shown."""
+    enable_time_adjuster: bool = True
+    """Whether years of two digits are completed: up to 69 to 20xx, from 70 on to 19xx."""
     column_propagate_source_type: RegexList = ""
     """Columns (`database.table.column`) whose type, length and scale stand in their field's schema."""
     datatype_propagate_source_type: RegexList = ""
@@ -182,6 +184,8 @@ class MySqlConfig(PluginConfig):
     """Whether only the captured databases' definitions are kept."""
     schema_history_internal_store_only_captured_tables_ddl: bool = False
     """Whether only the captured tables' definitions are kept."""
+    schema_history_internal_skip_unparseable_ddl: bool = False
+    """Whether a statement that cannot be read is passed over, instead of stopping the pipeline."""
     event_deserialization_failure_handling_mode: FailureHandling = "fail"
     """What becomes of an event that cannot be decoded: `fail` stops; `warn`, `skip` and `ignore` leave it out,
     count it, and log the first of each table.
@@ -214,7 +218,7 @@ class MySqlConfig(PluginConfig):
         r"errors\.(tolerance|log\.enable|log\.include\.messages|retry\.timeout|retry\.delay\.max\.ms)",
         r"errors\.deadletterqueue\..+",
         r"(schema\.history\.internal|database\.history)(\.(kafka|producer|consumer|file|connector|name)(\..+)?)?",
-        r"(connect\.keep\.alive|connection\.validation\.timeout\.ms|enable\.time\.adjuster|use\.nongraceful\.disconnect)",
+        r"(connect\.keep\.alive|connection\.validation\.timeout\.ms|use\.nongraceful\.disconnect)",
         r"(ddl\.parser\.type|executor\.shutdown\.timeout\.ms|memory\.management\..+|statistics\.metrics\.enabled)",
         r"(database\.protocol|custom\.sanitize\.pattern|min\.row\.count\.to\.stream\.results|topic\.cache\.size)",
         r"(max\.queue\.size(\.in\.bytes)?|queue\.provider\.type|internal\..+)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from cdckit_mysql.config import MySqlConfig
@@ -87,10 +88,12 @@ class Filters:
 
     def key_columns(self, table: Table) -> tuple[str, ...]:
         """The names of the columns that make up a record's key, in order; those left out of events are no part."""
-        chosen = self._chosen_key(table) or table.key_columns
+        wanted = next((columns for pattern, columns in self._keys if pattern.fullmatch(str(table.id))), ())
+        chosen = self._known(wanted, table) or self._known(table.key_columns, table)
         return tuple(name for name in chosen if self.column(table.id, name))
 
-    def _chosen_key(self, table: Table) -> tuple[str, ...]:
-        wanted = next((columns for pattern, columns in self._keys if pattern.fullmatch(str(table.id))), ())
-        found = (table.column(name) for name in wanted)
+    @staticmethod
+    def _known(names: Iterable[str], table: Table) -> tuple[str, ...]:
+        """The names as the table's columns spell them; those of no column are left out."""
+        found = (table.column(name) for name in names)
         return tuple(column.name for column in found if column is not None)

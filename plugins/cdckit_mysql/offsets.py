@@ -122,7 +122,7 @@ class LogOffset:
             _EPOCH: self.epoch,
             _SERVER: self.server,
         }
-        return {name: value for name, value in members.items() if value}
+        return {name: value for name, value in members.items() if value or (name == "gtids" and value is not None)}
 
     @classmethod
     def from_json(cls, offset: Offset) -> Self:
@@ -136,7 +136,7 @@ class LogOffset:
             return cls(
                 file=offset.get("file") or "",
                 pos=int(offset.get("pos") or 0),
-                gtids=offset.get("gtids") or None,
+                gtids=offset.get("gtids"),
                 event=int(offset.get("event") or 0),
                 row=int(offset.get("row") or 0),
                 server_id=int(offset.get("server_id") or 0),

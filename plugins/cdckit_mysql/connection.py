@@ -1,0 +1,188 @@
+"""Connections to the server: TLS, time limits, and faults told in words that say what to do."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import pymysql
+from pymysql.constants import CR, ER
+from pymysql.cursors import Cursor
+
+from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit_mysql.config import MySqlConfig
+
+Connection = pymysql.connections.Connection[Cursor]
+
+_LOST = frozenset(
+    {
+        CR.CR_CONNECTION_ERROR,
+        CR.CR_CONN_HOST_ERROR,
+        CR.CR_UNKNOWN_HOST,
+        CR.CR_SERVER_GONE_ERROR,
+        CR.CR_SERVER_LOST,
+        CR.CR_SERVER_LOST_EXTENDED,
+        ER.CON_COUNT_ERROR,
+        ER.SERVER_SHUTDOWN,
+        ER.NORMAL_SHUTDOWN,
+        ER.QUERY_INTERRUPTED,
+        ER.NEW_ABORTING_CONNECTION,
+        ER.NET_READ_INTERRUPTED,
+        ER.NET_WRITE_INTERRUPTED,
+        ER.LOCK_DEADLOCK,
+    }
+)
+"""Errors after which another attempt may succeed."""
+_DENIED = frozenset(
+    {
+        ER.DBACCESS_DENIED_ERROR,
+        ER.TABLEACCESS_DENIED_ERROR,
+        ER.COLUMNACCESS_DENIED_ERROR,
+        ER.SPECIFIC_ACCESS_DENIED_ERROR,
+    }
+)
+PRIVILEGES = "SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, REPLICATION CLIENT"
+"""What the user needs on `*.*`; LOCK TABLES besides where a global read lock is refused."""
+
+
+@cache
+def _context(mode: str, truststore: str | None, keystore: str | None, password: str | None) -> ssl.SSLContext:
+    """A TLS context; making one costs 19 ms, so each is made once in a process."""
+    try:
+        context = ssl.create_default_context(cafile=truststore)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(_no_pem("database.ssl.truststore", truststore, error)) from error
+    context.check_hostname = mode == "verify_identity"
+    context.verify_mode = ssl.CERT_REQUIRED if mode.startswith("verify") else ssl.CERT_NONE
+    if keystore:
+        try:
+            context.load_cert_chain(keystore, password=password)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(_no_pem("database.ssl.keystore", keystore, error)) from error
+    return context
+
+
+def _no_pem(option: str, path: str | None, error: Exception) -> str:
+    return (
+        f"{option}: {path} cannot be read as PEM ({error}); a Java key store is converted by "
+        "`keytool -importkeystore -srckeystore IN -destkeystore OUT.p12 -deststoretype PKCS12` and "
+        "`openssl pkcs12 -in OUT.p12 -out OUT.pem -nodes`"
+    )
+
+
+def tls_context(config: MySqlConfig) -> ssl.SSLContext | None:
+    """The context for a connection's TLS, or None when it is to be plain.
+
+    Raises:
+        ConfigError: a key or certificate file cannot be read.
+    """
+    if config.database_ssl_mode == "disabled":
+        return None
+    secret = config.database_ssl_keystore_password
+    return _context(
+        config.database_ssl_mode,
+        config.database_ssl_truststore,
+        config.database_ssl_keystore,
+        secret.get_secret_value() if secret else None,
+    )
+
+
+def connect(config: MySqlConfig) -> Connection:
+    """Logs in.
+
+    Raises:
+        RetriableSourceError: the server cannot be reached now.
+        SourceError: it refuses.
+    """
+    with told(config):
+        try:
+            return _connect(config, tls_context(config))
+        except pymysql.OperationalError as error:
+            if config.database_ssl_mode != "preferred" or error.args[0] != CR.CR_SSL_CONNECTION_ERROR:
+                raise
+            return _connect(config, None)
+
+
+def _connect(config: MySqlConfig, context: ssl.SSLContext | None) -> Connection:
+    way: dict[str, Any] = {"ssl": context} if context else {"ssl_disabled": True}
+    connection: Connection = pymysql.connect(
+        host=config.database_hostname,
+        port=config.database_port,
+        user=config.database_user,
+        password=config.database_password.get_secret_value(),
+        charset="utf8mb4",
+        autocommit=True,
+        connect_timeout=max(1, config.connect_timeout_ms // 1000),
+        program_name="cdckit",
+        **way,
+    )
+    if config.database_ssl_mode not in ("disabled", "preferred"):
+        _require_encryption(connection, config)
+    return connection
+
+
+def _require_encryption(connection: Connection, config: MySqlConfig) -> None:
+    """Older drivers fall back to plain connections in silence."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+        _, cipher = cursor.fetchone() or ("", "")
+    if not cipher:
+        connection.close()
+        raise SourceError(
+            f"{place(config)} gives no encrypted connection, but database.ssl.mode is {config.database_ssl_mode}: "
+            "set up TLS at the server, or choose another mode"
+        )
+
+
+def place(config: MySqlConfig) -> str:
+    """The server in messages."""
+    return f"{config.database_hostname}:{config.database_port}"
+
+
+@contextmanager
+def told(config: MySqlConfig, doing: str = "") -> Iterator[None]:
+    """Turns the driver's errors into the source's.
+
+    Args:
+        config: whose server it is.
+        doing: what is tried, for the message: "reading shop.t".
+
+    Raises:
+        RetriableSourceError: another attempt may succeed.
+        SourceError: it will not without a change.
+    """
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        raise source_error(config, error, doing) from error
+    except ssl.SSLError as error:
+        raise SourceError(f"{place(config)}: TLS failed: {error}; check database.ssl.*") from error
+    except OSError as error:
+        raise RetriableSourceError(f"{place(config)}: {error}") from error
+
+
+def source_error(config: MySqlConfig, error: pymysql.MySQLError, doing: str = "") -> SourceError:
+    """The source's error for one of the driver's."""
+    code, text = (*error.args, "", "")[:2]
+    during = f" while {doing}" if doing else ""
+    if code == ER.ACCESS_DENIED_ERROR:
+        return SourceError(
+            f"{place(config)} refuses user '{config.database_user}': check database.user and database.password, "
+            "and from which hosts the user may log in"
+        )
+    if code in _DENIED:
+        return SourceError(
+            f"{place(config)}: user '{config.database_user}' lacks a privilege{during} ({text}): "
+            f"GRANT {PRIVILEGES} ON *.* TO '{config.database_user}'@'%'"
+        )
+    if code == CR.CR_CONN_HOST_ERROR:
+        reason = getattr(error, "original_exception", None) or text
+        return RetriableSourceError(
+            f"{place(config)} cannot be reached ({reason}): check database.hostname and database.port, "
+            "and that the server runs"
+        )
+    kind = RetriableSourceError if code in _LOST else SourceError
+    return kind(f"{place(config)}: error {code}{during}: {text}")

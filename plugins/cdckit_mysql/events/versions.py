@@ -1,0 +1,99 @@
+"""Versions of tables: what a definition makes of rows, kept for as long as the definition holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cdckit.avro_names import field_names, schema_names
+from cdckit.errors import DecodeError
+from cdckit.schema import Schema
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.events.headers import context_headers
+from cdckit_mysql.events.names import Topics
+from cdckit_mysql.events.source_block import SourceBlocks
+from cdckit_mysql.events.table_events import EventOptions, TableEvents
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.table import Column, Table, TableId
+from cdckit_mysql.values.column import ColumnValue, column_value
+from cdckit_mysql.values.options import ValueOptions
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """One definition of a captured table.
+
+    Attributes:
+        table: the definition.
+        values: how each of its columns is rendered; None for one that is left out.
+        events: what makes its records.
+    """
+
+    table: Table
+    values: tuple[ColumnValue | None, ...]
+    events: TableEvents
+
+    @property
+    def shown(self) -> list[tuple[Column, ColumnValue]]:
+        """The columns that events show, in order."""
+        pairs = zip(self.table.columns, self.values, strict=True)
+        return [(column, value) for column, value in pairs if value is not None]
+
+
+class TableVersions:
+    """Makes and keeps the versions of captured tables for one source."""
+
+    def __init__(self, config: MySqlConfig, filters: Filters, *, mariadb: bool) -> None:
+        self.topics = Topics(config)
+        self.blocks = SourceBlocks(config)
+        self._filters = filters
+        self._field_name: Callable[[str], str] = field_names(config.field_name_adjustment_mode)
+        self._options = ValueOptions(
+            flavor="mariadb" if mariadb else "mysql",
+            decimal_mode=config.decimal_handling_mode,
+            time_mode=config.time_precision_mode,
+            bigint_unsigned_mode=config.bigint_unsigned_handling_mode,
+            binary_mode=config.binary_handling_mode,
+            time_adjuster=config.enable_time_adjuster,
+            unavailable_value=config.unavailable_value_placeholder,
+            propagates_type=filters.propagates_type,
+        )
+        self._events = EventOptions(
+            headers=context_headers(config),
+            source=self.blocks.schema,
+            tombstones=config.tombstones_on_delete,
+            skipped=config.skipped,
+            skip_unchanged=config.skip_messages_without_change,
+            schema_name=schema_names(config.schema_name_adjustment_mode),
+        )
+        self._kept: dict[TableId, TableVersion] = {}
+
+    def of(self, table: Table) -> TableVersion:
+        """The version of a captured table that this definition makes.
+
+        Raises:
+            DecodeError: the definition cannot be rendered.
+        """
+        kept = self._kept.get(table.id)
+        if kept is None or (kept.table is not table and kept.table != table):
+            kept = self._kept[table.id] = self._make(table)
+        return kept
+
+    def _make(self, table: Table) -> TableVersion:
+        values = tuple(self._value(table.id, column) for column in table.columns)
+        fields: dict[str, Schema] = {}
+        for column, value in zip(table.columns, values, strict=True):
+            name = self._field_name(column.name)
+            if value is None:
+                continue
+            if name in fields:
+                raise DecodeError(
+                    f"{table.id}: two columns would be called '{name}' in events: "
+                    "set field.name.adjustment.mode=avro_unicode, or leave one out with column.exclude.list"
+                )
+            fields[name] = value.schema
+        key = [self._field_name(name) for name in self._filters.key_columns(table)]
+        return TableVersion(table, values, TableEvents(self.topics.data(table.id), fields, key, self._events))
+
+    def _value(self, table: TableId, column: Column) -> ColumnValue | None:
+        return column_value(column, self._options, table) if self._filters.column(table, column.name) else None

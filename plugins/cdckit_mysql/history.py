@@ -1,0 +1,96 @@
+"""The schema history: which definitions are in force at which position of the log.
+
+It is kept in the state store as entries at positions. A snapshot of the definitions is one entry that starts anew and
+one for each table; a statement that changed definitions is one entry with what it changed, so that nothing has to be
+parsed again when the history is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from cdckit.errors import StateError
+from cdckit.state.store import HistoryEntry, StateStore
+from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
+from cdckit_mysql.offsets import LogPosition
+from cdckit_mysql.table import Database, Table, Tables
+
+HISTORY = "schema"
+"""The history's name in the state store."""
+
+_OF_DATABASES = frozenset({ChangeKind.CREATE_DATABASE, ChangeKind.ALTER_DATABASE})
+
+
+class SchemaHistory:
+    """The schema history of one pipeline."""
+
+    def __init__(self, state: StateStore) -> None:
+        self._state = state
+
+    def start(self, position: LogPosition, tables: Tables) -> None:
+        """Notes all definitions as they are at `position`; what was known before holds for what lies before."""
+        self._state.append_history(HISTORY, _all_of(position, tables))
+
+    def changed(self, position: LogPosition, changes: Sequence[SchemaChange], tables: Tables) -> None:
+        """Notes what the statement that ends at `position` changed; `tables` are the definitions after it."""
+        entry = {
+            "ddl": changes[0].ddl,
+            "database": changes[0].database,
+            "dropped": [list(change.before) for change in changes if change.before and change.before != change.after],
+            "tables": [change.table.to_json() for change in changes if change.table is not None],
+            "dropped_databases": [c.database for c in changes if c.kind is ChangeKind.DROP_DATABASE],
+            "databases": [asdict(found) for found in _databases(changes, tables)],
+        }
+        self._state.append_history(HISTORY, [HistoryEntry(f"{position.prefix}-ddl", entry)])
+
+    def tables_at(self, position: LogPosition) -> Tables:
+        """The definitions in force behind `position`.
+
+        Raises:
+            StateError: the history does not reach back to it.
+        """
+        tables: Tables | None = None
+        for _, entry in self._state.read_history(HISTORY, position.end()):
+            tables = _replayed(entry, tables)
+        if tables is None:
+            raise StateError(
+                f"the schema history knows no definitions at {position}: the state is incomplete; "
+                "start with a new state folder, which takes a new snapshot"
+            )
+        return tables
+
+
+def _all_of(position: LogPosition, tables: Tables) -> Iterator[HistoryEntry]:
+    everything = tables.to_json()
+    definitions = everything.pop("tables")
+    yield HistoryEntry(f"{position.prefix}-start", {"start": everything})
+    for number, definition in enumerate(definitions):
+        yield HistoryEntry(f"{position.prefix}-table-{number:08d}", {"table": definition})
+
+
+def _databases(changes: Iterable[SchemaChange], tables: Tables) -> Iterator[Database]:
+    for change in changes:
+        found = tables.database(change.database) if change.kind in _OF_DATABASES else None
+        if found is not None:
+            yield found
+
+
+def _replayed(entry: dict[str, Any], tables: Tables | None) -> Tables:
+    if "start" in entry:
+        return Tables.from_json({**entry["start"], "tables": []})
+    if tables is None:
+        raise StateError("the schema history begins in the middle; start with a new state folder")
+    if "table" in entry:
+        tables.put(Table.from_json(entry["table"]))
+        return tables
+    for database, name in entry["dropped"]:
+        tables.remove(database, name)
+    for database in entry["dropped_databases"]:
+        tables.remove_database(database)
+    for definition in entry["databases"]:
+        tables.put_database(Database(**definition))
+    for definition in entry["tables"]:
+        tables.put(Table.from_json(definition))
+    return tables

@@ -1,0 +1,98 @@
+"""The snapshot at one consistent point: every captured table, one after the other, through one transaction."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+
+from cdckit.record import Batch, Record
+from cdckit.source import SourceContext
+from cdckit_mysql.checks import check_log
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import place, told
+from cdckit_mysql.events.versions import TableVersions
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.history import SchemaHistory
+from cdckit_mysql.offsets import SNAPSHOT_RUNNING
+from cdckit_mysql.rows.result import open_rows
+from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
+from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk
+from cdckit_mysql.snapshot.progress import TableProgress
+from cdckit_mysql.snapshot.selection import ChosenTable, choose_tables
+
+log = logging.getLogger("cdckit.mysql")
+
+
+class ConsistentSnapshot:
+    """Reads the snapshot of one source.
+
+    Args:
+        config: the source's options.
+        filters: what is captured.
+        context: the runner's.
+        history: where the definitions are noted, before the first row is given out.
+        epoch: that of the positions which it makes.
+        with_rows: whether rows are read, or only definitions.
+    """
+
+    def __init__(
+        self,
+        config: MySqlConfig,
+        filters: Filters,
+        context: SourceContext,
+        history: SchemaHistory,
+        *,
+        epoch: int = 0,
+        with_rows: bool = True,
+    ) -> None:
+        self._config = config
+        self._filters = filters
+        self._context = context
+        self._history = history
+        self._epoch = epoch
+        self._with_rows = with_rows
+
+    def batches(self) -> Iterator[Batch]:
+        """The snapshot's batches; only the last one's offset lies behind it.
+
+        Raises:
+            RetriableSourceError: the connection was lost; the snapshot must start again.
+            SourceError: the server refuses.
+        """
+        self._pause(self._config.snapshot_delay_ms)
+        with consistent_point(self._config, self._filters) as point:
+            check_log(point.server, place(self._config))
+            offset = point.offset.with_changes(epoch=self._epoch, ts_sec=int(time.time()))
+            self._history.start(offset.position, point.tables)
+            log.info("snapshot at %s of %s tables", offset.position, len(point.tables))
+            if self._with_rows:
+                unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING).to_json()
+                for records in self._records(point):
+                    if self._context.stopping():
+                        return
+                    yield Batch(records, unfinished)
+        self._pause(self._config.streaming_delay_ms)
+        yield Batch([], offset.to_json(), time.time_ns() // 1_000_000)
+
+    def _records(self, point: ConsistentPoint) -> Iterator[list[Record]]:
+        versions = TableVersions(self._config, self._filters, mariadb=point.server.mariadb)
+        with told(self._config, "choosing the snapshot's tables"):
+            chosen = choose_tables(point.connection, point.tables, versions, self._config, self._filters)
+        offset = point.offset.with_changes(epoch=self._epoch)
+        marked = MarkedRows(versions.blocks, offset, time.time_ns() // 1_000_000_000 * 1_000_000)
+        return marked.records(chunk for table in chosen for chunk in self._chunks(point, table))
+
+    def _chunks(self, point: ConsistentPoint, table: ChosenTable) -> Iterator[RowChunk]:
+        progress = TableProgress(self._context.notify, table.id, table.estimate)
+        values = [value for _, value in table.version.shown]
+        with told(self._config, f"reading {table.id}"), open_rows(point.connection, table.select(), values) as chunks:
+            for rows in chunks:
+                yield RowChunk(table.version, rows, first=progress.rows == 0)
+                progress.read(len(rows))
+        progress.finished()
+
+    def _pause(self, milliseconds: int) -> None:
+        until = time.monotonic() + milliseconds / 1000
+        while time.monotonic() < until and not self._context.stopping():
+            time.sleep(min(0.1, max(0.0, until - time.monotonic())))

@@ -1,0 +1,1 @@
+"""The log read as records: events to records, connections kept up, ranges planned."""

@@ -1,0 +1,122 @@
+"""The definitions in force where the log is read, kept in step with its statements."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+
+from cdckit.errors import DecodeError
+from cdckit.source import Notify
+from cdckit_mysql.binlog.query import Query
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, SchemaChange, is_schema_change
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.history import SchemaHistory
+from cdckit_mysql.offsets import LogPosition
+from cdckit_mysql.server import Dialect
+from cdckit_mysql.table import Tables
+
+log = logging.getLogger("cdckit.mysql")
+
+_WRITTEN_TABLE = re.compile(
+    r"\s*(?:INSERT|REPLACE|UPDATE|DELETE)\b(?:\s+(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|QUICK|IGNORE|INTO|FROM))*"
+    r"\s+(?:`?(?P<database>[^`.\s]+)`?\s*\.\s*)?`?(?P<table>[^`.\s(]+)`?",
+    re.IGNORECASE,
+)
+
+
+class Definitions:
+    """The definitions in force at one place of the log; they change as statements are given.
+
+    Args:
+        tables: the definitions where reading begins; they become this object's own.
+        config: the source's options.
+        filters: what is captured and tracked.
+        dialect: whose statements they are.
+        history: where changes are noted before anything beyond them is; None where that is done already.
+        notify: told of changes.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        config: MySqlConfig,
+        filters: Filters,
+        dialect: Dialect,
+        *,
+        history: SchemaHistory | None = None,
+        notify: Notify | None = None,
+    ) -> None:
+        self.tables = tables
+        self.changes = 0
+        """How often a definition has changed."""
+        self._filters = filters
+        self._dialect = dialect
+        self._reader = DdlReader(dialect.flavor, version=dialect.version, charsets=dialect.charsets)
+        self._passes_over = config.schema_history_internal_skip_unparseable_ddl
+        self._history = history
+        self._notify = notify
+
+    def apply(self, event: Query, position: LogPosition) -> Sequence[SchemaChange]:
+        """Takes a statement that ends at `position`; gives what it changed.
+
+        Raises:
+            DecodeError: it may change a definition and cannot be read.
+        """
+        if not is_schema_change(event.statement):
+            return ()
+        changes = self._read(event, position)
+        self._forget_untracked(changes)
+        if changes:
+            self.changes += 1
+            if self._history is not None:
+                self._history.changed(position, changes, self.tables)
+            self._tell(changes, position)
+        return changes
+
+    def _read(self, event: Query, position: LogPosition) -> list[SchemaChange]:
+        try:
+            return self._reader.apply(self.tables, event.database, event.sql, self._session(event))
+        except DdlError as error:
+            if not self._passes_over:
+                raise DecodeError(f"{position}: {error}") from error
+            log.warning("%s: passed over, as schema.history.internal.skip.unparseable.ddl says: %s", position, error)
+            return []
+
+    def _forget_untracked(self, changes: Sequence[SchemaChange]) -> None:
+        for change in changes:
+            if change.after is not None and not self._filters.tracks(*change.after):
+                self.tables.remove(*change.after)
+
+    def _tell(self, changes: Sequence[SchemaChange], position: LogPosition) -> None:
+        names = [str(change.after or change.before or change.database) for change in changes]
+        log.debug("%s: definitions changed: %s", position, ", ".join(names))
+        if self._notify is not None:
+            self._notify("schema_changed", position=position.prefix, ddl=changes[0].ddl, tables=names)
+
+    def refuse_row_change(self, event: Query, place: str) -> None:
+        """A change of rows that was logged as a statement.
+
+        Raises:
+            DecodeError: it concerns a captured table.
+        """
+        found = _WRITTEN_TABLE.match(event.sql)
+        database = (found and found["database"]) or event.database
+        table = found["table"] if found else None
+        captured = self._filters.captures(database, table) if table else self._filters.database(database)
+        if captured:
+            raise DecodeError(
+                f"{place}: a change of {database}.{table or '?'} was logged as a statement, not as rows: "
+                f"let no session set binlog_format to STATEMENT or MIXED ({event.sql[:200]!r})"
+            )
+
+
+    def _session(self, event: Query) -> DdlSession:
+        found = event.session
+        return self._reader.session(
+            sql_mode=found.sql_mode,
+            collation_server=found.server_collation,
+            default_collation_for_utf8mb4=found.default_utf8mb4_collation,
+            explicit_defaults_for_timestamp=self._dialect.explicit_timestamps,
+        )

@@ -1,0 +1,85 @@
+"""Asks a server for its log from an offset, be it the server that the offset counts from or another one."""
+
+from __future__ import annotations
+
+import logging
+
+from cdckit.errors import SourceError
+from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
+from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import connect, place, told
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.server import Server, read_server
+
+log = logging.getLogger("cdckit.mysql")
+
+_HEARTBEATS = 3
+"""A log connection is taken for dead after so many heartbeats that did not come."""
+
+
+def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
+    """`offset` as it counts on `server`: after a failover files have other names, and the epoch begins anew.
+
+    Raises:
+        SourceError: it is another server, and there are no GTIDs to find the place by.
+    """
+    if offset.server == server.identity:
+        return offset
+    if offset.server is None:
+        return offset.with_changes(server=server.identity)
+    if offset.gtids is None or not server.gtids:
+        raise SourceError(
+            f"{where} is another server ({server.identity}) than the one that the offset {offset.position} counts "
+            f"from ({offset.server}), and without GTIDs the place cannot be found there: connect to the former "
+            "server, or start with a new state folder, which takes a new snapshot"
+        )
+    log.warning("%s is another server than before (%s): going on there by GTID", where, server.identity)
+    return offset.with_changes(epoch=offset.epoch + 1, server=server.identity, file="", pos=0)
+
+
+class LogOpener:
+    """Opens log connections for one source.
+
+    Args:
+        config: where and as whom.
+        reader: 0 for the only reader; several at a time each need a number of their own.
+        follow: whether the connection stays at the log's end.
+    """
+
+    def __init__(self, config: MySqlConfig, *, reader: int = 0, follow: bool = True) -> None:
+        self._config = config
+        self._server_id = config.database_server_id + reader * config.database_server_id_offset
+        self._follow = follow
+
+    def __call__(self, start: LogOffset) -> tuple[BinlogConnection, LogOffset]:
+        """The log from `start`, and `start` itself as this server counts.
+
+        Raises:
+            RetriableSourceError: the server cannot be reached now.
+            SourceError: it refuses, or is not one that can go on from there.
+        """
+        server = self._server()
+        start = on_server(start, server, place(self._config))
+        options = DumpOptions(
+            server_id=self._server_id,
+            flavor="mariadb" if server.mariadb else "mysql",
+            heartbeat_seconds=self._config.connect_keep_alive_interval_ms / 1000 / _HEARTBEATS,
+            follow=self._follow,
+        )
+        return BinlogConnection.open(lambda: connect(self._config), _dump_start(start, server), options), start
+
+    def _server(self) -> Server:
+        connection = connect(self._config)
+        try:
+            with told(self._config, "asking the server for its settings"):
+                return read_server(connection)
+        finally:
+            connection.close()
+
+
+def _dump_start(start: LogOffset, server: Server) -> DumpStart:
+    """By GTID where that is known: it is right on every server of a topology."""
+    if start.gtids is None or not server.gtids:
+        return FilePosition(start.file, start.pos)
+    return MariaDbGtidSet.parse(start.gtids) if server.mariadb else GtidSet.parse(start.gtids)

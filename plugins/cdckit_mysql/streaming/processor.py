@@ -1,0 +1,290 @@
+"""The log's events become records, in order, with the definitions in force at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cdckit.errors import DecodeError
+from cdckit.record import Record
+from cdckit.struct import Struct
+from cdckit_mysql.binlog.events import (
+    AnnotateRows,
+    AnonymousGtid,
+    Gtid,
+    Incident,
+    LogEvent,
+    MariaDbGtid,
+    Rotate,
+    RowsQuery,
+    StatementContext,
+    TaggedGtid,
+    XaPrepare,
+    Xid,
+)
+from cdckit_mysql.binlog.query import CompressedQuery, Query
+from cdckit_mysql.binlog.rows_event import RowsEvent
+from cdckit_mysql.binlog.tables import TableMapEvent
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.ddl import ChangeKind, SchemaChange
+from cdckit_mysql.events.table_events import Place
+from cdckit_mysql.events.transactions import Transaction
+from cdckit_mysql.events.versions import TableVersions
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.failures import Failures
+from cdckit_mysql.streaming.progress import LogProgress
+from cdckit_mysql.streaming.row_decoders import RowDecoders
+from cdckit_mysql.table import TableId
+
+_EVENT_ROWS = 10**8
+"""Events of a compressed transaction share a position: each gets so many row numbers of its own."""
+
+
+class LogProcessor:
+    """Turns events into records; `records` collects them until `take`.
+
+    Args:
+        config: the source's options.
+        filters: what is captured.
+        versions: what makes records of rows.
+        definitions: the definitions in force where reading begins.
+        start: where that is.
+        mariadb: whose log it is.
+    """
+
+    def __init__(
+        self,
+        config: MySqlConfig,
+        filters: Filters,
+        versions: TableVersions,
+        definitions: Definitions,
+        start: LogOffset,
+        *,
+        mariadb: bool,
+    ) -> None:
+        self.progress = LogProgress(start, mariadb=mariadb)
+        self.records: list[Record] = []
+        self._versions = versions
+        self._filters = filters
+        self._definitions = definitions
+        self._decoders = RowDecoders(filters, versions, definitions, config.skipped)
+        self._failures = Failures(config.event_deserialization_failure_handling_mode)
+        self._with_query = config.include_query
+        self._with_transactions = config.provide_transaction_metadata
+        self._truncates = "t" not in config.skipped
+        self._query: str | None = None
+        self._thread: int | None = None
+        self._transaction: Transaction | None = None
+        self._counts = dict(start.counts)
+        self._last_end = -1
+        self._inner = 0
+        self._handlers: dict[type[LogEvent], Callable[[Any], None]] = {
+            RowsEvent: self._rows,
+            TableMapEvent: self._counted,
+            Gtid: self.progress.mysql_gtid,
+            TaggedGtid: self.progress.mysql_gtid,
+            AnonymousGtid: self.progress.mysql_gtid,
+            MariaDbGtid: self._mariadb_gtid,
+            Query: self._statement,
+            CompressedQuery: self._statement,
+            RowsQuery: self._rows_query,
+            AnnotateRows: self._rows_query,
+            Xid: self._committed,
+            XaPrepare: self._committed,
+            Rotate: self._rotated,
+            StatementContext: self._counted,
+            Incident: self._incident,
+        }
+
+    def process(self, event: LogEvent) -> None:
+        """Takes the next event.
+
+        Raises:
+            DecodeError: it cannot be understood; the message names the place and the table.
+        """
+        handle = self._handlers.get(type(event))
+        if handle is None:
+            self.progress.passed(event)
+        else:
+            handle(event)
+
+    def offset(self) -> LogOffset:
+        """Where to go on once all records so far are safe."""
+        offset = self.progress.offset()
+        if self._transaction is None:
+            return offset
+        return offset.with_changes(transaction_id=self._transaction.identifier, counts=dict(self._transaction.counts))
+
+    def take(self) -> list[Record]:
+        """The records since the last call."""
+        taken, self.records = self.records, []
+        return taken
+
+    def _prefix(self, event: LogEvent) -> str:
+        """What the positions of an event's records begin with."""
+        return LogPosition(self.progress.epoch, self.progress.file, event.end).prefix
+
+    def _first_position(self, event: LogEvent) -> int:
+        """The first row number of the event among those that share its position."""
+        if event.end == self._last_end:
+            self._inner += 1
+        else:
+            self._last_end, self._inner = event.end, 0
+        return self._inner * _EVENT_ROWS
+
+    # -- transactions
+
+    def _mariadb_gtid(self, event: MariaDbGtid) -> None:
+        self.progress.mariadb_gtid(event)
+        self._begin(event, None, alone=event.standalone)
+
+    def _begin(self, event: LogEvent, thread: int | None, *, alone: bool = False) -> None:
+        self._thread = thread
+        self.progress.unannounced(event)
+        self.progress.begin(event.start, alone=alone)
+        first = self._first_position(event)
+        if not self._with_transactions:
+            return
+        identifier = self.progress.gtid or f"file={self.progress.file},pos={event.start}"
+        topic = self._versions.topics.transaction
+        self._transaction = Transaction(topic, identifier, self._counts if self.progress.resuming else None)
+        if not self.progress.resuming:
+            position = record_position(self._prefix(event), first)
+            self.records.append(self._transaction.begin(position, self.progress.time_us // 1000))
+
+    def _committed(self, event: LogEvent) -> None:
+        if self._transaction is not None:
+            position = record_position(self._prefix(event), self._first_position(event))
+            self.records.append(self._transaction.end(position, self.progress.time_us // 1000))
+        self._close(event)
+
+    def _close(self, event: LogEvent) -> None:
+        """The transaction, or the statement that stands alone, is over."""
+        self._transaction = None
+        self._query = self._thread = None
+        self.progress.commit(event.end)
+
+    # -- rows
+
+    def _counted(self, event: LogEvent) -> None:
+        self._first_position(event)
+        self.progress.event_done()
+
+    def _rows_query(self, event: RowsQuery | AnnotateRows) -> None:
+        if self._with_query:
+            self._query = event.sql
+        self._counted(event)
+
+    def _rows(self, event: RowsEvent) -> None:
+        first_position = self._first_position(event)
+        if not self.progress.skips():
+            self._captured_rows(event, first_position)
+        self.progress.event_done()
+
+    def _captured_rows(self, event: RowsEvent, first_position: int) -> None:
+        try:
+            maker = self._decoders.of(event.table)
+            rows = maker.rows(event) if maker is not None else []
+        except DecodeError as error:
+            self._failures.met(error, event.table, f"{self.progress.file}:{event.start}")
+            return
+        if maker is None or not rows:
+            return
+        skip = self.progress.rows_to_skip()
+        source = self._source(maker.table, event)
+        blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
+        place = Place(source, self._prefix(event), skip, first_position + skip, blocks)
+        self.records += maker.records(event, rows[skip:] if skip else rows, place)
+
+    def _source(self, table: TableId, event: LogEvent) -> Struct:
+        progress = self.progress
+        return self._versions.blocks.block(
+            table,
+            time_us=progress.time_us,
+            file=progress.file,
+            pos=event.start,
+            server_id=event.server_id,
+            gtid=progress.gtid,
+            thread=self._thread,
+            query=self._query,
+        )
+
+    # -- statements
+
+    def _statement(self, event: Query) -> None:
+        if event.is_begin:
+            self._begin(event, event.thread_id)
+            return
+        keyword = event.keyword
+        if keyword in _ENDS:
+            self._end_by_statement(event, keyword)
+        elif keyword == "XA":
+            self._xa(event)
+        elif event.changes_rows:
+            self._definitions.refuse_row_change(event, f"{self.progress.file}:{event.start}")
+            self._stood(event)
+        else:
+            self.progress.unannounced(event)
+            self._change_definitions(event)
+            self._stood(event)
+
+    def _end_by_statement(self, event: Query, keyword: str) -> None:
+        """COMMIT ends a transaction of an engine without transactions; ROLLBACK may go to a savepoint only."""
+        if keyword == "COMMIT" or " TO " not in f"{event.sql.upper()} ":
+            self._committed(event)
+        else:
+            self._counted(event)
+
+    def _xa(self, event: Query) -> None:
+        words = event.sql.upper().split()
+        if words[1:2] in (["START"], ["BEGIN"]):
+            self._begin(event, event.thread_id)
+        elif words[1:2] == ["END"]:
+            self._counted(event)
+        else:
+            self._close(event)
+
+    def _stood(self, event: Query) -> None:
+        """A statement within a transaction is one of its events; one that stands alone is all of it."""
+        if self.progress.in_transaction and not self.progress.alone:
+            self.progress.event_done()
+        else:
+            self._close(event)
+
+    def _change_definitions(self, event: Query) -> None:
+        first = self._first_position(event)
+        position = LogPosition(self.progress.epoch, self.progress.file, event.end)
+        changes = self._definitions.apply(event, position)
+        if self._truncates and not self.progress.skips():
+            self._truncations(event, changes, position.prefix, first)
+
+    def _truncations(self, event: Query, changes: Sequence[SchemaChange], prefix: str, first: int) -> None:
+        """The records of tables that were emptied (op `t`)."""
+        for change in changes:
+            if change.kind is not ChangeKind.TRUNCATE or change.table is None:
+                continue
+            table = change.table
+            if self._filters.captures(*table.id):
+                source = self._source(table.id, event)
+                blocks = self._transaction.blocks(str(table.id)) if self._transaction is not None else None
+                place = Place(source, prefix, 0, first, blocks)
+                self.records.append(self._versions.of(table).events.truncate(place))
+
+    # -- the log itself
+
+    def _rotated(self, event: Rotate) -> None:
+        if event.artificial:
+            self.progress.reads(event.file)
+        else:
+            self.progress.rotate(event.file, event.position)
+
+    def _incident(self, event: Incident) -> None:
+        raise DecodeError(
+            f"{self.progress.file}:{event.start}: the server says that its log has a gap ({event.message}): "
+            "changes are lost; take a new snapshot with a new state folder"
+        )
+
+
+_ENDS = frozenset({"COMMIT", "ROLLBACK"})

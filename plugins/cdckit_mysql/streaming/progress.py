@@ -1,0 +1,137 @@
+"""Where the reading of the log is: file, transaction in hand, GTIDs done; and the offset that this makes."""
+
+from __future__ import annotations
+
+from cdckit_mysql.binlog.events import Gtid, LogEvent, MariaDbGtid
+from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
+from cdckit_mysql.offsets import LogOffset, file_number
+
+_FIRST_EVENT = 4
+"""Where the first event of a log file stands, behind the magic number."""
+
+
+class LogProgress:
+    """Follows the events of the log and knows the offset behind each.
+
+    Within a transaction the offset stays at its begin, and counts the events that are done, the begin included.
+
+    Args:
+        start: where reading begins.
+        mariadb: whose GTIDs they are.
+    """
+
+    def __init__(self, start: LogOffset, *, mariadb: bool) -> None:
+        self.epoch = start.epoch
+        self.server = start.server
+        self.file = start.file
+        self.server_id = start.server_id
+        self.time_us = start.ts_sec * 1_000_000
+        self.gtid: str | None = None
+        self.in_transaction = False
+        self.alone = False
+        self.events_done = 0
+        self._at = (start.file, start.pos)
+        self._skip = start.event
+        self._skip_rows = start.row
+        self._gtids = _gtid_set(start.gtids, mariadb=mariadb)
+        self._next: tuple[TransactionSource, int] | tuple[int, int, int] | None = None
+        self._announced = False
+
+    def reads(self, file: str) -> None:
+        """The events that come stand in this file. Those before the offset may come once more, or none at all."""
+        self.file = file
+        if not self._at[0]:
+            self._at = (file, _FIRST_EVENT)
+
+    def rotate(self, file: str, pos: int) -> None:
+        """The log goes on in another file."""
+        self.file = file
+        self._at = (file, pos)
+
+    def passed(self, event: LogEvent) -> None:
+        """An event that is no part of a transaction is done."""
+        if not self.in_transaction and not self._announced and self.file == self._at[0]:
+            self._at = (self.file, max(self._at[1], event.end))
+
+    def reached(self, end: LogOffset) -> bool:
+        """Whether everything before `end` is done."""
+        if self.in_transaction:
+            return False
+        file, pos = self._at
+        return (file_number(file), pos) >= (file_number(end.file), end.pos)
+
+    def mysql_gtid(self, event: Gtid) -> None:
+        """A transaction follows, with this identifier or an anonymous one."""
+        self.gtid = event.gtid
+        self.server_id = event.server_id
+        self.time_us = event.commit_timestamp_us or event.timestamp * 1_000_000
+        self._next = (event.source, event.number) if self.gtid is not None else None
+        self._announced = True
+
+    def mariadb_gtid(self, event: MariaDbGtid) -> None:
+        """A transaction begins, or a statement that stands alone."""
+        self.gtid = event.gtid
+        self.server_id = event.server_id
+        self.time_us = event.timestamp * 1_000_000
+        self._next = (event.domain, event.server_id, event.sequence)
+        self._announced = True
+
+    def unannounced(self, event: LogEvent) -> None:
+        """A transaction or statement begins with this event, unless an identifier came before it (MySQL 5.6)."""
+        if not self._announced:
+            self.gtid = None
+            self.server_id = event.server_id
+            self.time_us = event.timestamp * 1_000_000
+
+    def begin(self, pos: int, *, alone: bool = False) -> None:
+        """A transaction begins with the event at `pos`, or (`alone`) what one more event makes complete."""
+        self.in_transaction = True
+        self.alone = alone
+        self._at = (self.file, pos)
+        self.events_done = 1
+
+    @property
+    def resuming(self) -> bool:
+        """Whether the transaction in hand was begun before reading was interrupted."""
+        return self._skip > 0
+
+    def skips(self) -> bool:
+        """Whether the event in hand was done before reading was interrupted."""
+        return self.events_done < self._skip
+
+    def rows_to_skip(self) -> int:
+        """How many rows of the event in hand were done before reading was interrupted."""
+        return self._skip_rows if self.events_done == self._skip else 0
+
+    def event_done(self) -> None:
+        """One more event of the transaction is done."""
+        self.events_done += 1
+
+    def commit(self, pos: int) -> None:
+        """What was begun ends with the event that ends at `pos`."""
+        if self._next is not None and self._gtids is not None:
+            self._gtids.add(*self._next)
+        self._next = None
+        self._at = (self.file, pos)
+        self.in_transaction = self.alone = self._announced = False
+        self.events_done = self._skip = self._skip_rows = 0
+
+    def offset(self) -> LogOffset:
+        """Where to go on when everything up to here is safe."""
+        return LogOffset(
+            file=self._at[0],
+            pos=self._at[1],
+            gtids=None if self._gtids is None else str(self._gtids),
+            event=max(self.events_done, self._skip) if self.in_transaction else self._skip,
+            row=self._skip_rows if self.events_done <= self._skip else 0,
+            server_id=self.server_id,
+            ts_sec=self.time_us // 1_000_000,
+            epoch=self.epoch,
+            server=self.server,
+        )
+
+
+def _gtid_set(text: str | None, *, mariadb: bool) -> GtidSet | MariaDbGtidSet | None:
+    if text is None:
+        return None
+    return MariaDbGtidSet.parse(text) if mariadb else GtidSet.parse(text)

@@ -1,0 +1,162 @@
+"""Reads the log from a server as batches, and keeps at it when the connection is lost."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.record import Batch, Record
+from cdckit_mysql.binlog.connection import BinlogConnection
+from cdckit_mysql.binlog.events import LogEvent
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.streaming.processor import LogProcessor
+
+log = logging.getLogger("cdckit.mysql")
+
+_REST_OF_TRANSACTION = 0.02
+"""How many seconds to wait for the rest of a transaction that has begun to arrive before its events are passed on."""
+_FIRST_WAIT = 0.3
+_NAP = 0.1
+
+
+class OpenLog(Protocol):
+    """Asks a server for its log."""
+
+    def __call__(self, start: LogOffset) -> tuple[BinlogConnection, LogOffset]:
+        """The log from `start`, and `start` itself as this server counts.
+
+        Raises:
+            RetriableSourceError: the server cannot be reached now.
+            SourceError: it refuses, or is not one that can go on from there.
+        """
+
+
+class LogReader:
+    """Batches of one stretch of the log.
+
+    Args:
+        config: the source's options.
+        open_log: asks the server for the log.
+        make_processor: makes what turns events into records, from an offset on.
+        stopping: once true, reading ends soon.
+        idle_seconds: how long to be silent at the most.
+    """
+
+    def __init__(
+        self,
+        config: MySqlConfig,
+        open_log: OpenLog,
+        make_processor: Callable[[LogOffset], LogProcessor],
+        stopping: Callable[[], bool],
+        idle_seconds: float,
+    ) -> None:
+        self._config = config
+        self._open_log = open_log
+        self._make_processor = make_processor
+        self._stopping = stopping
+        self._idle = min(idle_seconds, config.poll_interval_ms / 1000)
+
+    def follow(self, start: LogOffset) -> Iterator[Batch]:
+        """Batches from `start` on, without end; a lost connection is opened anew.
+
+        Raises:
+            SourceError: it cannot go on.
+            DecodeError: an event cannot be understood.
+        """
+        at, attempts = start, 0
+        while not self._stopping():
+            try:
+                for batch in self._connected(at):
+                    yield batch
+                    attempts = 0
+                    at = LogOffset.from_json(batch.offset or {})
+            except RetriableSourceError as error:
+                attempts += 1
+                yield from self._wait(error, attempts, at)
+
+    def range(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
+        """Batches from `start` to `end`.
+
+        Raises:
+            RetriableSourceError: the connection was lost, or the log ended before `end`.
+        """
+        connection, start = self._open_log(start)
+        with connection:
+            processor = self._make_processor(start)
+            while not processor.progress.reached(end):
+                if connection.ended:
+                    raise RetriableSourceError(f"the log ended before {end.position}")
+                yield self._bounded_batch(connection, processor, end)
+
+    def _bounded_batch(self, connection: BinlogConnection, processor: LogProcessor, end: LogOffset) -> Batch:
+        events, size = read_events(connection, self._idle)
+        for event in events:
+            processor.process(event)
+            if processor.progress.reached(end):
+                break
+        return batch_of(processor, size)
+
+    def _connected(self, start: LogOffset) -> Iterator[Batch]:
+        connection, start = self._open_log(start)
+        with connection:
+            processor = self._make_processor(start)
+            while not self._stopping():
+                yield from self._gather(connection, processor)
+
+    def _gather(self, connection: BinlogConnection, processor: LogProcessor) -> Iterator[Batch]:
+        """Batches of what arrives now; at least one, which may be empty."""
+        most, size, wait = self._config.max_batch_size, 0, self._idle
+        until = time.monotonic() + self._idle
+        while True:
+            try:
+                events, arrived = read_events(connection, wait)
+            except RetriableSourceError:
+                yield batch_of(processor, size)
+                raise
+            size += arrived
+            for event in events:
+                processor.process(event)
+                if len(processor.records) >= most:
+                    yield batch_of(processor, size)
+                    size = 0
+            if not arrived or time.monotonic() >= until:
+                yield batch_of(processor, size)
+                return
+            wait = _REST_OF_TRANSACTION if processor.progress.in_transaction else 0.0
+
+    def _wait(self, error: RetriableSourceError, attempts: int, at: LogOffset) -> Iterator[Batch]:
+        """Waits before the next attempt; batches without records tell the runner that it is alive.
+
+        Raises:
+            SourceError: there have been attempts enough.
+        """
+        most = self._config.errors_max_retries
+        if 0 <= most < attempts:
+            raise SourceError(f"{error}; gave up after {most} attempts (errors.max.retries)") from error
+        wait = min(_FIRST_WAIT * 2 ** min(attempts - 1, 20), self._config.retriable_restart_connector_wait_ms / 1000)
+        log.warning(
+            "%s; trying again in %.1f s (attempt %d%s)", error, wait, attempts, f" of {most}" if most >= 0 else ""
+        )
+        until = time.monotonic() + wait
+        while time.monotonic() < until and not self._stopping():
+            time.sleep(min(_NAP, max(0.0, until - time.monotonic())))
+            yield Batch([], at.to_json())
+
+
+def read_events(connection: BinlogConnection, wait: float) -> tuple[Iterator[LogEvent], int]:
+    """The events that have arrived, and how many bytes they take."""
+    spans = connection.packets(wait)
+    parse = connection.parser.parse
+    events = (event for span in spans for event in parse(*span))
+    return events, sum(end - start for _, start, end in spans)
+
+
+def batch_of(processor: LogProcessor, size: int) -> Batch:
+    """What the processor has gathered, and the offset behind it."""
+    records: list[Record] = processor.take()
+    offset = processor.offset()
+    return Batch(records, offset.to_json(), processor.progress.time_us // 1000 or None, size)

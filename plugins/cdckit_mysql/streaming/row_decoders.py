@@ -1,0 +1,108 @@
+"""Which decoder and which records belong to a table that the log announces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cdckit.errors import DecodeError
+from cdckit.record import Record
+from cdckit_mysql.binlog.rows_event import RowsEvent
+from cdckit_mysql.binlog.tables import TableMap
+from cdckit_mysql.events.table_events import Place
+from cdckit_mysql.events.versions import TableVersion, TableVersions
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.rows.decoder import RowDecoder
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.table import Table
+
+_KEPT = 10_000
+
+
+class RowMaker:
+    """Rows events of one announced table to rows, and rows to records."""
+
+    __slots__ = ("_decode", "_make", "name", "table")
+
+    def __init__(self, decoder: RowDecoder, version: TableVersion, skipped: frozenset[str]) -> None:
+        self.table = version.table.id
+        self.name = str(version.table.id)
+        self._decode: dict[str, Callable[[RowsEvent], Sequence[Any]]] = {
+            "write": _nothing if "c" in skipped else decoder.write_rows,
+            "update": decoder.update_rows,
+            "delete": _nothing if "d" in skipped else decoder.delete_rows,
+        }
+        events = version.events
+        self._make = {"write": events.creates, "update": events.updates, "delete": events.deletes}
+
+    def rows(self, event: RowsEvent) -> Sequence[Any]:
+        """The event's rows, or pairs of rows for an update."""
+        return self._decode[event.change](event)
+
+    def records(self, event: RowsEvent, rows: Sequence[Any], place: Place) -> list[Record]:
+        """The records of some of the event's rows."""
+        return self._make[event.change](rows, place)
+
+
+def _nothing(_event: RowsEvent) -> Sequence[Any]:
+    """The rows of an operation that is left out."""
+    return ()
+
+
+class RowDecoders:
+    """Makes and keeps the makers for the tables that the log announces, as long as no definition changes."""
+
+    def __init__(
+        self, filters: Filters, versions: TableVersions, definitions: Definitions, skipped: frozenset[str]
+    ) -> None:
+        self._skipped = skipped
+        self._filters = filters
+        self._versions = versions
+        self._definitions = definitions
+        self._makers: dict[TableMap, RowMaker | None] = {}
+        self._at = definitions.changes
+
+    def of(self, announced: TableMap) -> RowMaker | None:
+        """The maker for a table, or None for one that is not captured.
+
+        Raises:
+            DecodeError: its definition is not known, or is not the one that the log announces.
+        """
+        if self._at != self._definitions.changes or len(self._makers) > _KEPT:
+            self._makers.clear()
+            self._at = self._definitions.changes
+        try:
+            return self._makers[announced]
+        except KeyError:
+            maker = self._makers[announced] = self._maker(announced)
+            return maker
+
+    def _maker(self, announced: TableMap) -> RowMaker | None:
+        if not self._filters.captures(announced.database, announced.name):
+            return None
+        table = self._definitions.tables.get(announced.database, announced.name)
+        if table is None:
+            raise DecodeError(
+                "the schema history knows no such table here; a new snapshot of the definitions is needed: "
+                "start with a new state folder"
+            )
+        check_announced(announced, table)
+        version = self._versions.of(table)
+        return RowMaker(RowDecoder(announced, version.values), version, self._skipped)
+
+
+def check_announced(announced: TableMap, table: Table) -> None:
+    """Compares what the log says of a table with its definition.
+
+    Raises:
+        DecodeError: they differ; the message says in what.
+    """
+    if len(announced.types) != len(table.columns):
+        raise DecodeError(
+            f"the log has {len(announced.types)} columns, the tracked definition {len(table.columns)} "
+            f"({', '.join(column.name for column in table.columns)})"
+        )
+    names = announced.column_metadata.names
+    for place, (logged, column) in enumerate(zip(names or (), table.columns, strict=False), 1):
+        if logged.lower() != column.name.lower():
+            raise DecodeError(f"column {place} is '{logged}' in the log, '{column.name}' in the tracked definition")
