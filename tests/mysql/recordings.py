@@ -1,0 +1,82 @@
+"""Recordings of Debezium and this project's events in one form, with what differs from run to run masked."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).parents[1] / "data" / "debezium"
+MASK = "*"
+
+_TIMES = ("ts_ms", "ts_us", "ts_ns", "__source_ts_ms", "__ts_ms")
+_PLACES = (*_TIMES, "pos", "file", "server_id", "gtid", "thread", "version")
+
+Event = dict[str, Any]
+ByTopic = dict[str, list[str]]
+
+
+def recorded(target: str, scenario: str, part: str) -> ByTopic:
+    """A recording's events by topic; `part` is `snapshot` or `stream`."""
+    return by_topic(read_events(DATA / target / scenario / f"{part}.jsonl"))
+
+
+def read_events(path: Path) -> Iterator[Event]:
+    """The events of a file, one a line."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def by_topic(events: Iterable[Event]) -> ByTopic:
+    """Events by topic, each as one line of text; the order of fields is part of it."""
+    ids: dict[str, str] = {}
+    found: ByTopic = defaultdict(list)
+    for event in events:
+        masked = {
+            "topic": event["topic"],
+            "key": _masked(event["key"], event["topic"], ids),
+            "value": _masked(event["value"], event["topic"], ids),
+            "headers": [_masked_header(header) for header in event["headers"] if not _own(header)],
+        }
+        found[event["topic"]].append(json.dumps(masked, ensure_ascii=False))
+    return dict(found)
+
+
+def _own(header: Event) -> bool:
+    """Debezium has no headers of this project."""
+    return str(header["key"]).startswith("__cdckit.")
+
+
+def _masked_header(header: Event) -> Event:
+    if not header["key"].endswith(".runId"):
+        return header
+    value = header["value"]
+    return {**header, "value": {**value, "payload": MASK} if isinstance(value, dict) else MASK}
+
+
+def _masked(datum: Any, topic: str, ids: dict[str, str]) -> Any:
+    """A key or value; with its schema or without."""
+    if not isinstance(datum, dict):
+        return datum
+    if "schema" in datum and "payload" in datum:
+        return {**datum, "payload": _masked(datum["payload"], topic, ids)}
+    made = {name: _mask_one(name, value, _TIMES) for name, value in datum.items()}
+    if isinstance(made.get("source"), dict):
+        made["source"] = {name: _mask_one(name, value, _PLACES) for name, value in made["source"].items()}
+    if isinstance(made.get("transaction"), dict):
+        made["transaction"] = {**made["transaction"], "id": _numbered(made["transaction"]["id"], ids)}
+    if topic.endswith(".transaction"):
+        made["id"] = _numbered(made["id"], ids)
+    return made
+
+
+def _mask_one(name: str, value: Any, names: tuple[str, ...]) -> Any:
+    """A null stays a null: whether there is a value is part of the comparison."""
+    return MASK if name in names and value is not None else value
+
+
+def _numbered(identifier: str, ids: dict[str, str]) -> str:
+    return ids.setdefault(identifier, f"transaction {len(ids) + 1}")

@@ -1,0 +1,62 @@
+"""Every event equal to Debezium's recordings, on live servers, with the connector's configuration as it is."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from cdckit.config.loading import load_pipeline
+from cdckit.runners.direct import DirectRunner
+from mysql.recordings import DATA, ByTopic, by_topic, read_events, recorded
+from servers.mysql_family import SQLServer
+
+SCENARIOS = (
+    "dml",
+    "dml-schema",
+    "dml-notombstone",
+    "types",
+    "types-noschema",
+    "types-alt1",
+    "types-alt2",
+    "types-alt3",
+    "smt-unwrap",
+    "smt-unwrap-default",
+    "smt-route",
+)
+TARGETS = {"mysql97-mysql-3.6.3": "mysql_server", "mariadb1011-mariadb-3.5.0": "mariadb_server"}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_events_equal_the_recording(
+    target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    server: SQLServer = request.getfixturevalue(TARGETS[target])
+    configuration = DATA / target / scenario / "conf.properties"
+    workload = _workload(configuration)
+    for part, script in (("snapshot", "setup"), ("stream", "stream")):
+        server.run_sql_file(DATA / "sql" / f"{workload}.{script}.sql")
+        events = _run(configuration, server, tmp_path / f"{part}.jsonl", tmp_path / "state")
+        _assert_same(recorded(target, scenario, part), events)
+
+
+def _workload(configuration: Path) -> str:
+    """The name of the scripts, which the recording's first line tells."""
+    first = configuration.read_text(encoding="utf-8").partition("\n")[0]
+    return first.partition("sql/")[2].partition(".setup")[0]
+
+
+def _run(configuration: Path, server: SQLServer, output: Path, state: Path) -> ByTopic:
+    overrides = [f"sink.path={output}", f"state={state}", f"source.database.port={server.port}"]
+    pipeline = load_pipeline(configuration, overrides, runner="direct", sink="file")
+    DirectRunner(pipeline).run(once=True)
+    return by_topic(read_events(output))
+
+
+def _assert_same(expected: ByTopic, found: ByTopic) -> None:
+    assert sorted(found) == sorted(expected)
+    for topic, events in expected.items():
+        difference = list(difflib.unified_diff(events, found[topic], "recorded", "found", n=0, lineterm=""))
+        assert not difference, f"{topic}:\n" + "\n".join(difference[:8])
