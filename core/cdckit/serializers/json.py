@@ -128,4 +128,6 @@ def _single(texts: TextCompiler, datum: Datum) -> bytes:
     schema = datum.schema
     before, after = texts.around(schema)
     value = datum.value if isinstance(datum, SchemaAndValue) else datum
-    return before + orjson.dumps(value if schema is None else texts.payloads.payload(schema)(value)) + after
+    if schema is not None and (value is not None or schema.default is not None):
+        value = texts.payloads.payload(schema)(value)
+    return before + orjson.dumps(value) + after

@@ -43,7 +43,9 @@ class JsonReader:
         if not _has_schema(document):
             return SchemaAndValue(None, document)
         schema, payload = self._typed(document)
-        return payload if isinstance(payload, Struct) else SchemaAndValue(schema, payload)
+        if isinstance(payload, Struct):
+            return payload
+        return None if schema is None and payload is None else SchemaAndValue(schema, payload)
 
     def header(self, key: str, document: Any) -> Header:
         """One header.

@@ -1,0 +1,70 @@
+"""Registers the transforms and predicates, also by the class names of Debezium and Kafka Connect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cdckit.hookspecs import Registration, hookimpl
+
+
+@hookimpl
+def cdckit_transforms() -> Sequence[Registration]:
+    """The transforms, one module each."""
+    return [
+        Registration(
+            name="ByLogicalTableRouter",
+            factory="cdckit_transforms.by_logical_table_router:ByLogicalTableRouter",
+            config="cdckit_transforms.by_logical_table_router:ByLogicalTableRouterConfig",
+            summary="sends the events of many physical tables to one topic",
+            aliases=("io.debezium.transforms.ByLogicalTableRouter",),
+        ),
+        Registration(
+            name="ExtractNewRecordState",
+            factory="cdckit_transforms.extract_new_record_state:ExtractNewRecordState",
+            config="cdckit_transforms.extract_new_record_state:ExtractNewRecordStateConfig",
+            summary="leaves of a change event the row as it is after the change",
+            aliases=("io.debezium.transforms.ExtractNewRecordState", "io.debezium.transforms.UnwrapFromEnvelope"),
+        ),
+        Registration(
+            name="ReadToInsertEvent",
+            factory="cdckit_transforms.read_to_insert_event:ReadToInsertEvent",
+            config="cdckit_transforms.read_to_insert_event:ReadToInsertEventConfig",
+            summary="turns a snapshot's read events into inserts",
+            aliases=("io.debezium.connector.mysql.transforms.ReadToInsertEvent",),
+        ),
+        Registration(
+            name="RegexRouter",
+            factory="cdckit_transforms.regex_router:RegexRouter",
+            config="cdckit_transforms.regex_router:RegexRouterConfig",
+            summary="renames topics by a regular expression",
+            aliases=("org.apache.kafka.connect.transforms.RegexRouter",),
+        ),
+    ]
+
+
+@hookimpl
+def cdckit_predicates() -> Sequence[Registration]:
+    """The predicates, one module each."""
+    return [
+        Registration(
+            name="HasHeaderKey",
+            factory="cdckit_transforms.predicates.has_header_key:HasHeaderKey",
+            config="cdckit_transforms.predicates.has_header_key:HasHeaderKeyConfig",
+            summary="records that carry a header",
+            aliases=("org.apache.kafka.connect.transforms.predicates.HasHeaderKey",),
+        ),
+        Registration(
+            name="RecordIsTombstone",
+            factory="cdckit_transforms.predicates.record_is_tombstone:RecordIsTombstone",
+            config="cdckit_transforms.predicates.record_is_tombstone:RecordIsTombstoneConfig",
+            summary="records without a value",
+            aliases=("org.apache.kafka.connect.transforms.predicates.RecordIsTombstone",),
+        ),
+        Registration(
+            name="TopicNameMatches",
+            factory="cdckit_transforms.predicates.topic_name_matches:TopicNameMatches",
+            config="cdckit_transforms.predicates.topic_name_matches:TopicNameMatchesConfig",
+            summary="records whose topic matches a regular expression",
+            aliases=("org.apache.kafka.connect.transforms.predicates.TopicNameMatches",),
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""The predicates of Kafka Connect."""

@@ -1,0 +1,48 @@
+"""RegexRouter: sends records to another topic (Kafka Connect's transform of that name)."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from cdckit.config.model import PluginConfig
+from cdckit.java_regex import JavaRegex
+from cdckit.record import Record
+from cdckit.transform import Transform
+from cdckit_transforms.topic_rewrite import TopicRewrite
+
+
+class RegexRouterConfig(PluginConfig):
+    """Which topics are renamed, and how."""
+
+    regex: JavaRegex
+    """A Java regular expression that the whole topic must match; other records are left as they are."""
+    replacement: str
+    """The new topic; `$1` and `${name}` stand for what the regex's groups matched."""
+
+    @model_validator(mode="after")
+    def _replacement_fits(self) -> Self:
+        TopicRewrite(self.regex, self.replacement)
+        return self
+
+
+class RegexRouter(Transform):
+    """Renames topics; key, value and headers stay."""
+
+    def __init__(self, config: RegexRouterConfig) -> None:
+        self._rewrite = TopicRewrite(config.regex, config.replacement)
+        self._topics: dict[str, str] = {}
+
+    def apply(self, record: Record) -> Record:
+        """The record under its new topic."""
+        old = record.topic
+        topic = self._topics.get(old)
+        if topic is None:
+            rewritten = self._rewrite(old)
+            topic = self._topics[old] = old if rewritten is None else rewritten
+        if topic is old:
+            return record
+        return Record(
+            topic, record.key, record.value, record.headers, record.position, record.timestamp, record.partition
+        )

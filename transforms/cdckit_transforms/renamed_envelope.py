@@ -1,0 +1,91 @@
+"""Envelopes under another topic's names: the schemas are renamed, the rows stay what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cdckit.avro_names import Adjust
+from cdckit.record import Datum
+from cdckit.schema import Field, Schema
+from cdckit.struct import Path, Struct, Template, TemplateStruct
+from cdckit_transforms.envelope import AFTER, BEFORE, Holes, Layouts, is_envelope
+
+
+@dataclass(frozen=True, slots=True)
+class _Renamed:
+    """The new schemas of an envelope, and where its rows stand.
+
+    Attributes:
+        envelope: the new schema of the whole.
+        row: the new schema of its rows; None where rows are no structs.
+        rows: the rows' indexes in the envelope.
+        fills: the rows' indexes among what fills the template's holes.
+    """
+
+    envelope: Schema
+    row: Schema | None
+    rows: tuple[int, ...]
+    fills: tuple[int, ...]
+
+
+class EnvelopeRenamer:
+    """Renames envelopes for one topic.
+
+    Args:
+        topic: what the new schemas' names begin with.
+        adjust: what is done to a schema's name.
+    """
+
+    def __init__(self, topic: str, adjust: Adjust) -> None:
+        self._topic = topic
+        self._adjust = adjust
+        self._layouts = Layouts(self._layout)
+        self._old: Template | None = None
+        self._new: Template | None = None
+
+    def rename(self, value: Datum | None) -> Datum | None:
+        """The envelope under its new names; whatever is no envelope stays as it is."""
+        if not isinstance(value, Struct):
+            return value
+        renamed = self._layouts.of(value)
+        if renamed is None:
+            return value
+        if not isinstance(value, TemplateStruct):
+            return Struct(renamed.envelope, _with_rows(value.values, renamed.rows, renamed.row))
+        template = value.template
+        if self._new is None or template is not self._old:
+            values = _with_rows(template.values, renamed.rows, renamed.row)
+            self._new = Template(renamed.envelope, values, template.holes)
+            self._old = template
+        return TemplateStruct(self._new, _with_rows(value.fills, renamed.fills, renamed.row))
+
+    def _layout(self, schema: Schema, holes: Holes) -> _Renamed | None:
+        if not is_envelope(schema):
+            return None
+        rows = tuple(schema.index[name] for name in (BEFORE, AFTER) if name in schema.index)
+        row = next((self._row_schema(schema.fields[at].schema) for at in rows), None)
+        fields = tuple(Field(f.name, f.index, row) if row and f.index in rows else f for f in schema.fields)
+        envelope = schema.replace(name=self._adjust(f"{self._topic}.Envelope"), fields=fields, default=None)
+        places: list[Path] = [(at,) for at in rows]
+        fills = tuple(index for index, hole in enumerate(holes) if hole in places)
+        return _Renamed(envelope, row, rows, fills)
+
+    def _row_schema(self, schema: Schema) -> Schema | None:
+        if schema.type != "struct":
+            return None
+        return schema.replace(name=self._adjust(f"{self._topic}.Value"), default=None)
+
+
+def _with_rows(values: tuple[Any, ...], places: tuple[int, ...], row: Schema | None) -> tuple[Any, ...]:
+    """The values with the rows at `places` under their new schema."""
+    if row is None:
+        return values
+    if places == (0,):
+        first, *rest = values
+        return (first and Struct(row, first.values), *rest)
+    changed = list(values)
+    for at in places:
+        if changed[at] is not None:
+            changed[at] = Struct(row, changed[at].values)
+    return tuple(changed)
