@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Never
 
 from confluent_kafka import KafkaException, Producer
@@ -68,8 +69,7 @@ class KafkaSink(Sink):
         if self._config.topic_creation_enable:
             self._topics.ensure(messages.topics)
         self._produce(producer, messages)
-        producer.poll(0)
-        self._check()
+        self._served(producer.poll, 0)
 
     def flush(self) -> None:
         """Returns once every message is acknowledged.
@@ -79,12 +79,10 @@ class KafkaSink(Sink):
         """
         producer = self._opened()
         wait = self._wait("Kafka to acknowledge records")
-        while left := self._flushed(producer):
-            self._check()
+        while left := self._served(producer.flush, _STEP_SECONDS):
             wait.still(left)
         wait.over()
         self._errors.clear()
-        self._check()
 
     def close(self) -> None:
         """Drops what is not acknowledged, and all connections."""
@@ -92,13 +90,17 @@ class KafkaSink(Sink):
         if producer is not None:
             producer.purge(blocking=False)
 
-    def _flushed(self, producer: Producer) -> int:
-        """Waits a moment; how many messages are left."""
+    def _served(self, wait: Callable[[float], int], seconds: float) -> int:
+        """Lets the client tell what has happened, and raises what ends it; the answer of `wait`."""
         try:
-            return producer.flush(_STEP_SECONDS)
+            answer = wait(seconds)
         except KafkaException as error:
             self._errors.report(error.args[0])
-            return len(producer)
+            self._errors.check()
+            raise SinkError(f"the Kafka client failed: {error.args[0].str()}") from None
+        self._errors.check()
+        self._refusals.check()
+        return answer
 
     def _produce(self, producer: Producer, messages: Messages) -> None:
         produce = producer.produce
@@ -141,8 +143,7 @@ class KafkaSink(Sink):
     def _produce_when_there_is_room(self, producer: Producer, produced: Produced) -> None:
         wait = self._wait("Kafka to acknowledge records")
         while True:
-            producer.poll(_STEP_SECONDS)
-            self._check()
+            self._served(producer.poll, _STEP_SECONDS)
             left = len(producer)
             wait.still(left)
             try:
@@ -155,8 +156,7 @@ class KafkaSink(Sink):
 
     def _refuse(self, producer: Producer, produced: Produced, error: KafkaException | BufferError) -> Never:
         """Fails for a message that the client itself does not take, or for what kept it from taking it."""
-        producer.poll(0)
-        self._check()
+        self._served(producer.poll, 0)
         topic, value, key, partition, *_ = produced
         size = len(key or b"") + len(value or b"")
         raise SinkError(Refusal(topic, partition, key, size, error).sentence()) from None
@@ -167,8 +167,7 @@ class KafkaSink(Sink):
             try:
                 return list(producer.list_topics(timeout=_ANSWER_SECONDS).topics)
             except KafkaException:
-                producer.poll(0)
-            self._check()
+                self._served(producer.poll, 0)
             if self._errors.refused():
                 raise SinkError(f"cannot log in to Kafka ({self._config.bootstrap_servers}): {self._errors.reason()}")
             wait.still(1)
@@ -180,10 +179,6 @@ class KafkaSink(Sink):
         if self._producer is None:
             raise SinkError("the Kafka sink is not open")
         return self._producer
-
-    def _check(self) -> None:
-        self._errors.check()
-        self._refusals.check()
 
     def _wait(self, what: str) -> Wait:
         where = f"{what} ({self._config.bootstrap_servers})"
