@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -84,8 +84,8 @@ class SparkTableSink(TableSink):
     (the runner died before it could note the batch) leaves the tables as if it had been called once.
     """
 
-    needs_delta: ClassVar[bool] = False
-    """Whether the Spark session needs Delta Lake; may be set on the instance."""
+    needs_delta: bool = False
+    """Whether the Spark session needs Delta Lake."""
 
     commit_interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""

@@ -1,0 +1,42 @@
+"""Options of the sink `spark`."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import NonNegativeInt, PositiveInt, model_validator
+
+from cdckit.config.model import PluginConfig
+
+
+class LakeConfig(PluginConfig):
+    """Options of the sink `spark`."""
+
+    format: Literal["delta", "parquet"] = "delta"
+    """How tables are stored: `delta`, or `parquet` (files alone, for `mode: changelog` only)."""
+    mode: Literal["changelog", "mirror"] = "changelog"
+    """`changelog` appends every change as a row; `mirror` keeps one table for each source table, equal to it."""
+    path: str | None = None
+    """The folder, or an object store's URL, under which each topic has a table, named as the topic."""
+    database: str | None = None
+    """In the place of `path`: the database (or `CATALOG.DATABASE`) of the tables, named as the topics with `_` for
+    each `.` and `-`.
+    """
+    unavailable_value_placeholder: str = "__debezium_unavailable_value"
+    """What stands for a value that the log did not carry, as the source's option of this name says: the mirror then
+    keeps the value it has.
+    """
+    commit_interval_ms: NonNegativeInt = 0
+    """How long, in milliseconds, changes are gathered for one commit; 0 commits as soon as the one before is done."""
+    tables_parallel: PositiveInt = 4
+    """How many tables are written at the same time."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.path is None) == (self.database is None):
+            raise ValueError("give either 'path' or 'database'")
+        if self.format == "parquet" and self.mode == "mirror":
+            raise ValueError("'mode: mirror' needs 'format: delta': parquet files cannot be changed in place")
+        if self.format == "parquet" and self.path is None:
+            raise ValueError("'format: parquet' needs 'path'")
+        return self

@@ -1,0 +1,120 @@
+"""Records to packets: rows of one table and one layout put together, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from cdckit.errors import SinkError
+from cdckit.record import Record
+from cdckit.schema import Schema
+from cdckit.spark.tables import Packet
+from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit_spark.groups import Group, Mode, RowGroup, key_group, truncate_group
+from cdckit_spark.shapes import EnvelopeShape, Facts, carries_rows, shape_of
+
+_REMOVED = Facts("d", deleted=True)
+
+
+class TableEncoder:
+    """Makes packets. It remembers the last delete, whose tombstone says nothing new.
+
+    Args:
+        mode: whether the tables are a changelog or a mirror.
+        placeholder: what stands for an unavailable value.
+    """
+
+    def __init__(self, mode: Mode, placeholder: str) -> None:
+        self.mode = mode
+        self.placeholder = placeholder
+        self._groups: dict[tuple[Any, ...], Group] = {}
+        self._deleted: Record | None = None
+        self._template: Template | None = None
+        self._facts = _REMOVED
+
+    def __call__(self, records: Sequence[Record]) -> Iterable[Packet]:
+        """The packets of the records, the rows of each table in their order."""
+        self._groups = {}
+        for record in records:
+            value = record.value
+            if value is None:
+                self._tombstone(record)
+            elif not isinstance(value, Struct):
+                raise _fault(
+                    record, "the value is no struct, so it has no columns; leave out the transform that made it so"
+                )
+            elif (shape := shape_of(value.schema)) is not None:
+                self._change(record, value, shape)
+            elif carries_rows(value.schema):
+                self._flattened(record, value)
+        return [group.packet() for group in self._groups.values()]
+
+    def _change(self, record: Record, value: Struct, shape: EnvelopeShape) -> None:
+        facts = self._facts_of(value, shape)
+        if facts.op == "t":
+            self._group("truncate", record, None, facts).add((), record.position, facts)
+            return
+        image = shape.image(value, before=facts.deleted)
+        if facts.deleted:
+            self._deleted = record
+            if image is None:
+                self._only_key(record, facts)
+                return
+        if image is None:
+            raise _fault(record, "a change without the row; the source's log must carry it")
+        group = self._rows(record, shape.row, facts)
+        if facts.op == "u" and record.key is None and self.mode == "mirror":
+            before = shape.image(value, before=True)
+            if before is None:
+                raise _fault(record, "an update of a table without a key, and without the row before")
+            group.add_record(before.values, record, _REMOVED)
+        group.add_record(image.values, record, facts)
+
+    def _facts_of(self, value: Struct, shape: EnvelopeShape) -> Facts:
+        """Events of one template share their facts."""
+        if not isinstance(value, TemplateStruct):
+            return shape.facts(value.values)
+        if value.template is not self._template:
+            self._template = value.template
+            self._facts = shape.facts(value.template.values)
+        return self._facts
+
+    def _flattened(self, record: Record, value: Struct) -> None:
+        deleted = str(value.get("__deleted", "false")).lower() == "true"
+        facts = Facts("d" if deleted else None, deleted)
+        if deleted:
+            self._deleted = record
+        self._rows(record, value.schema, facts).add_record(value.values, record, facts)
+
+    def _tombstone(self, record: Record) -> None:
+        """A delete of a flattened row; after an event that tells of the delete it says nothing new."""
+        told, self._deleted = self._deleted, None
+        if told is None or told.topic != record.topic or told.key != record.key:
+            self._only_key(record, _REMOVED)
+
+    def _only_key(self, record: Record, facts: Facts) -> None:
+        if not isinstance(record.key, Struct):
+            raise _fault(record, "a delete with neither the row nor a key that is a struct")
+        self._group("keys", record, record.key.schema, facts).add(record.key.values, record.position, facts)
+
+    def _rows(self, record: Record, row: Schema, facts: Facts) -> RowGroup:
+        key = (record.topic, row, record.key.schema if record.key is not None else None)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = RowGroup(self.mode, self.placeholder, record, row, facts)
+        assert isinstance(group, RowGroup)
+        return group
+
+    def _group(self, kind: str, record: Record, schema: Schema | None, facts: Facts) -> Group:
+        group = self._groups.get((record.topic, kind, schema))
+        if group is None:
+            if schema is None:
+                group = truncate_group(self.mode, self.placeholder, record, facts)
+            else:
+                group = key_group(self.mode, self.placeholder, record, schema, facts)
+            self._groups[record.topic, kind, schema] = group
+        return group
+
+
+def _fault(record: Record, what: str) -> SinkError:
+    return SinkError(f"topic {record.topic}, position {record.position or 'unknown'}: {what}")

@@ -1,0 +1,146 @@
+"""Rows of one table and one layout, gathered and made into an Arrow batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cdckit.record import Datum, Record
+from cdckit.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
+from cdckit.spark.tables import Packet
+from cdckit.struct import Struct
+from cdckit_spark.layout import OP, POSITION, Kind, Layout
+from cdckit_spark.shapes import FACT_COLUMNS, Facts
+from cdckit_spark.types import ColumnType, column_type
+
+Mode = Literal["changelog", "mirror"]
+
+_FACT_TYPES = tuple(
+    (name, column_type({"string": OPTIONAL_STRING, "boolean": BOOLEAN, "bigint": OPTIONAL_INT64}[ddl]))
+    for name, ddl in FACT_COLUMNS
+)
+_AS_TUPLE = attrgetter(*Facts.__slots__)
+
+
+class Group:
+    """Gathers the rows of one table that have the same columns.
+
+    Args:
+        mode: whether the table is a changelog or a mirror.
+        placeholder: what stands for an unavailable value.
+        kind: what the rows are.
+        columns: the row's columns, in the order of its values.
+        first: the record of the first row.
+        source: whose columns these are.
+        key: the names of the columns that identify a row.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        placeholder: str,
+        kind: Kind,
+        columns: list[tuple[str, ColumnType]],
+        first: Record,
+        source: str,
+        key: tuple[str, ...],
+    ) -> None:
+        self.mode = mode
+        self.placeholder = placeholder
+        self.kind = kind
+        self.columns = columns
+        self.topic, self.position = first.topic, first.position
+        self.source = source
+        self.key = key
+        self.rows: list[tuple[Any, ...]] = []
+        self.positions: list[str] = []
+        self.facts: list[Facts] = []
+
+    def add(self, row: tuple[Any, ...], position: str, facts: Facts) -> None:
+        """Takes one row."""
+        self.rows.append(row)
+        self.positions.append(position)
+        self.facts.append(facts)
+
+    def packet(self) -> Packet:
+        """All rows as one packet."""
+        columns = zip(*self.rows, strict=True) if self.columns else ()
+        arrays = {name: kind.column(values) for (name, kind), values in zip(self.columns, columns, strict=True)}
+        shown = [(name, kind.ddl) for name, kind in self.columns]
+        extra: tuple[tuple[str, str], ...] = ()
+        if self.mode == "changelog":
+            shown += self._show_facts(arrays)
+        else:
+            arrays[OP] = pa.array(["d" if facts.deleted else "c" for facts in self.facts], pa.string())
+            extra = ((OP, "string"),)
+        arrays[POSITION] = pa.array(self.positions, pa.string())
+        shown.append((POSITION, "string"))
+        unavailable = tuple(self._unavailable(arrays)) if self.mode == "mirror" else ()
+        layout = Layout(
+            self.kind, self.source, tuple(shown), extra, self.key, self._operations(), unavailable
+        )
+        return Packet(self.topic, layout.dumps(), self.position, pa.RecordBatch.from_pydict(arrays))
+
+    def _show_facts(self, arrays: dict[str, pa.Array]) -> Iterator[tuple[str, str]]:
+        """Columns about the change; a flattened row's own of the same name are kept instead."""
+        columns = zip(*map(_AS_TUPLE, self.facts), strict=True)
+        for (name, kind), values in zip(_FACT_TYPES, columns, strict=True):
+            if name not in arrays:
+                arrays[name] = kind.column(values)
+                yield name, kind.ddl
+
+    def _operations(self) -> str:
+        return "".join(sorted({facts.op or "c" for facts in self.facts}))
+
+    def _unavailable(self, arrays: dict[str, pa.Array]) -> Iterator[str]:
+        for name, kind in self.columns:
+            if pa.types.is_string(kind.arrow) or pa.types.is_binary(kind.arrow):
+                looked_for = self.placeholder if pa.types.is_string(kind.arrow) else self.placeholder.encode()
+                if pc.any(pc.equal(arrays[name], pa.scalar(looked_for, kind.arrow))).as_py():
+                    yield name
+
+
+class RowGroup(Group):
+    """Whole rows. Members of the key that are no column of the row (a router's, for one) become columns too."""
+
+    def __init__(self, mode: Mode, placeholder: str, record: Record, row: Schema, facts: Facts) -> None:
+        key = _key_schema(record.key)
+        columns = [(field.name, column_type(field.schema)) for field in row.fields]
+        added = [field for field in key.fields if field.name not in row.index] if key else []
+        columns += [(field.name, column_type(field.schema)) for field in added]
+        names = tuple(field.name for field in key.fields) if key else ()
+        super().__init__(mode, placeholder, "rows", columns, record, _source(row, facts), names)
+        self._added = tuple(field.index for field in added)
+
+    def add_record(self, row: tuple[Any, ...], record: Record, facts: Facts) -> None:
+        """Takes the row of one record."""
+        if self._added:
+            assert isinstance(record.key, Struct)
+            row = (*row, *(record.key.values[at] for at in self._added))
+        self.add(row, record.position, facts)
+
+
+def key_group(mode: Mode, placeholder: str, record: Record, key: Schema, facts: Facts) -> Group:
+    """Deletes of which only the key is known."""
+    columns = [(field.name, column_type(field.schema)) for field in key.fields]
+    names = tuple(name for name, _ in columns)
+    return Group(mode, placeholder, "keys", columns, record, _source(key, facts), names)
+
+
+def truncate_group(mode: Mode, placeholder: str, record: Record, facts: Facts) -> Group:
+    """Marks that a table was emptied."""
+    return Group(mode, placeholder, "truncate", [], record, _source(None, facts), ())
+
+
+def _key_schema(key: Datum | None) -> Schema | None:
+    return key.schema if isinstance(key, Struct) else None
+
+
+def _source(schema: Schema | None, facts: Facts) -> str:
+    if facts.table is not None:
+        return f"{facts.db}.{facts.table}"
+    return (schema.name if schema is not None else None) or ""

@@ -1,0 +1,51 @@
+"""The layout of a packet: the columns of its rows, and what kind of rows they are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+POSITION = "__position"
+"""The column of a record's position, in every table."""
+
+OP = "__cdckit_op"
+"""What a row does to a mirror, while it is on its way there: `c` puts a row, `d` removes it."""
+
+Kind = Literal["rows", "keys", "truncate"]
+"""Whole rows; deletes of which only the key is known; or marks that a table was emptied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What rows of one packet have in common.
+
+    Attributes:
+        kind: what the rows are.
+        source: the source's table, or the name of the rows' schema: whose columns these are.
+        columns: name and Spark type of each column of the table, in order.
+        extra: the columns that the packet has besides, for the writer.
+        key: the columns that identify a row; none for a table without a key.
+        ops: the operations that occur, a letter each.
+        unavailable: the columns in which the placeholder of an unavailable value occurs.
+    """
+
+    kind: Kind
+    source: str
+    columns: tuple[tuple[str, str], ...]
+    extra: tuple[tuple[str, str], ...]
+    key: tuple[str, ...]
+    ops: str = ""
+    unavailable: tuple[str, ...] = ()
+
+    def dumps(self) -> str:
+        """The layout as the packet's text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loads(cls, text: str) -> Layout:
+        """The layout of a packet's text."""
+        found = json.loads(text)
+        for name in ("columns", "extra"):
+            found[name] = tuple((column, kind) for column, kind in found[name])
+        return cls(**{**found, "key": tuple(found["key"]), "unavailable": tuple(found["unavailable"])})

@@ -1,0 +1,98 @@
+"""What a record's value is to a table: a change event, a flattened row, or nothing that belongs into a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cdckit.schema import Schema
+from cdckit.struct import Struct, Template, TemplateStruct
+
+_NO_ROWS = ("SchemaChangeValue", "TransactionMetadataValue", "Heartbeat")
+"""The last part of the schema names of events that carry no rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a change event says besides the row: the columns that a changelog has for it, in their order.
+
+    Attributes:
+        op: the operation; None where a flattened row does not say.
+        deleted: whether the row is gone.
+        source_ts_ms: when the change was made at the source, in milliseconds.
+        ts_ms: when it was read.
+        db: the source's database.
+        table: the source's table.
+    """
+
+    op: str | None
+    deleted: bool
+    source_ts_ms: int | None = None
+    ts_ms: int | None = None
+    db: str | None = None
+    table: str | None = None
+
+
+FACT_COLUMNS = (
+    ("__op", "string"),
+    ("__deleted", "boolean"),
+    ("__source_ts_ms", "bigint"),
+    ("__ts_ms", "bigint"),
+    ("__db", "string"),
+    ("__table", "string"),
+)
+"""The columns of `Facts`."""
+
+
+class EnvelopeShape:
+    """Where the parts of an envelope stand, for one schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        index = schema.index
+        self.before, self.after = index.get("before"), index["after"]
+        self.op, self.ts_ms, self.source = index["op"], index.get("ts_ms"), index["source"]
+        self.row = schema.fields[self.after].schema
+
+    def facts(self, values: tuple[Any, ...]) -> Facts:
+        """What an envelope's values, or those that a template shares, say besides the rows."""
+        source: Struct = values[self.source]
+        return Facts(
+            op=values[self.op],
+            deleted=values[self.op] == "d",
+            source_ts_ms=source.get("ts_ms"),
+            ts_ms=None if self.ts_ms is None else values[self.ts_ms],
+            db=source.get("db"),
+            table=source.get("table") or source.get("collection"),
+        )
+
+    def image(self, value: Struct, *, before: bool) -> Struct | None:
+        """The row before or after the change."""
+        at = self.before if before else self.after
+        if at is None:
+            return None
+        if value.__class__ is TemplateStruct:
+            fill = _hole(value.template, at)
+            if fill is not None:
+                filled: Struct = value.fills[fill]
+                return filled
+        found: Struct | None = value.values[at]
+        return found
+
+
+def _hole(template: Template, at: int) -> int | None:
+    """Which of a template's fills is the member at `at`."""
+    return next((number for number, hole in enumerate(template.holes) if hole == (at,)), None)
+
+
+def shape_of(schema: Schema) -> EnvelopeShape | None:
+    """The shape of envelopes of a schema; None for flattened rows. Made once for each schema."""
+    if "spark.shape" not in schema.derived:
+        is_envelope = schema.index.keys() >= {"after", "op", "source"} and schema.field("after").schema.type == "struct"
+        schema.derived["spark.shape"] = EnvelopeShape(schema) if is_envelope else None
+    shape: EnvelopeShape | None = schema.derived["spark.shape"]
+    return shape
+
+
+def carries_rows(schema: Schema) -> bool:
+    """Whether values of this schema are rows or changes of rows."""
+    return schema.type == "struct" and (schema.name or "").rpartition(".")[2] not in _NO_ROWS

@@ -1,0 +1,97 @@
+"""The sink `spark`: tables in a lake, written batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from cdckit.errors import SinkError
+from cdckit.spark.tables import RowEncoder, SparkTableSink, TableContext
+from cdckit_spark.config import LakeConfig
+from cdckit_spark.encoder import TableEncoder
+from cdckit_spark.evolution import Evolution
+from cdckit_spark.mirror import write_mirror
+from cdckit_spark.rows import TableRows, tables_of
+from cdckit_spark.targets import BatchId, DeltaTarget, ParquetTarget, Target
+
+GENERATION = "generation"
+"""The note of a mirror that says which checkpoint first wrote it, or last started it anew."""
+
+
+class LakeSink(SparkTableSink):
+    """Keeps a changelog or a mirror of every table."""
+
+    def __init__(self, config: LakeConfig) -> None:
+        self.config = config
+        self.needs_delta = config.format == "delta"
+        self.commit_interval_ms = config.commit_interval_ms
+        self._tables: dict[str, Evolution] = {}
+
+    def encoder(self) -> RowEncoder:
+        """Typed rows, with columns about the change for a changelog."""
+        return TableEncoder(self.config.mode, self.config.unavailable_value_placeholder)
+
+    def open(self, session: SparkSession, context: TableContext) -> None:
+        """Notes the session; tables are looked at when their first rows come."""
+        self._session = session
+        self._context = context
+        self._pool = ThreadPoolExecutor(self.config.tables_parallel, "cdckit-table")
+
+    def write(self, packets: DataFrame, batch: int) -> int:
+        """Writes the tables of a batch at the same time, and tells the first fault once all have ended."""
+        packets = packets.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            tables = tables_of(packets)
+            jobs = [self._pool.submit(self._write_table, topic, rows, batch) for topic, rows in tables.items()]
+            faults = [error for job in jobs if (error := job.exception()) is not None]
+            if faults:
+                raise faults[0]
+            return sum(rows.count for rows in tables.values())
+        finally:
+            packets.unpersist()
+
+    def _write_table(self, topic: str, rows: TableRows, batch: int) -> None:
+        table = self._tables.setdefault(topic, Evolution(self._target(topic)))
+        number = BatchId(f"{self._context.name}/{self._context.generation}", batch)
+        try:
+            table.follow(rows.layouts)
+            if self.config.mode == "changelog":
+                table.target.append(rows.typed(table.columns), number)
+            else:
+                self._mirror(table, rows, number)
+        except PySparkException as error:
+            raise SinkError(f"table {table.target}: {_first_line(error)}") from error
+
+    def _mirror(self, table: Evolution, rows: TableRows, number: BatchId) -> None:
+        target = table.target
+        assert isinstance(target, DeltaTarget)
+        anew = self._starts_anew(target, rows)
+        placeholder = self.config.unavailable_value_placeholder
+        write_mirror(target, table.columns, rows, number, placeholder, anew=anew)
+        if anew:
+            target.note({GENERATION: self._context.generation})
+
+    def _starts_anew(self, target: DeltaTarget, rows: TableRows) -> bool:
+        """Whether the batch is the snapshot that a pipeline without offset begins with: rows that it lacks are gone."""
+        if not self._context.fresh or not any("r" in head.layout.ops for head in rows.headings):
+            return False
+        return target.notes().get(GENERATION) != self._context.generation
+
+    def _target(self, topic: str) -> Target:
+        kind: Callable[[SparkSession, LakeConfig, str], Target]
+        kind = DeltaTarget if self.config.format == "delta" else ParquetTarget
+        return kind(self._session, self.config, topic)
+
+    def close(self) -> None:
+        """Ends the writing threads."""
+        pool = getattr(self, "_pool", None)
+        if pool is not None:
+            pool.shutdown()
+
+
+def _first_line(error: PySparkException) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,190 @@
+"""Kafka Connect's types as columns of Spark tables.
+
+| schema | column |
+| --- | --- |
+| int8, int16, int32, int64 | tinyint, smallint, int, bigint |
+| float32, float64, boolean, string, bytes | float, double, boolean, string, binary |
+| Decimal | decimal(p,s); string where p is over 38; p is 38 where the schema does not say |
+| io.debezium.time.Date, Connect's Date | date |
+| io.debezium.time.Timestamp, MicroTimestamp, Connect's Timestamp | timestamp_ntz: a clock's reading without a zone |
+| io.debezium.time.ZonedTimestamp | timestamp |
+| Time, MicroTime, NanoTime, NanoTimestamp, Year, MicroDuration | the number as it is: Spark has no such type |
+| Enum, EnumSet, Json, Xml, Uuid, ZonedTime, Interval | string |
+| Bits | binary |
+| array, map, struct (geometry, for one) | array, map, struct |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from cdckit.schema import CONNECT_DATE, CONNECT_TIMESTAMP, DECIMAL, Schema
+
+Values = Sequence[Any]
+MAX_PRECISION = 38
+_EXACT = Context(prec=100)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """How the values of one schema become a column.
+
+    Attributes:
+        ddl: Spark's name of the type, as `DataType.simpleString` writes it.
+        arrow: the type of the Arrow array.
+        column: values, None among them, as an array.
+        plain: one value inside an array, map or struct, as Arrow takes it.
+    """
+
+    ddl: str
+    arrow: pa.DataType
+    column: Callable[[Values], pa.Array]
+    plain: Callable[[Any], Any]
+
+
+def column_type(schema: Schema) -> ColumnType:
+    """The column type of a schema, made once for each schema."""
+    made: ColumnType | None = schema.derived.get("spark.column")
+    if made is None:
+        made = schema.derived["spark.column"] = _make(schema)
+    return made
+
+
+def _make(schema: Schema) -> ColumnType:
+    if schema.name == DECIMAL:
+        return _decimal(schema)
+    if schema.name in _LOGICAL:
+        return _LOGICAL[schema.name]
+    if schema.type in _COMPOUND:
+        return _COMPOUND[schema.type](schema)
+    return _PRIMITIVE[schema.type]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _simple(ddl: str, arrow: pa.DataType) -> ColumnType:
+    return ColumnType(ddl, arrow, lambda values: pa.array(values, arrow), _same)
+
+
+_PRIMITIVE = {
+    "int8": _simple("tinyint", pa.int8()),
+    "int16": _simple("smallint", pa.int16()),
+    "int32": _simple("int", pa.int32()),
+    "int64": _simple("bigint", pa.int64()),
+    "float32": _simple("float", pa.float32()),
+    "float64": _simple("double", pa.float64()),
+    "boolean": _simple("boolean", pa.bool_()),
+    "string": _simple("string", pa.string()),
+    "bytes": _simple("binary", pa.binary()),
+}
+
+_NTZ = pa.timestamp("us")
+_UTC = pa.timestamp("us", tz="UTC")
+
+
+def _milliseconds(values: Values) -> pa.Array:
+    return pa.array(values, pa.timestamp("ms")).cast(_NTZ)
+
+
+def _zoned(values: Values) -> pa.Array:
+    """ISO 8601 texts, parsed column-wise; finer than microseconds is cut off."""
+    try:
+        return pa.array(values, pa.string()).cast(_UTC)
+    except pa.ArrowInvalid:
+        return pa.array([None if text is None else _instant(text) for text in values], _UTC)
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+_DATE = ColumnType("date", pa.date32(), lambda values: pa.array(values, pa.int32()).cast(pa.date32()), _same)
+_MILLISECONDS = ColumnType("timestamp_ntz", _NTZ, _milliseconds, lambda value: None if value is None else value * 1000)
+_MICROSECONDS = _simple("timestamp_ntz", _NTZ)
+_ZONED = ColumnType("timestamp", _UTC, _zoned, lambda value: None if value is None else _instant(value))
+
+_LOGICAL = {
+    "io.debezium.time.Date": _DATE,
+    CONNECT_DATE: _DATE,
+    "io.debezium.time.Timestamp": _MILLISECONDS,
+    CONNECT_TIMESTAMP: _MILLISECONDS,
+    "io.debezium.time.MicroTimestamp": _MICROSECONDS,
+    "io.debezium.time.ZonedTimestamp": _ZONED,
+}
+
+
+def _decimal(schema: Schema) -> ColumnType:
+    parameters = schema.parameters or {}
+    scale = int(parameters.get("scale", "0"))
+    precision = int(parameters.get("connect.decimal.precision", MAX_PRECISION))
+
+    def number(value: bytes | None) -> Decimal | None:
+        return None if value is None else Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale, _EXACT)
+
+    if precision > MAX_PRECISION:
+
+        def text(value: bytes | None) -> str | None:
+            return None if value is None else f"{number(value):f}"
+
+        return ColumnType("string", pa.string(), lambda values: pa.array([text(v) for v in values], pa.string()), text)
+    arrow = pa.decimal128(precision, scale)
+    return ColumnType(f"decimal({precision},{scale})", arrow, lambda values: _decimals(values, arrow), number)
+
+
+def _decimals(values: Values, arrow: pa.DataType) -> pa.Array:
+    """Arrow's own layout, 16 bytes with the lowest first, from Connect's, which begins with the highest."""
+    data = b"".join([_ZEROS if v is None else v[::-1].ljust(16, _ONES if v[0] > 127 else _ZERO)[:16] for v in values])
+    valid = None
+    if None in values:
+        valid = pa.array([value is not None for value in values], pa.bool_()).buffers()[1]
+    return pa.Array.from_buffers(arrow, len(values), [valid, pa.py_buffer(data)])
+
+
+_ZEROS, _ZERO, _ONES = bytes(16), b"\x00", b"\xff"
+
+
+def _array(schema: Schema) -> ColumnType:
+    assert schema.items is not None
+    items = column_type(schema.items)
+
+    def plain(value: Any) -> Any:
+        return None if value is None else [items.plain(item) for item in value]
+
+    return _compound(f"array<{items.ddl}>", pa.list_(pa.field("element", items.arrow)), plain)
+
+
+def _map(schema: Schema) -> ColumnType:
+    assert schema.keys is not None and schema.items is not None
+    keys, items = column_type(schema.keys), column_type(schema.items)
+
+    def plain(value: Any) -> Any:
+        return None if value is None else [(keys.plain(key), items.plain(item)) for key, item in value.items()]
+
+    return _compound(f"map<{keys.ddl},{items.ddl}>", pa.map_(keys.arrow, items.arrow), plain)
+
+
+def _struct(schema: Schema) -> ColumnType:
+    members = [(field.name, column_type(field.schema)) for field in schema.fields]
+
+    def plain(value: Any) -> Any:
+        if value is None:
+            return None
+        return {name: kind.plain(item) for (name, kind), item in zip(members, value.values, strict=True)}
+
+    ddl = ",".join(f"{name}:{kind.ddl}" for name, kind in members)
+    return _compound(f"struct<{ddl}>", pa.struct([(name, kind.arrow) for name, kind in members]), plain)
+
+
+def _compound(ddl: str, arrow: pa.DataType, plain: Callable[[Any], Any]) -> ColumnType:
+    return ColumnType(ddl, arrow, lambda values: pa.array([plain(value) for value in values], arrow), plain)
+
+
+_COMPOUND = {"array": _array, "map": _map, "struct": _struct}

@@ -1,0 +1,159 @@
+"""The sink `spark`: changelog and mirror tables of scripted logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdckit.errors import SinkError
+from cdckit.runners.spark import SparkRunner
+from spark.script import CUSTOMERS, Script
+
+pytestmark = pytest.mark.spark
+
+TOPIC = "script.shop.customers"
+WITH_CITY = [*CUSTOMERS, ["city", "?string"]]
+
+
+class Lake:
+    """Runs a script into tables, and reads them."""
+
+    def __init__(self, session: SparkSession, script: Script, folder: Path) -> None:
+        self.session = session
+        self.script = script
+        self.folder = folder
+
+    def run(self, mode: str, state: str = "state", **options: Any) -> None:
+        pipeline = self.script.pipeline(self.folder / state, "spark", path=self.folder / "lake", mode=mode, **options)
+        SparkRunner(pipeline).run(once=True)
+
+    def rows(self, topic: str = TOPIC, *columns: str, form: str = "delta") -> list[tuple[Any, ...]]:
+        frame = self.session.read.format(form).load(str(self.folder / "lake" / topic))
+        return sorted((tuple(row) for row in frame.select(*columns or ["*"]).collect()), key=repr)
+
+    def versions(self, topic: str = TOPIC) -> int:
+        from delta.tables import DeltaTable
+
+        return DeltaTable.forPath(self.session, str(self.folder / "lake" / topic)).history().count()
+
+
+@pytest.fixture
+def lake(session: SparkSession, script: Script, tmp_path: Path) -> Lake:
+    return Lake(session, script, tmp_path)
+
+
+def test_changelog_has_every_change(lake: Lake) -> None:
+    one, two = {"id": 1, "name": "one"}, {"id": 1, "name": "two"}
+    lake.script.change("c", one)
+    lake.script.change("u", two, one)
+    lake.script.change("d", None, two)
+    lake.run("changelog")
+    assert lake.rows(TOPIC, "__position", "id", "name", "__op", "__deleted", "__source_ts_ms", "__db", "__table") == [
+        ("s000000000000.0", 1, "one", "c", False, 1_700_000_000_000, "shop", "customers"),
+        ("s000000000001.0", 1, "two", "u", False, 1_700_000_000_001, "shop", "customers"),
+        ("s000000000002.0", 1, "two", "d", True, 1_700_000_000_002, "shop", "customers"),
+    ]
+
+
+def test_mirror_keeps_the_newest_row_of_each_key(lake: Lake) -> None:
+    for number in range(6):
+        lake.script.row({"id": number, "name": "snapshot"})
+    lake.script.change("u", {"id": 1, "name": "a"}, {"id": 1, "name": "snapshot"})
+    lake.script.change("u", {"id": 1, "name": "b"}, {"id": 1, "name": "a"})
+    lake.script.change("d", None, {"id": 2, "name": "snapshot"})
+    lake.script.change("c", {"id": 9, "name": "new"})
+    lake.script.change("c", {"id": 8, "name": "gone"})
+    lake.script.change("d", None, {"id": 8, "name": "gone"})
+    lake.script.change("d", None, {"id": 3, "name": "snapshot"})
+    lake.script.change("c", {"id": 3, "name": "again"})
+    lake.run("mirror", cut_at=5)
+    assert lake.rows(TOPIC, "id", "name") == [
+        (0, "snapshot"), (1, "b"), (3, "again"), (4, "snapshot"), (5, "snapshot"), (9, "new"),
+    ]  # fmt: skip
+
+
+def test_mirror_of_a_table_without_a_key_counts_equal_rows(lake: Lake) -> None:
+    def change(op: str, after: int | None = None, before: int | None = None) -> None:
+        rows = [None if n is None else {"id": n, "name": "x"} for n in (after, before)]
+        lake.script.change(op, *rows, key=(), table="free")
+
+    for number in (1, 1, 1, 2):
+        change("c", number)
+    lake.run("mirror")
+    change("d", before=1)
+    change("u", 5, 2)
+    change("c", 7)
+    change("d", before=7)
+    lake.run("mirror")
+    assert lake.rows("script.shop.free", "id") == [(1,), (1,), (5,)]
+
+
+@pytest.mark.parametrize("key", [("id",), ()])
+def test_truncate_empties_the_mirror(lake: Lake, key: tuple[str, ...]) -> None:
+    lake.script.change("c", {"id": 1, "name": "old"}, key=key)
+    lake.run("mirror")
+    lake.script.change("c", {"id": 2, "name": "old"}, key=key)
+    lake.script.change("t", key=key)
+    lake.script.change("c", {"id": 3, "name": "new"}, key=key)
+    lake.run("mirror")
+    assert lake.rows(TOPIC, "id", "name") == [(3, "new")]
+
+
+def test_new_columns_are_added_inside_a_batch(lake: Lake) -> None:
+    lake.script.change("c", {"id": 1, "name": "one"})
+    lake.script.change("c", {"id": 2, "name": "two", "city": "Rome"}, columns=WITH_CITY)
+    lake.run("changelog")
+    lake.script.change("c", {"id": 3, "name": "x", "city": "Oslo", "at": 0}, columns=[*WITH_CITY, ["at", "?microtimestamp"]])
+    lake.run("changelog")
+    assert [row[:3] for row in lake.rows(TOPIC, "id", "city", "at")][:2] == [(1, None, None), (2, "Rome", None)]
+    assert lake.rows(TOPIC, "id", "city", "at")[2][2].isoformat() == "1970-01-01T00:00:00"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([["id", "int32"], ["name", "?int32"]], "column 'name' became int"),
+        ([["id", "int32"]], "column 'name' is gone"),
+    ],
+)
+@pytest.mark.parametrize("later", [False, True])
+def test_other_changes_of_columns_stop(lake: Lake, columns: list[list[str]], message: str, later: bool) -> None:
+    lake.script.change("c", {"id": 1, "name": "one"})
+    if later:
+        lake.run("mirror")
+    lake.script.change("c", {"id": 2, "name": 2}, columns=columns)
+    with pytest.raises(SinkError, match=message):
+        lake.run("mirror")
+
+
+def test_unavailable_values_keep_what_the_mirror_has(lake: Lake) -> None:
+    gone = "__debezium_unavailable_value"
+    lake.script.change("c", {"id": 1, "name": "one", "city": "Rome"}, columns=WITH_CITY)
+    lake.script.change("c", {"id": 2, "name": "two", "city": "Oslo"}, columns=WITH_CITY)
+    lake.run("mirror")
+    lake.script.change("u", {"id": 1, "name": "uno", "city": gone}, columns=WITH_CITY)
+    lake.script.change("u", {"id": 2, "name": "due", "city": "Bonn"}, columns=WITH_CITY)
+    lake.script.change("u", {"id": 2, "name": "deux", "city": gone}, columns=WITH_CITY)
+    lake.run("mirror")
+    assert lake.rows(TOPIC, "id", "name", "city") == [(1, "uno", "Rome"), (2, "deux", "Bonn")]
+
+
+def test_a_new_snapshot_starts_the_mirror_anew(lake: Lake) -> None:
+    for number in range(3):
+        lake.script.row({"id": number, "name": "old"})
+    lake.run("mirror")
+    (lake.script.folder / "snapshot.jsonl").unlink()
+    lake.script.row({"id": 1, "name": "new"})
+    lake.run("mirror", state="another state")
+    assert lake.rows(TOPIC, "id", "name") == [(1, "new")]
+
+
+def test_parquet_changelog(lake: Lake) -> None:
+    lake.script.change("c", {"id": 1, "name": "one"})
+    lake.run("changelog", format="parquet")
+    lake.script.change("c", {"id": 2, "name": "two"})
+    lake.run("changelog", format="parquet")
+    assert lake.rows(TOPIC, "id", "name", "__op", form="parquet") == [(1, "one", "c"), (2, "two", "c")]
