@@ -1,0 +1,1 @@
+"""The main job from end to end, as `make demo` runs it."""

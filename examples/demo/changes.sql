@@ -1,0 +1,11 @@
+USE shop;
+UPDATE orders_2 SET status = 'paid' WHERE id = 2;
+INSERT INTO orders_1 VALUES (5, 2, 42.00, 'new', '2024-05-04 08:00:00.125');
+BEGIN;
+INSERT INTO customers (name, email, since) VALUES ('Barbara Liskov', 'barbara@example.com', '2024-05-04');
+INSERT INTO orders_2 VALUES (6, 4, 310.10, 'new', '2024-05-04 08:05:00.000');
+COMMIT;
+UPDATE customers SET email = 'edsger@example.com' WHERE id = 3;
+DELETE FROM orders_1 WHERE id = 1;
+ALTER TABLE customers ADD COLUMN city VARCHAR(40);
+UPDATE customers SET city = 'London' WHERE id = 1;
