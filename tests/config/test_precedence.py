@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def load(file: Path, *overrides: str, **how: str) -> ResolvedPipeline:
-    return load_pipeline(file, overrides, environment={"PASSWORD": "s3cret", "OUT": "out"}, **how)  # type: ignore[arg-type]
+    return load_pipeline(file, overrides, environment={"PASSWORD": "s3cret", "OUT": "out"}, **how)
 
 
 def test_variables_are_replaced_and_have_defaults(file: Path) -> None:

@@ -41,7 +41,7 @@ class ScriptedSource(Source):
     def read(self, split: Split) -> Iterator[Batch]:
         at = split.start["line"]
         while split.end is None or at < split.end["line"]:
-            lines = self.config.script_lines()[at : split.end and split.end["line"]]
+            lines = self.config.script_lines()[at : split.end["line"] if split.end else None]
             for line in lines:
                 at += 1
                 yield Batch(self._records(line, at), {"line": at}, log_time_ms=int(time.time() * 1000), log_bytes=1)

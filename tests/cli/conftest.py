@@ -1,0 +1,134 @@
+"""The installed command as a program, with the scripted plugin beside those that are installed."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdckit.cli.main import call
+from cdckit.plugins import broken_plugins, plugin_manager
+
+TESTS = Path(__file__).parent.parent
+PROGRAM = Path(sys.executable).parent / "cdc"
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a call of the program left: its exit code, what it printed, what it logged."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def lines(self) -> list[Any]:
+        """Standard output as JSON lines."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+    @property
+    def logs(self) -> list[dict[str, Any]]:
+        """Standard error as JSON lines."""
+        return [json.loads(line) for line in self.stderr.splitlines()]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """The environment of the program, in which the scripted plugin is installed."""
+    info = tmp_path / "installed" / "scripted-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: scripted\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[cdckit]\nscripted = scripted.plugin\n")
+    return {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{info.parent}", "TERM": "dumb"}
+
+
+@pytest.fixture
+def program(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Called]:
+    """Calls the program in the test's folder."""
+
+    def run(*arguments: str, **variables: str) -> Called:
+        done = subprocess.run(
+            [PROGRAM, *arguments],
+            cwd=tmp_path,
+            env=environment | variables,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return Called(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def cdc(
+    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., Called]]:
+    """Calls the command in the test's folder and in this process: many times faster than the program."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path / "installed"))
+    root, package = logging.getLogger(), logging.getLogger("cdckit")
+    before = root.handlers[:], root.level, package.level
+    _forget_plugins()
+
+    def run(*arguments: str, stdin: str = "", **variables: str) -> Called:
+        with monkeypatch.context() as during:
+            during.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+            for name, value in variables.items():
+                during.setenv(name, value)
+            code = call(arguments)
+        return Called(code, *capfd.readouterr())
+
+    yield run
+    _forget_plugins()
+    root.handlers[:], root.level = before[0], before[1]
+    package.setLevel(before[2])
+
+
+def _forget_plugins() -> None:
+    plugin_manager.cache_clear()
+    broken_plugins.cache_clear()
+
+
+@pytest.fixture
+def start(tmp_path: Path, environment: dict[str, str]) -> Callable[..., subprocess.Popen[str]]:
+    """Starts the program in the test's folder, and leaves it running."""
+
+    def begin(*arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [PROGRAM, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return begin
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Path:
+    """A pipeline file of the scripted source: three records to standard output."""
+    write_script(tmp_path, {"n": 1}, {"n": 2}, {"n": 3})
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(
+        "runner: direct\nserializer: {schemas.enable: false}\n"
+        "source: {type: scripted, script: script.jsonl, password: hunter2}\n"
+    )
+    return path
+
+
+def write_script(folder: Path, *lines: dict[str, Any]) -> None:
+    """The lines that the scripted source plays."""
+    (folder / "script.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -1,0 +1,199 @@
+"""The commands beside `run`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdckit.cli.main import COMMANDS
+from cdckit.state.sqlite import SqliteStateStore
+
+Cdc = Callable[..., Any]
+
+
+def test_help_lists_every_command_and_those_of_plugins(cdc: Cdc) -> None:
+    called = cdc("--help")
+    assert called.code == 0
+    for command in (*COMMANDS, "hello"):
+        assert f"\n  {command} " in called.stdout
+    assert cdc("hello").stdout == "hello\n"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "offsets show", "offsets set", "offsets reset"])
+def test_every_command_has_help(cdc: Cdc, command: str) -> None:
+    called = cdc(*command.split(), "--help")
+    assert called.code == 0
+    assert called.stdout.startswith(f"Usage: cdc {command} ")
+
+
+def test_no_command_at_all_is_a_usage_error(cdc: Cdc) -> None:
+    assert cdc("rn").code == 2
+    assert "No such command 'rn'" in cdc("rn").stderr
+
+
+def test_validate_says_what_the_pipeline_is(cdc: Cdc, pipeline: Path) -> None:
+    called = cdc("validate", pipeline.name)
+    assert called.code == 0
+    assert called.stdout == (
+        "pipeline.yaml: valid: pipeline 'scripted': scripted -> stdout; runner direct; state state/scripted\n"
+    )
+
+
+def test_validate_tells_all_that_is_wrong(cdc: Cdc, pipeline: Path) -> None:
+    called = cdc("validate", pipeline.name, "--set", "source.prt=1", "--set", "runer=x", "--sink", "file")
+    assert (called.code, called.stdout) == (2, "")
+    assert called.stderr.splitlines() == [
+        "error: runer: unknown option; did you mean 'runner'?",
+        "error: sink.path: required, but not given",
+        "error: source.prt: unknown option; did you mean 'port'?",
+    ]
+
+
+def test_validate_names_a_missing_extra(cdc: Cdc, pipeline: Path) -> None:
+    called = cdc("validate", pipeline.name, "--sink", "elsewhere")
+    assert called.code == 2
+    assert "pip install 'cdckit[elsewhere]'" in called.stderr
+
+
+def test_validate_looks_at_the_systems_where_asked(cdc: Cdc, pipeline: Path) -> None:
+    called = cdc("validate", pipeline.name, "--connect")
+    assert called.code == 0
+    assert called.stdout.splitlines()[1:] == ["ok   source: script: script.jsonl"]
+    called = cdc("validate", pipeline.name, "--connect", "--set", "source.script=gone")
+    assert called.code == 3
+    assert called.stdout.splitlines()[1:] == ["fail source: script: gone does not exist", "     write it"]
+
+
+def test_plugins_says_what_is_there_and_what_is_missing(cdc: Cdc) -> None:
+    found = {(c["kind"], c["name"]): c for c in json.loads(cdc("plugins", "--json").stdout)}
+    assert found["source", "scripted"] == {
+        "kind": "source", "name": "scripted", "summary": "plays the lines of a script", "plugin": "scripted",
+        "distribution": "scripted 1.0", "missing": "",
+    }  # fmt: skip
+    assert found["sink", "elsewhere"]["missing"] == "cdckit[elsewhere]"
+    assert found["sink", "file"]["distribution"].startswith("cdckit ")
+    table = cdc("plugins").stdout
+    assert "scripted 1.0" in table
+    assert "cdckit[elsewhere]" in table
+
+
+def test_a_broken_plugin_is_listed_and_breaks_nothing(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    entry_points = tmp_path / "installed" / "scripted-1.0.dist-info" / "entry_points.txt"
+    entry_points.write_text(f"{entry_points.read_text()}broken = no_such_module\n")
+    assert "no_such_module" in cdc("plugins").stdout
+    assert cdc("--help").code == 0
+    called = cdc("run", pipeline.name, "--once")
+    assert called.code == 0
+    assert "WARNING the plugin 'broken' cannot be used: ModuleNotFoundError" in called.stderr
+
+
+@pytest.mark.parametrize("name", ["scripted", "source.scripted", "ScriptedConnector", "test.ScriptedConnector"])
+def test_describe_shows_the_options_of_any_component(cdc: Cdc, name: str) -> None:
+    (described,) = json.loads(cdc("describe", name, "--json").stdout)
+    assert (described["kind"], described["name"]) == ("source", "scripted")
+    options = {option["name"]: option for option in described["options"]}
+    assert options["port"]["default"] == "3306"
+    assert options["mode"]["choices"] == ["fast", "slow"]
+    assert options["topic.prefix"]["old_names"] == ["server.name"]
+    table = cdc("describe", name).stdout
+    assert table.startswith("source scripted: plays the lines of a script\n")
+    assert "fast | slow" in table
+
+
+def test_describe_knows_the_pipeline_itself_and_says_what_was_meant(cdc: Cdc) -> None:
+    assert "offset.flush.interval.ms" in cdc("describe", "pipeline").stdout
+    called = cdc("describe", "scriptd")
+    assert called.code == 2
+    assert "nothing installed is called 'scriptd'; did you mean 'scripted'?" in called.stderr
+
+
+def test_schema_is_json(cdc: Cdc) -> None:
+    schema = json.loads(cdc("schema").stdout)
+    assert "scripted" in schema["$defs"]["source"]["properties"]["type"]["enum"]
+
+
+def test_offsets_are_shown_set_and_reset(cdc: Cdc, pipeline: Path) -> None:
+    assert json.loads(cdc("offsets", "show", pipeline.name).stdout) is None
+    cdc("run", pipeline.name, "--once")
+    assert json.loads(cdc("offsets", "show", pipeline.name).stdout) == {"line": 3}
+    assert cdc("offsets", "set", pipeline.name, '{"line": 2}').code == 0
+    assert [line["value"]["n"] for line in cdc("run", pipeline.name, "--once").lines] == [3]
+    assert cdc("offsets", "set", pipeline.name, "-", stdin='{"line": 1}').code == 0
+    assert len(cdc("run", pipeline.name, "--once").lines) == 2
+    assert cdc("offsets", "reset", pipeline.name).code == 0
+    assert len(cdc("run", pipeline.name, "--once").lines) == 3
+
+
+@pytest.mark.parametrize("offset", ["{", "[1]", "3"])
+def test_an_offset_must_be_a_json_object(cdc: Cdc, pipeline: Path, offset: str) -> None:
+    called = cdc("offsets", "set", pipeline.name, offset)
+    assert called.code == 2
+    assert "error: OFFSET: " in called.stderr
+
+
+def test_offsets_of_a_running_pipeline_are_shown_but_not_changed(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    state = SqliteStateStore(tmp_path / "state" / "scripted")
+    state.save_offset({"line": 1})
+    for command in (["reset", pipeline.name], ["set", pipeline.name, "{}"]):
+        called = cdc("offsets", *command)
+        assert called.code == 7
+        assert "is held by another pipeline" in called.stderr
+    assert json.loads(cdc("offsets", "show", pipeline.name).stdout) == {"line": 1}
+    state.close()
+
+
+def test_transform_runs_the_chain_on_recorded_events(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    recorded = cdc("run", pipeline.name, "--once").stdout
+    (tmp_path / "events.jsonl").write_text(recorded)
+    chain = ["--set", "transforms.0.type=Rename", "--set", "transforms.0.topic=renamed"]
+    expected = [line | {"topic": "renamed"} for line in map(json.loads, recorded.splitlines())]
+    assert cdc("transform", pipeline.name, "--input", "events.jsonl", *chain).lines == expected
+    assert cdc("transform", pipeline.name, "--input", "-", *chain, stdin=recorded).lines == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ('{"topic": "t", "key": null, "value": null}', 6, "transform 'Rename' failed on a record of topic t"),
+        ("{", 5, "line 1: "),
+        ('{"value": 1}', 5, "line 1: an event needs a 'topic'"),
+    ],
+)
+def test_transform_tells_which_event_is_at_fault(cdc: Cdc, pipeline: Path, line: str, code: int, said: str) -> None:
+    chain = ["--set", "transforms.0.type=Rename", "--set", "transforms.0.topic=renamed"]
+    called = cdc("transform", pipeline.name, "--input", "-", *chain, stdin=line)
+    assert called.code == code
+    assert said in called.stderr
+    assert cdc("transform", pipeline.name, "--input", "gone.jsonl").code == 2
+
+
+def test_completion_knows_commands_and_options(cdc: Cdc, program: Cdc) -> None:
+    assert "_CDC_COMPLETE=bash_complete" in cdc("completion", "bash").stdout
+    asked = {"_CDC_COMPLETE": "bash_complete", "COMP_WORDS": "cdc val", "COMP_CWORD": "1"}
+    assert program(**asked).stdout == "plain,validate\n"
+
+
+def test_what_is_not_needed_is_not_imported(tmp_path: Path, environment: dict[str, str]) -> None:
+    import subprocess
+
+    code = (
+        "import sys; from cdckit.cli.main import call; call({}); "
+        "print([n for n in ('pydantic', 'pyspark', 'confluent_kafka', 'rich', 'yaml', 'pymysql') if n in sys.modules])"
+    )
+    (tmp_path / "p.yaml").write_text("runner: direct\nsource: {type: scripted, script: s}\n")
+    (tmp_path / "s").write_text("")
+    for arguments, imported in ((["--help"], []), (["run", "p.yaml", "--once"], ["pydantic", "yaml"])):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(arguments)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.splitlines()[-1] == str(imported), done.stderr
