@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from cdckit.config.model import did_you_mean
+from cdckit.java_regex import compile_java
 
 BROKER_DEFAULT = -1
 """As a count of partitions or replicas: what the broker is configured to give (KIP-464)."""
@@ -123,10 +124,10 @@ def _group_rule(group: str, options: Mapping[str, str], partitions: int, replica
 def _checked(group: str, name: str, options: Mapping[str, Any], check: Any) -> Any:
     try:
         return check(options[name])
-    except (ValueError, re.error) as error:
+    except ValueError as error:
         raise ValueError(f"topic.creation.{group}.{name}: {error}") from None
 
 
 def _any_of(patterns: str) -> re.Pattern[str]:
-    """Matches what any of the comma-separated expressions matches; nothing where there is none."""
-    return re.compile("|".join(split_list(patterns)) or r"(?!)", re.DOTALL)
+    """Matches what any of the comma-separated Java expressions matches; nothing where there is none."""
+    return compile_java("|".join(split_list(patterns)) or "(?!)")
