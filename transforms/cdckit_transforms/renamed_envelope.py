@@ -43,22 +43,27 @@ class EnvelopeRenamer:
         self._layouts = Layouts(self._layout)
         self._old: Template | None = None
         self._new: Template | None = None
+        self._renamed: _Renamed | None = None
 
     def rename(self, value: Datum | None) -> Datum | None:
         """The envelope under its new names; whatever is no envelope stays as it is."""
-        if not isinstance(value, Struct):
+        if isinstance(value, TemplateStruct):
+            if value.template is not self._old:
+                self._meet(value)
+            if self._new is None or self._renamed is None:
+                return value
+            return TemplateStruct(self._new, _with_rows(value.fills, self._renamed.fills, self._renamed.row))
+        renamed = self._layouts.of(value) if isinstance(value, Struct) else None
+        if renamed is None or not isinstance(value, Struct):
             return value
-        renamed = self._layouts.of(value)
-        if renamed is None:
-            return value
-        if not isinstance(value, TemplateStruct):
-            return Struct(renamed.envelope, _with_rows(value.values, renamed.rows, renamed.row))
-        template = value.template
-        if self._new is None or template is not self._old:
-            values = _with_rows(template.values, renamed.rows, renamed.row)
-            self._new = Template(renamed.envelope, values, template.holes)
-            self._old = template
-        return TemplateStruct(self._new, _with_rows(value.fills, renamed.fills, renamed.row))
+        return Struct(renamed.envelope, _with_rows(value.values, renamed.rows, renamed.row))
+
+    def _meet(self, value: TemplateStruct) -> None:
+        """Renames a template that comes for the first time; all its structs will share the new one."""
+        self._old, self._new, self._renamed = value.template, None, self._layouts.of(value)
+        if self._renamed is not None:
+            values = _with_rows(value.template.values, self._renamed.rows, self._renamed.row)
+            self._new = Template(self._renamed.envelope, values, value.template.holes)
 
     def _layout(self, schema: Schema, holes: Holes) -> _Renamed | None:
         if not is_envelope(schema):
@@ -82,8 +87,7 @@ def _with_rows(values: tuple[Any, ...], places: tuple[int, ...], row: Schema | N
     if row is None:
         return values
     if places == (0,):
-        first, *rest = values
-        return (first and Struct(row, first.values), *rest)
+        return (values[0] and Struct(row, values[0].values), *values[1:])
     changed = list(values)
     for at in places:
         if changed[at] is not None:

@@ -66,10 +66,10 @@ class JsonReader:
         Raises:
             DecodeError: no topic, or a part that cannot be read; the message names the part.
         """
-        topic = line.get("topic")
+        topic = line.get("topic") if isinstance(line, Mapping) else None
         if not isinstance(topic, str):
-            raise DecodeError("an event needs a 'topic', a text")
-        headers = [(h["key"], h.get("value")) for h in line.get("headers") or ()]
+            raise DecodeError("an event is a JSON object with a 'topic', a text")
+        headers = _told("headers", _header_pairs, line.get("headers") or ())
         return Record(
             topic,
             _told("key", self.datum, line.get("key")),
@@ -108,7 +108,7 @@ def read_records(lines: Iterable[bytes | str], reader: JsonReader | None = None)
             continue
         try:
             yield reader.record(orjson.loads(line))
-        except (orjson.JSONDecodeError, AttributeError, TypeError, KeyError, DecodeError) as error:
+        except (orjson.JSONDecodeError, DecodeError) as error:
             raise DecodeError(f"line {number}: {error}") from error
 
 
@@ -135,6 +135,10 @@ def schema_from_json(written: Mapping[str, Any]) -> Schema:
     if written.get("default") is None:
         return schema
     return schema.replace(default=_reader(schema)(written["default"]))
+
+
+def _header_pairs(headers: Iterable[Mapping[str, Any]]) -> list[tuple[str, Any]]:
+    return [(header["key"], header.get("value")) for header in headers]
 
 
 def _has_schema(document: Any) -> bool:
