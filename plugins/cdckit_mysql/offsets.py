@@ -20,6 +20,7 @@ SNAPSHOT_RUNNING = "INITIAL"
 
 _COUNTS = "transaction_data_collection_order_"
 _EPOCH = "cdckit_epoch"
+_AFTER_SNAPSHOT = "cdckit_after_snapshot"
 _SERVER = "cdckit_server"
 
 
@@ -77,6 +78,8 @@ class LogOffset:
         counts: how many events of it each table has had (`database.table`).
         epoch: see above.
         server: the identity of the server that file names belong to.
+        after_snapshot: whether the tables are read between the offset before and this one, which is where the log
+            goes on from.
     """
 
     file: str = ""
@@ -91,6 +94,7 @@ class LogOffset:
     counts: Mapping[str, int] = field(default_factory=dict)
     epoch: int = 0
     server: str | None = None
+    after_snapshot: bool = False
 
     @property
     def position(self) -> LogPosition:
@@ -121,6 +125,7 @@ class LogOffset:
             **{_COUNTS + table: count for table, count in self.counts.items()},
             _EPOCH: self.epoch,
             _SERVER: self.server,
+            _AFTER_SNAPSHOT: self.after_snapshot,
         }
         return {name: value for name, value in members.items() if value or (name == "gtids" and value is not None)}
 
@@ -146,6 +151,7 @@ class LogOffset:
                 counts={table: int(count) for table, count in counts.items()},
                 epoch=int(offset.get(_EPOCH) or 0),
                 server=offset.get(_SERVER),
+                after_snapshot=bool(offset.get(_AFTER_SNAPSHOT)),
             )
         except (TypeError, ValueError) as error:
             raise StateError(f"the offset {offset} is not one of a MySQL source: {error}") from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+import pymysql
 
 from cdckit.errors import RetriableSourceError, SourceError, StateError
 from cdckit.record import Batch, Offset
@@ -18,10 +19,16 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
-from cdckit_mysql.server import Dialect, Server, log_end, read_dialect, read_server
-from cdckit_mysql.snapshot.consistent import ConsistentSnapshot
+from cdckit_mysql.server import Dialect, Server, log_end, log_files, read_dialect, read_server
+from cdckit_mysql.snapshot.chunk_plan import plan_chunks, share_out
+from cdckit_mysql.snapshot.chunks import read_chunks
+from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point
+from cdckit_mysql.snapshot.selection import choose_tables
+from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.kept_log import read_kept
 from cdckit_mysql.streaming.opening import LogOpener, on_server
+from cdckit_mysql.streaming.planning import LogPlanner, bytes_between
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.reader import LogReader
 from cdckit_mysql.streaming.retention import oldest_position, why_lost
@@ -33,29 +40,6 @@ _LOG_END_POLL = 0.025
 """How often, in seconds, the server is asked for its log's end while it is waited for."""
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotWork:
-    """The payload of a split that is a whole snapshot."""
-
-    epoch: int
-    with_rows: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LogWork:
-    """The payload of a split of the log.
-
-    Attributes:
-        tables: the definitions in force at its start.
-        dialect: whose log it is.
-        reader: tells readers apart that read at the same time.
-    """
-
-    tables: Tables
-    dialect: Dialect
-    reader: int = 0
-
-
 class MySqlSource(Source):
     """Reads a server of the MySQL family."""
 
@@ -65,55 +49,12 @@ class MySqlSource(Source):
         self._context = SourceContext(config.topic_prefix)
         self._connection: Connection | None = None
         self._server: Server | None = None
-        self._planned = False
-
-    # -- the contract
+        self._versions: dict[bool, TableVersions] = {}
+        self._started = False
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked."""
         self._context = context
-
-    def initial_offset(self) -> Offset:
-        """Before a snapshot; in mode `never` the oldest place that the log still has."""
-        if self._config.snapshot_mode != "never":
-            return LogOffset(snapshot=SNAPSHOT_RUNNING).to_json()
-        server = self._asked()
-        with told(self._config, "asking for the oldest log file"):
-            start = oldest_position(self._sql, server)
-        self._history.start(start.position, Tables(lower_case_table_names=server.lower_case_table_names))
-        return start.to_json()
-
-    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
-        """Where the log ends now, as soon as that is beyond `start`."""
-        at = LogOffset.from_json(start)
-        server = self._asked()
-        at = on_server(at, server, place(self._config))
-        until = time.monotonic() + wait_seconds
-        while True:
-            with told(self._config, "asking for the log's end"):
-                end = log_end(self._sql, server)
-            if (end.file, end.pos) != (at.file, at.pos):
-                return end.with_changes(epoch=at.epoch, ts_sec=int(time.time())).to_json()
-            if time.monotonic() >= until or self._context.stopping():
-                return start
-            time.sleep(_LOG_END_POLL)
-
-    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
-        """The snapshot, the open-ended log, or a range of the log."""
-        server = self._asked()
-        at = self._checked_start(LogOffset.from_json(start), server)
-        if at.snapshot_due:
-            return [self._snapshot_split(start, at)]
-        if self._config.snapshot_mode == "initial_only" or start == end:
-            return []
-        work = LogWork(self._history.tables_at(at.position), self._dialect)
-        return [Split(start, end, work)]
-
-    def read(self, split: Split) -> Iterator[Batch]:
-        """The split's batches."""
-        if isinstance(split.payload, SnapshotWork):
-            return self._read_snapshot(split.payload)
-        return self._read_log(split)
 
     def close(self) -> None:
         """Lets the connection go."""
@@ -123,103 +64,210 @@ class MySqlSource(Source):
 
     # -- planning
 
-    def _checked_start(self, at: LogOffset, server: Server) -> LogOffset:
-        """`at`, or a new beginning where its place in the log is gone and a snapshot may be taken for that.
+    def initial_offset(self) -> Offset:
+        """Before a snapshot; in mode `never` the oldest place that the log still has."""
+        if self._config.snapshot_mode != "never":
+            return LogOffset(snapshot=SNAPSHOT_RUNNING).to_json()
+        server, connection = self._asked()
+        with told(self._config, "asking for the oldest log file"):
+            start = oldest_position(connection, server)
+        self._history.start(start.position, Tables(lower_case_table_names=server.lower_case_table_names))
+        return start.to_json()
+
+    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
+        """Where the log ends now, as soon as that is beyond `start`."""
+        at = self._checked(LogOffset.from_json(start))
+        if at.snapshot_due:
+            return note_point(self._config, self._filters, self._history, at.epoch).to_json()
+        if self._config.snapshot_mode == "initial_only":
+            return start
+        at = on_server(at, self._asked()[0], place(self._config))
+        until = time.monotonic() + wait_seconds
+        while True:
+            end = self._log_end()
+            if (end.file, end.pos) != (at.file, at.pos):
+                return end.with_changes(epoch=at.epoch, ts_sec=int(time.time())).to_json()
+            if time.monotonic() >= until or self._context.stopping():
+                return start
+            time.sleep(_LOG_END_POLL)
+
+    def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
+        """The end of a transaction about `max_bytes` beyond `start`."""
+        first, last = LogOffset.from_json(start), LogOffset.from_json(end)
+        if last.after_snapshot or first.snapshot_due or self._bytes_between(first, last) <= max_bytes:
+            return end
+        found = self._planner.cut(first, last, max_bytes)
+        return end if found == last else found.to_json()
+
+    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
+        """The snapshot, whole or in chunks; or the log, open-ended or a range of it."""
+        if start == end:
+            return []
+        if end is not None:
+            until = LogOffset.from_json(end)
+            return (
+                self._plan_chunks(start, end, until, parallelism)
+                if until.after_snapshot
+                else self._plan_range(start, end, parallelism)
+            )
+        at = self._checked(LogOffset.from_json(start))
+        if at.snapshot_due:
+            return [Split(start, start, SnapshotWork(at.epoch, self._reads_rows))]
+        if self._config.snapshot_mode == "initial_only":
+            return []
+        return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect))]
+
+    def _plan_range(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
+        size = self._bytes_between(LogOffset.from_json(start), LogOffset.from_json(end))
+        return self._planner.splits(start, end, size, parallelism)
+
+    def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
+        if not self._reads_rows:
+            return []
+        server, connection = self._asked()
+        tables = self._history.tables_at(point.position)
+        with told(self._config, "planning the snapshot"):
+            chosen = choose_tables(connection, tables, self._versions_of(server.mariadb), self._config, self._filters)
+            chunks = plan_chunks(connection, chosen, parallelism)
+        return [
+            Split(start, end, ChunkWork(tuple(group), server.mariadb), sum(chunk.estimate for chunk in group))
+            for group in share_out(chunks, parallelism)
+        ]
+
+    @property
+    def _reads_rows(self) -> bool:
+        return self._config.snapshot_mode != "no_data"
+
+    def _checked(self, at: LogOffset) -> LogOffset:
+        """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
 
         Raises:
-            SourceError: the place is gone.
+            SourceError: the place is gone from the log.
         """
-        mode, first = self._config.snapshot_mode, not self._planned
-        self._planned = True
+        mode, first = self._config.snapshot_mode, not self._started
+        self._started = True
         if at.snapshot_due:
             if at.file and first:
                 log.warning("the last snapshot was not finished: it starts again")
             return at
         if mode == "always" and first:
             return at.with_changes(snapshot=SNAPSHOT_RUNNING)
+        server, connection = self._asked()
         with told(self._config, "asking for the log files"):
-            reason = why_lost(self._sql, server, at)
+            reason = why_lost(connection, server, at)
         if reason is None:
             return at
         if mode == "when_needed":
             log.warning("%s: a new snapshot is taken (snapshot.mode=when_needed)", reason)
             return at.with_changes(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch + 1)
         raise SourceError(
-            f"{reason}: changes are lost; snapshot.mode=when_needed takes a new snapshot, as does a new state folder"
+            f"{place(self._config)}: {reason}: changes are lost; snapshot.mode=when_needed takes a new snapshot, "
+            "as does a new state folder"
         )
-
-    def _snapshot_split(self, start: Offset, at: LogOffset) -> Split:
-        work = SnapshotWork(at.epoch, with_rows=self._config.snapshot_mode != "no_data")
-        return Split(start, start, work)
 
     # -- reading
 
-    def _read_snapshot(self, work: SnapshotWork) -> Iterator[Batch]:
-        return ConsistentSnapshot(
-            self._config,
-            self._filters,
-            self._context,
-            self._history,
-            epoch=work.epoch,
-            with_rows=work.with_rows,
-        ).batches()
+    def read(self, split: Split) -> Iterator[Batch]:
+        """The split's batches."""
+        work = split.payload
+        if isinstance(work, SnapshotWork):
+            snapshot = ConsistentSnapshot(self._config, self._filters, self._context, self._history)
+            return snapshot.batches(work.epoch, with_rows=work.with_rows)
+        if isinstance(work, ChunkWork):
+            point = LogOffset.from_json(split.end or {})
+            return read_chunks(self._config, self._versions_of(work.mariadb), work.chunks, point)
+        return self._read_log(split, work)
 
-    def _read_log(self, split: Split) -> Iterator[Batch]:
-        work: LogWork = split.payload
+    def _read_log(self, split: Split, work: LogWork) -> Iterator[Batch]:
         start = LogOffset.from_json(split.start)
-        history = SchemaHistory(self._context.state) if self._context.state is not None else None
+        state = self._context.state
         definitions = Definitions(
             work.tables,
             self._config,
             self._filters,
             work.dialect,
-            history=history,
+            history=SchemaHistory(state) if state is not None else None,
             notify=self._context.notify,
         )
-        versions = self._versions(work.dialect.mariadb)
+        versions = self._versions_of(work.dialect.mariadb)
 
         def make_processor(at: LogOffset) -> LogProcessor:
-            return LogProcessor(self._config, self._filters, versions, definitions, at, mariadb=work.dialect.mariadb)
+            return LogProcessor(self._config, self._filters, versions, definitions, at)
 
-        opener = LogOpener(self._config, reader=work.reader, follow=split.end is None)
+        if work.events is not None:
+            return read_kept(work, start, make_processor(start), self._config.max_batch_size)
+        opener = LogOpener(self._config, reader=work.reader, follow=split.end is None, by_file=split.end is not None)
         reader = LogReader(self._config, opener, make_processor, self._context.stopping, self._context.idle_seconds)
         return reader.follow(start) if split.end is None else reader.range(start, LogOffset.from_json(split.end))
 
-    def _versions(self, mariadb: bool) -> TableVersions:
-        return TableVersions(self._config, self._filters, mariadb=mariadb)
-
     # -- the server and the state
 
-    def _asked(self) -> Server:
-        """The server's facts, on a connection that is open.
+    def lag_bytes(self, offset: Offset) -> int | None:
+        """By the sizes of the log's files."""
+        try:
+            return max(0, self._bytes_between(LogOffset.from_json(offset), self._log_end()))
+        except (SourceError, StateError):
+            return None
+
+    def _bytes_between(self, start: LogOffset, end: LogOffset) -> int:
+        _, connection = self._asked()
+        with told(self._config, "asking for the log files"):
+            return bytes_between(log_files(connection), start, end)
+
+    def _log_end(self) -> LogOffset:
+        server, connection = self._asked()
+        with told(self._config, "asking for the log's end"):
+            return log_end(connection, server)
+
+    def _asked(self) -> tuple[Server, Connection]:
+        """The server's facts, and a connection that is open.
 
         Raises:
-            SourceError: it cannot be reached, refuses, or logs no rows.
+            SourceError: the server cannot be reached for the first time, refuses, or logs no rows.
+            RetriableSourceError: it cannot be reached any more.
         """
-        if self._server is not None and self._connection is not None:
-            return self._server
-        try:
-            self._connection = connect(self._config)
-        except RetriableSourceError as error:
-            raise SourceError(str(error)) from error
-        with told(self._config, "asking the server for its settings"):
-            self._server = read_server(self._connection)
-        check_log(self._server, place(self._config))
-        return self._server
+        if self._connection is None or not _alive(self._connection):
+            self._connection = self._connect()
+            with told(self._config, "asking the server for its settings"):
+                self._server = read_server(self._connection)
+            check_log(self._server, place(self._config))
+        assert self._server is not None
+        return self._server, self._connection
 
-    @property
-    def _sql(self) -> Connection:
-        assert self._connection is not None
-        return self._connection
+    def _connect(self) -> Connection:
+        try:
+            return connect(self._config)
+        except RetriableSourceError as error:
+            if self._server is not None:
+                raise
+            raise SourceError(str(error)) from error
 
     @cached_property
     def _dialect(self) -> Dialect:
-        server = self._asked()
+        server, connection = self._asked()
         with told(self._config, "asking the server for its character sets"):
-            return read_dialect(self._sql, server)
+            return read_dialect(connection, server)
 
     @cached_property
     def _history(self) -> SchemaHistory:
         if self._context.state is None:
             raise StateError("planning needs the pipeline's state")
         return SchemaHistory(self._context.state)
+
+    @cached_property
+    def _planner(self) -> LogPlanner:
+        return LogPlanner(self._config, self._filters, self._dialect, self._history, self._context.notify)
+
+    def _versions_of(self, mariadb: bool) -> TableVersions:
+        if mariadb not in self._versions:
+            self._versions[mariadb] = TableVersions(self._config, self._filters, mariadb=mariadb)
+        return self._versions[mariadb]
+
+
+def _alive(connection: Connection) -> bool:
+    """Whether an idle connection still answers; the server closes one that is idle for too long."""
+    try:
+        connection.ping(reconnect=False)
+    except pymysql.MySQLError:
+        return False
+    return True

@@ -14,7 +14,7 @@ from cdckit_mysql.connection import place, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
-from cdckit_mysql.offsets import SNAPSHOT_RUNNING
+from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.rows.result import open_rows
 from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk
@@ -22,6 +22,25 @@ from cdckit_mysql.snapshot.progress import TableProgress
 from cdckit_mysql.snapshot.selection import ChosenTable, choose_tables
 
 log = logging.getLogger("cdckit.mysql")
+
+
+def note_point(config: MySqlConfig, filters: Filters, history: SchemaHistory, epoch: int) -> LogOffset:
+    """Takes a consistent point for its position and definitions alone; chunks are read after it.
+
+    Raises:
+        SourceError: the server refuses.
+    """
+    with consistent_point(config, filters) as point:
+        return _noted(point, config, history, epoch).with_changes(after_snapshot=True)
+
+
+def _noted(point: ConsistentPoint, config: MySqlConfig, history: SchemaHistory, epoch: int) -> LogOffset:
+    """The point's offset, once its definitions are durable."""
+    check_log(point.server, place(config))
+    offset = point.offset.with_changes(epoch=epoch, ts_sec=int(time.time()))
+    history.start(offset.position, point.tables)
+    log.info("snapshot at %s, with the definitions of %d tables", offset.position, len(point.tables))
+    return offset
 
 
 class ConsistentSnapshot:
@@ -32,29 +51,20 @@ class ConsistentSnapshot:
         filters: what is captured.
         context: the runner's.
         history: where the definitions are noted, before the first row is given out.
-        epoch: that of the positions which it makes.
-        with_rows: whether rows are read, or only definitions.
     """
 
-    def __init__(
-        self,
-        config: MySqlConfig,
-        filters: Filters,
-        context: SourceContext,
-        history: SchemaHistory,
-        *,
-        epoch: int = 0,
-        with_rows: bool = True,
-    ) -> None:
+    def __init__(self, config: MySqlConfig, filters: Filters, context: SourceContext, history: SchemaHistory) -> None:
         self._config = config
         self._filters = filters
         self._context = context
         self._history = history
-        self._epoch = epoch
-        self._with_rows = with_rows
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self, epoch: int, *, with_rows: bool) -> Iterator[Batch]:
         """The snapshot's batches; only the last one's offset lies behind it.
+
+        Args:
+            epoch: that of the positions which it makes.
+            with_rows: whether rows are read, or only definitions.
 
         Raises:
             RetriableSourceError: the connection was lost; the snapshot must start again.
@@ -62,24 +72,19 @@ class ConsistentSnapshot:
         """
         self._pause(self._config.snapshot_delay_ms)
         with consistent_point(self._config, self._filters) as point:
-            check_log(point.server, place(self._config))
-            offset = point.offset.with_changes(epoch=self._epoch, ts_sec=int(time.time()))
-            self._history.start(offset.position, point.tables)
-            log.info("snapshot at %s of %s tables", offset.position, len(point.tables))
-            if self._with_rows:
-                unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING).to_json()
-                for records in self._records(point):
-                    if self._context.stopping():
-                        return
-                    yield Batch(records, unfinished)
+            offset = _noted(point, self._config, self._history, epoch)
+            unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING).to_json()
+            for records in self._records(point, offset) if with_rows else ():
+                if self._context.stopping():
+                    return
+                yield Batch(records, unfinished)
         self._pause(self._config.streaming_delay_ms)
         yield Batch([], offset.to_json(), time.time_ns() // 1_000_000)
 
-    def _records(self, point: ConsistentPoint) -> Iterator[list[Record]]:
+    def _records(self, point: ConsistentPoint, offset: LogOffset) -> Iterator[list[Record]]:
         versions = TableVersions(self._config, self._filters, mariadb=point.server.mariadb)
         with told(self._config, "choosing the snapshot's tables"):
             chosen = choose_tables(point.connection, point.tables, versions, self._config, self._filters)
-        offset = point.offset.with_changes(epoch=self._epoch)
         marked = MarkedRows(versions.blocks, offset, time.time_ns() // 1_000_000_000 * 1_000_000)
         return marked.records(chunk for table in chosen for chunk in self._chunks(point, table))
 

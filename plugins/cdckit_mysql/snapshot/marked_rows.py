@@ -37,6 +37,7 @@ class MarkedRows:
         first_number: the first row's number in the records' positions.
         begins: whether the snapshot's first row is among them.
         ends: whether its last row is.
+        ends_table: whether the last row of the last table is.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class MarkedRows:
         first_number: int = 0,
         begins: bool = True,
         ends: bool = True,
+        ends_table: bool = True,
     ) -> None:
         self._blocks = blocks
         self._offset = offset
@@ -56,6 +58,7 @@ class MarkedRows:
         self._number = first_number
         self._begins = begins
         self._ends = ends
+        self._ends_table = ends_table
         self._held: RowChunk | None = None
 
     def records(self, chunks: Iterable[RowChunk]) -> Iterator[list[Record]]:
@@ -64,7 +67,7 @@ class MarkedRows:
             made = self._release(last_in_table=chunk.first)
             self._held = RowChunk(chunk.version, chunk.rows[-1:], chunk.first and len(chunk.rows) == 1)
             yield made + self._plain(chunk)
-        yield self._release(last_in_table=True, last=self._ends)
+        yield self._release(last_in_table=self._ends_table, last=self._ends)
 
     def _plain(self, chunk: RowChunk) -> list[Record]:
         """All rows but the last."""

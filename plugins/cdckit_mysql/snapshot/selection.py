@@ -48,11 +48,12 @@ def choose_tables(
     wanted.sort(key=lambda table: table.id)
     if order != "disabled":
         wanted.sort(key=lambda table: estimates.get(table.id) or 0, reverse=order == "descending")
-    return [
-        ChosenTable(versions.of(table), estimates.get(table.id), _source(config, table.id))
-        for table in wanted
-        if not table.sequence
-    ]
+    return [chosen_table(versions.of(table), config, estimates.get(table.id)) for table in wanted if not table.sequence]
+
+
+def chosen_table(version: TableVersion, config: MySqlConfig, estimate: int | None) -> ChosenTable:
+    """A table with what its rows are selected from."""
+    return ChosenTable(version, estimate, _source(config, version.table.id))
 
 
 def _estimates(connection: Connection) -> dict[TableId, int | None]:

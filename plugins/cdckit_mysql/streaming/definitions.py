@@ -51,6 +51,8 @@ class Definitions:
         self.tables = tables
         self.changes = 0
         """How often a definition has changed."""
+        self.mariadb = dialect.mariadb
+        """Whose definitions they are."""
         self._filters = filters
         self._dialect = dialect
         self._reader = DdlReader(dialect.flavor, version=dialect.version, charsets=dialect.charsets)
@@ -110,7 +112,6 @@ class Definitions:
                 f"{place}: a change of {database}.{table or '?'} was logged as a statement, not as rows: "
                 f"let no session set binlog_format to STATEMENT or MIXED ({event.sql[:200]!r})"
             )
-
 
     def _session(self, event: Query) -> DdlSession:
         found = event.session

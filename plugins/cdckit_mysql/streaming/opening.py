@@ -45,12 +45,14 @@ class LogOpener:
         config: where and as whom.
         reader: 0 for the only reader; several at a time each need a number of their own.
         follow: whether the connection stays at the log's end.
+        by_file: whether to ask by file and position where that is enough: reading then begins at just that place.
     """
 
-    def __init__(self, config: MySqlConfig, *, reader: int = 0, follow: bool = True) -> None:
+    def __init__(self, config: MySqlConfig, *, reader: int = 0, follow: bool = True, by_file: bool = False) -> None:
         self._config = config
         self._server_id = config.database_server_id + reader * config.database_server_id_offset
         self._follow = follow
+        self._by_file = by_file
 
     def __call__(self, start: LogOffset) -> tuple[BinlogConnection, LogOffset]:
         """The log from `start`, and `start` itself as this server counts.
@@ -67,7 +69,7 @@ class LogOpener:
             heartbeat_seconds=self._config.connect_keep_alive_interval_ms / 1000 / _HEARTBEATS,
             follow=self._follow,
         )
-        return BinlogConnection.open(lambda: connect(self._config), _dump_start(start, server), options), start
+        return BinlogConnection.open(lambda: connect(self._config), self._dump_start(start, server), options), start
 
     def _server(self) -> Server:
         connection = connect(self._config)
@@ -77,9 +79,9 @@ class LogOpener:
         finally:
             connection.close()
 
-
-def _dump_start(start: LogOffset, server: Server) -> DumpStart:
-    """By GTID where that is known: it is right on every server of a topology."""
-    if start.gtids is None or not server.gtids:
-        return FilePosition(start.file, start.pos)
-    return MariaDbGtidSet.parse(start.gtids) if server.mariadb else GtidSet.parse(start.gtids)
+    def _dump_start(self, start: LogOffset, server: Server) -> DumpStart:
+        """By GTID where that is known: it is right on every server of a topology, and in mid-transaction."""
+        at_transaction = start.file and not start.event
+        if start.gtids is None or not server.gtids or (self._by_file and at_transaction):
+            return FilePosition(start.file, start.pos)
+        return MariaDbGtidSet.parse(start.gtids) if server.mariadb else GtidSet.parse(start.gtids)

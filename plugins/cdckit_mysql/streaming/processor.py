@@ -51,7 +51,6 @@ class LogProcessor:
         versions: what makes records of rows.
         definitions: the definitions in force where reading begins.
         start: where that is.
-        mariadb: whose log it is.
     """
 
     def __init__(
@@ -61,10 +60,8 @@ class LogProcessor:
         versions: TableVersions,
         definitions: Definitions,
         start: LogOffset,
-        *,
-        mariadb: bool,
     ) -> None:
-        self.progress = LogProgress(start, mariadb=mariadb)
+        self.progress = LogProgress(start, mariadb=definitions.mariadb)
         self.records: list[Record] = []
         self._versions = versions
         self._filters = filters

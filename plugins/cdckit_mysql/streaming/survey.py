@@ -1,0 +1,193 @@
+"""A planner's look at a stretch of the log: where it may be cut, which definitions hold, and its bytes while few.
+
+Only headers are read, but for statements and transaction identifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cdckit.errors import RetriableSourceError
+from cdckit_mysql.binlog import event_types
+from cdckit_mysql.binlog.connection import BinlogConnection
+from cdckit_mysql.binlog.events import Gtid, MariaDbGtid
+from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.place import HeaderScan
+from cdckit_mysql.binlog.query import Query
+from cdckit_mysql.offsets import LogOffset, LogPosition, file_number
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.progress import LogProgress
+from cdckit_mysql.table import Tables
+
+_PATIENCE = 10.0
+"""How many seconds the server may be silent within a range that it has."""
+_STATEMENTS = frozenset({event_types.QUERY, event_types.MARIADB_QUERY_COMPRESSED})
+_CODE = 4
+"""Where an event's header holds its type."""
+
+
+@dataclass(slots=True)
+class LogPiece:
+    """A stretch of the log between two transactions.
+
+    Attributes:
+        start: where it begins.
+        end: where it ends.
+        tables: the definitions in force at its start.
+        size: how many bytes it has.
+        checksums: whether its events end in checksums.
+        changes: whether statements within it change definitions.
+        events: the bytes of its events, or None where they are too many to keep.
+    """
+
+    start: LogOffset
+    end: LogOffset
+    tables: Tables
+    size: int = 0
+    checksums: bool = False
+    changes: bool = False
+    events: list[bytes] | None = None
+
+
+class LogSurvey:
+    """Goes over one stretch of the log.
+
+    Args:
+        connection: gives the log from `start` on, and ends with it.
+        definitions: those in force at `start`; they follow the statements that are met.
+        start: where the stretch begins.
+        mariadb: whose log it is.
+        piece_bytes: how large a piece is to be at least.
+        kept_bytes: how many bytes of events are kept at the most, in all pieces together.
+    """
+
+    def __init__(
+        self,
+        connection: BinlogConnection,
+        definitions: Definitions,
+        start: LogOffset,
+        *,
+        mariadb: bool,
+        piece_bytes: int,
+        kept_bytes: int,
+    ) -> None:
+        self._connection = connection
+        self._definitions = definitions
+        self._progress = LogProgress(start, mariadb=mariadb)
+        self._scan = HeaderScan(start.pos)
+        self._piece_bytes = piece_bytes
+        self._keeps = kept_bytes
+        self._identified = False
+        self._pieces = [self._piece(start)]
+
+    def pieces(self, end: LogOffset) -> list[LogPiece]:
+        """The pieces up to `end`.
+
+        Raises:
+            RetriableSourceError: the connection was lost, or the log ended before.
+            DecodeError: a statement cannot be read.
+        """
+        for _ in self._until(end):
+            pass
+        self._pieces[-1].end = end
+        return [piece for piece in self._pieces if piece.size]
+
+    def first(self, end: LogOffset) -> LogOffset:
+        """Where the first piece ends, or `end` where that comes first."""
+        for _ in self._until(end):
+            if len(self._pieces) > 1:
+                return self._pieces[0].end
+        return end
+
+    def _until(self, end: LogOffset) -> Iterator[None]:
+        """Goes on span by span."""
+        while True:
+            for span in self._arrived():
+                if self._take(span, end):
+                    return
+                yield
+
+    def _arrived(self) -> list[Span]:
+        spans = self._connection.packets(_PATIENCE)
+        if not spans:
+            raise RetriableSourceError(f"the log ended unexpectedly behind {self._progress.offset().position}")
+        return spans
+
+    def _take(self, span: Span, end: LogOffset) -> bool:
+        """Takes an event; true when it is the last one before `end`."""
+        buffer, at, limit = span
+        code, start, behind, begins = self._scan.scan(buffer, at)
+        if begins:
+            self._transaction_begins(span, start)
+        elif code == event_types.ROTATE:
+            self._rotate(span, behind > start)
+        elif code == event_types.FORMAT_DESCRIPTION:
+            self._connection.parser.event(buffer, at, limit)
+        elif code in _STATEMENTS:
+            self._statement(span, behind)
+        if behind > start:
+            self._keep(buffer[at:limit])
+        if code == event_types.XID and not self._identified:
+            self._progress.commit(behind)
+            self._cut()
+        file = self._progress.file
+        return behind > start and (file_number(file), behind) >= (file_number(end.file), end.pos)
+
+    def _transaction_begins(self, span: Span, start: int) -> None:
+        self._identified = True
+        self._progress.commit(start)
+        self._cut()
+        event = self._connection.parser.event(*span)
+        if isinstance(event, MariaDbGtid):
+            self._progress.mariadb_gtid(event)
+        elif isinstance(event, Gtid):
+            self._progress.mysql_gtid(event)
+
+    def _rotate(self, span: Span, real: bool) -> None:
+        self._connection.parser.event(*span)
+        parser = self._connection.parser
+        if real:
+            self._progress.commit(0)
+            self._progress.rotate(parser.file, parser.position)
+        else:
+            self._progress.reads(parser.file)
+
+    def _statement(self, span: Span, behind: int) -> None:
+        event = self._connection.parser.event(*span)
+        if isinstance(event, Query) and not event.is_begin:
+            position = LogPosition(self._progress.epoch, self._progress.file, behind)
+            if self._definitions.apply(event, position):
+                self._pieces[-1].changes = True
+
+    def _keep(self, event: bytes) -> None:
+        piece = self._pieces[-1]
+        piece.size += len(event)
+        self._keeps -= len(event)
+        if self._keeps < 0:
+            for each in self._pieces:
+                each.events = None
+        elif piece.events is not None:
+            piece.events.append(event)
+
+    def _cut(self) -> None:
+        """Between two transactions: a piece that is large enough ends."""
+        piece = self._pieces[-1]
+        if piece.size >= self._piece_bytes:
+            piece.end = self._progress.offset()
+            self._pieces.append(self._piece(piece.end))
+
+    def _piece(self, start: LogOffset) -> LogPiece:
+        return LogPiece(
+            start,
+            start,
+            self._definitions.tables.copy(),
+            checksums=self._connection.parser.checksums,
+            events=[] if self._keeps >= 0 else None,
+        )
+
+
+def events_of(piece: LogPiece) -> Iterator[Span]:
+    """The spans of a piece's kept events."""
+    for event in piece.events or ():
+        yield event, 0, len(event)
