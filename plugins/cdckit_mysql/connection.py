@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pymysql
 from pymysql.constants import CR, ER
@@ -15,7 +15,10 @@ from pymysql.cursors import Cursor
 from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit_mysql.config import MySqlConfig
 
-Connection = pymysql.connections.Connection[Cursor]
+if TYPE_CHECKING:
+    Connection = pymysql.connections.Connection[Cursor]
+else:
+    Connection = pymysql.connections.Connection
 
 _LOST = frozenset(
     {
