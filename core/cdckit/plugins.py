@@ -141,8 +141,11 @@ def _missing_extra(registration: Registration, missing: Iterable[str]) -> str:
 def _load(registration: Registration, path: str) -> Any:
     module, _, name = path.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
+        found = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
         raise ConfigError(_missing_extra(registration, [error.name or str(error)])) from error
-    except AttributeError as error:
-        raise ConfigError(f"'{registration.name}' is registered as {path}, which does not exist") from error
+    except Exception as error:
+        raise ConfigError(f"'{registration.name}' cannot be loaded: {type(error).__name__}: {error}") from error
+    if found is None:
+        raise ConfigError(f"'{registration.name}' is registered as {path}, which does not exist")
+    return found

@@ -205,6 +205,9 @@ class MySqlConfig(PluginConfig):
         "column.blacklist": "column.exclude.list",
         "heartbeat.topics.prefix": "topic.heartbeat.prefix",
         "event.processing.failure.handling.mode": "event.deserialization.failure.handling.mode",
+        "database.history.store.only.captured.databases.ddl": (
+            "schema.history.internal.store.only.captured.databases.ddl"
+        ),
         "database.history.store.only.captured.tables.ddl": ("schema.history.internal.store.only.captured.tables.ddl"),
         "database.history.store.only.monitored.tables.ddl": ("schema.history.internal.store.only.captured.tables.ddl"),
         "database.history.skip.unparseable.ddl": "schema.history.internal.skip.unparseable.ddl",
@@ -228,6 +231,7 @@ class MySqlConfig(PluginConfig):
         r"database\.(useUnicode|useLegacyDatetimeCode|sessionVariables|netTimeoutForStreamingResults|socketTimeout)",
     )
     not_yet: ClassVar[Mapping[str, str | None]] = _known_options()
+    not_yet_patterns: ClassVar[tuple[str, ...]] = (r"column\.mask\..+", r"column\.truncate\.to\.\d+\.chars")
 
     @field_validator("skipped_operations")
     @classmethod

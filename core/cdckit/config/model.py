@@ -45,6 +45,8 @@ class PluginConfig(BaseModel):
     """Regular expressions of options that are known and mean nothing here: one warning lists them."""
     not_yet: ClassVar[Mapping[str, str | None]] = {}
     """Known options that are not supported yet, and the one value (the default) that is allowed."""
+    not_yet_patterns: ClassVar[tuple[str, ...]] = ()
+    """Regular expressions of more of them, which have no default."""
 
     @classmethod
     def load(
@@ -147,10 +149,9 @@ class _Sorter:
         for mapping in self.mappings:
             if name.startswith(f"{mapping}."):
                 return "member", mapping, name.removeprefix(f"{mapping}.")
-        if name in self.model.not_yet:
+        if name in self.model.not_yet or _matches(name, self.model.not_yet_patterns):
             return "not yet"
-        passed_over = any(re.fullmatch(pattern, name) for pattern in self.model.passed_over)
-        return "passed over" if passed_over else None
+        return "passed over" if _matches(name, self.model.passed_over) else None
 
     def _take(self, now: str, name: str, value: Any) -> None:
         if now in self.taken:
@@ -161,7 +162,7 @@ class _Sorter:
         self.given_as[now] = name
 
     def _refuse_unless_default(self, now: str, name: str, value: Any) -> None:
-        default = self.model.not_yet[now]
+        default = self.model.not_yet.get(now)
         if _text(value) == (default or "").lower():
             return
         allowed = f" (only its default, '{default}', is)" if default else ""
@@ -198,6 +199,10 @@ class _Sorter:
         option = ".".join((self.given_as.get(name, name), *inside))
         path = (self._path(option) if option else self.where) or "the file"
         return f"{path}: {_fault_text(fault)}"
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(re.fullmatch(pattern, name) for pattern in patterns)
 
 
 def _fault_text(fault: ErrorDetails) -> str:
