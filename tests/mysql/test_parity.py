@@ -35,14 +35,14 @@ def test_events_equal_the_recording(
 ) -> None:
     server: SQLServer = request.getfixturevalue(TARGETS[target])
     configuration = DATA / target / scenario / "conf.properties"
-    workload = _workload(configuration)
+    workload = workload_of(configuration)
     for part, script in (("snapshot", "setup"), ("stream", "stream")):
         server.run_sql_file(DATA / "sql" / f"{workload}.{script}.sql")
         events = _run(configuration, server, tmp_path / f"{part}.jsonl", tmp_path / "state")
-        _assert_same(recorded(target, scenario, part), events)
+        assert_same(recorded(target, scenario, part), events)
 
 
-def _workload(configuration: Path) -> str:
+def workload_of(configuration: Path) -> str:
     """The name of the scripts, which the recording's first line tells."""
     first = configuration.read_text(encoding="utf-8").partition("\n")[0]
     return first.partition("sql/")[2].partition(".setup")[0]
@@ -55,7 +55,7 @@ def _run(configuration: Path, server: SQLServer, output: Path, state: Path) -> B
     return by_topic(read_events(output))
 
 
-def _assert_same(expected: ByTopic, found: ByTopic) -> None:
+def assert_same(expected: ByTopic, found: ByTopic) -> None:
     assert sorted(found) == sorted(expected)
     for topic, events in expected.items():
         difference = list(difflib.unified_diff(events, found[topic], "recorded", "found", n=0, lineterm=""))

@@ -45,6 +45,10 @@ class Script:
         """Makes the reader fail from here on."""
         self._append("log.jsonl", {"fault": kind})
 
+    def schema_change(self, ddl: str) -> None:
+        """Adds a change of definition, which planning tells of."""
+        self._append("log.jsonl", {"ddl": ddl})
+
     def repair(self) -> None:
         """Takes the last line away again."""
         path = self.folder / "log.jsonl"

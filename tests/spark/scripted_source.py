@@ -9,6 +9,7 @@ one, are the rows that a snapshot finds.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -22,6 +23,8 @@ from cdckit.record import Batch, Offset, Record
 from cdckit.schema import DECIMAL, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
 from cdckit.source import Source, SourceContext, Split
 from cdckit.struct import Struct
+
+log = logging.getLogger("cdckit.scripted")
 
 REGISTRATION = Registration(
     name="scripted",
@@ -83,6 +86,9 @@ class ScriptedSource(Source):
             return _parts(0, len(_lines(self.snapshot)), parallelism if end else 1, {"line": 0})
         if end is None:
             return [Split(start, None)]
+        for number, text in enumerate(_lines(self.log)[start["line"] : end["line"]], start["line"]):
+            if "ddl" in (line := json.loads(text)):
+                self.context.notify("schema_changed", position=f"s{number:012d}", ddl=line["ddl"], tables=())
         return _parts(start["line"], end["line"], parallelism, None)
 
     def read(self, split: Split) -> Iterator[Batch]:
@@ -94,6 +100,7 @@ class ScriptedSource(Source):
             records = [
                 r for n, text in enumerate(part, first + at) for r in _records(text, n, bool(split.payload))
             ]
+            log.info("read %d lines", len(records))
             yield Batch(records, split.payload or {"line": first + at + len(part)})
         while split.end is None and not self.context.stopping():
             yield Batch((), {"line": first + len(lines)})
@@ -118,6 +125,8 @@ def _records(text: str, number: int, snapshot: bool) -> list[Record]:
     line = json.loads(text)
     if "fault" in line:
         _fail(line["fault"], number)
+    if "ddl" in line:
+        return []
     columns = tuple((name, kind) for name, kind in line["columns"])
     envelope, key = _schemas(line["table"], columns, tuple(line["key"]))
     row = envelope.field("after").schema

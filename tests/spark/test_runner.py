@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.errors import DecodeError, SourceError
+from cdckit.errors import ConfigError, DecodeError, SourceError
+from cdckit.hookspecs import hookimpl
+from cdckit.plugins import plugin_manager
 from cdckit.runners.direct import DirectRunner
 from cdckit.runners.spark import SparkRunner
 from cdckit.runners.stop import StopSignal
@@ -123,8 +127,28 @@ def wait_for(condition, seconds: float = 60.0) -> None:
 
 
 def test_needs_java(script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, session: SparkSession) -> None:
-    from cdckit.errors import ConfigError
-
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(ConfigError, match="Java 17"):
         SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out")).run(once=True)
+
+
+def test_notices_and_logs_of_other_processes_reach_the_driver(
+    script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Listener:
+        heard: ClassVar[list[tuple[str, str]]] = []
+
+        @hookimpl
+        def cdckit_schema_changed(self, position: str, ddl: str) -> None:
+            self.heard.append((position, ddl))
+
+    script.schema_change("ALTER TABLE customers ADD x INT")
+    fill(script, 0, 1)
+    plugin_manager().register(Listener(), "listener")
+    try:
+        with caplog.at_level(logging.INFO, "cdckit"):
+            SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out")).run(once=True)
+    finally:
+        plugin_manager().unregister(name="listener")
+    assert Listener.heard == [("s000000000000", "ALTER TABLE customers ADD x INT")]
+    assert "read 1 lines" in caplog.messages

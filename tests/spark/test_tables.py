@@ -106,7 +106,8 @@ def test_new_columns_are_added_inside_a_batch(lake: Lake) -> None:
     lake.script.change("c", {"id": 1, "name": "one"})
     lake.script.change("c", {"id": 2, "name": "two", "city": "Rome"}, columns=WITH_CITY)
     lake.run("changelog")
-    lake.script.change("c", {"id": 3, "name": "x", "city": "Oslo", "at": 0}, columns=[*WITH_CITY, ["at", "?microtimestamp"]])
+    wider = [*WITH_CITY, ["at", "?microtimestamp"]]
+    lake.script.change("c", {"id": 3, "name": "x", "city": "Oslo", "at": 0}, columns=wider)
     lake.run("changelog")
     assert [row[:3] for row in lake.rows(TOPIC, "id", "city", "at")][:2] == [(1, None, None), (2, "Rome", None)]
     assert lake.rows(TOPIC, "id", "city", "at")[2][2].isoformat() == "1970-01-01T00:00:00"

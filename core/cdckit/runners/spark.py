@@ -12,6 +12,7 @@ from cdckit.runners.stop import StopSignal
 from cdckit.spark.delivery import make_delivery
 from cdckit.spark.job import Job
 from cdckit.spark.query import PipelineQuery
+from cdckit.spark.relay import ROOT, Relay
 from cdckit.spark.session import require_java, start_session
 from cdckit.state.authority import Generation, hand_to_spark, open_state
 
@@ -54,7 +55,15 @@ class SparkRunner:
         delivery.open(session, generation)
         stack.callback(self._take_back)
         self.notify("started", runner="spark", offset=generation.start)
-        job = Job(self.pipeline, delivery.form, session.sparkContext.defaultParallelism)
+        relay = Relay(self.notify)
+        stack.callback(relay.close)
+        job = Job(
+            self.pipeline,
+            delivery.form,
+            session.sparkContext.defaultParallelism,
+            relay=relay.address,
+            log_level=logging.getLogger(ROOT).getEffectiveLevel(),
+        )
         checkpoint = generation.checkpoint(self.pipeline.state)
         self._drive(PipelineQuery(session, job, delivery, checkpoint, self.notify), once)
 

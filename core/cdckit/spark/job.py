@@ -26,6 +26,8 @@ class Job:
         parallelism: how many splits may be read at the same time.
         max_bytes: how much of a backlog one batch takes, in bytes of the source's log.
         wait_seconds: how long the planner waits for the log's end to move before it says that it did not.
+        relay: where the driver listens for logs and notices, or None.
+        log_level: from which level on logs are sent there.
         token: tells this query's parts, kept in worker processes from batch to batch, from another's.
     """
 
@@ -34,4 +36,6 @@ class Job:
     parallelism: int = 1
     max_bytes: int = MAX_BYTES
     wait_seconds: float = 10.0
+    relay: str | None = None
+    log_level: int = 0
     token: str = field(default_factory=lambda: uuid4().hex)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from cdckit.pipeline import make_source, notifier
 from cdckit.record import Offset
-from cdckit.source import Source, SourceContext, Split
+from cdckit.source import Notify, Source, SourceContext, Split
 from cdckit.spark.job import Job
+from cdckit.spark.relay import connect
 from cdckit.state.authority import open_for_planner
 from cdckit.state.store import StateStore
 
@@ -70,9 +72,20 @@ class Planner:
         if self._source is None:
             source = make_source(self.job.pipeline)
             name = self.job.pipeline.name
-            source.open(SourceContext(name, self.store, notifier(name)))
+            source.open(SourceContext(name, self.store, self._notifier()))
             self._source = source
         return self._source
+
+    def _notifier(self) -> Notify:
+        """Tells the driver's plugins, where there is a runner that listens; else this process's."""
+        send = connect(self.job.relay, self.job.log_level) if self.job.relay else None
+        if send is None:
+            return notifier(self.job.pipeline.name)
+
+        def notify(notice: str, /, **facts: Any) -> None:
+            send(notice, facts)
+
+        return notify
 
     def close(self) -> None:
         """Lets go of the source and the state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from cdckit.spark.job import Job
 from cdckit.state.spark_checkpoint import CommittedBatch, committed_batch
 
 log = logging.getLogger("cdckit.runner")
+
+_ERROR_LINE = re.compile(r"[A-Za-z_.]+(Error|Exception|Interrupt|Exit)\b")
 
 POLL_SECONDS = 0.25
 """How often the driver looks whether the query has ended or is to stop."""
@@ -134,4 +137,12 @@ class PipelineQuery:
         found = recover(text)
         if found is not None:
             raise found from failure
-        raise failure if self._fault is None else self._fault
+        log.debug("the query ended by", exc_info=failure)
+        raise CdcError(f"unexpected, in Spark or one of its Python processes: {_reason(text)}") from failure
+
+
+def _reason(text: str) -> str:
+    """The last line of the first Python traceback in Spark's long text, or the text's first line."""
+    after = text.partition("Traceback (most recent call last):\n")[2]
+    told = (line.strip() for line in after.splitlines() if _ERROR_LINE.match(line.strip()))
+    return next(told, text.strip().partition("\n")[0])

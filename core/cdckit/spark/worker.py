@@ -18,6 +18,7 @@ from cdckit.spark.arrow import to_arrow
 from cdckit.spark.failures import sealed_errors
 from cdckit.spark.job import Form, Job
 from cdckit.spark.kept import Kept
+from cdckit.spark.relay import connect
 from cdckit.spark.tables import Packet, SparkTableSink, packets_to_arrow
 
 CHUNK = 2000
@@ -35,6 +36,8 @@ class _Reading:
     """A source and an output, ready to read any split of one query."""
 
     def __init__(self, job: Job) -> None:
+        if job.relay:
+            connect(job.relay, job.log_level)
         self.source: Source = make_source(job.pipeline)
         self.source.open(SourceContext(job.pipeline.name))
         self.output = _output(job)

@@ -1,0 +1,30 @@
+"""Events equal to Debezium's recordings also on the Spark runner, on live servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cdckit.config.loading import load_pipeline
+from cdckit.runners.spark import SparkRunner
+from mysql.recordings import DATA, by_topic, read_events, recorded
+from mysql.test_parity import TARGETS, assert_same, workload_of
+from servers.mysql_family import SQLServer
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+
+@pytest.mark.parametrize("scenario", ["dml", "types-noschema"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    server: SQLServer = request.getfixturevalue(TARGETS[target])
+    configuration = DATA / target / scenario / "conf.properties"
+    for part, script in (("snapshot", "setup"), ("stream", "stream")):
+        server.run_sql_file(DATA / "sql" / f"{workload_of(configuration)}.{script}.sql")
+        output = tmp_path / f"{part}.jsonl"
+        overrides = [
+            f"sink.path={output}", f"state={tmp_path / 'state'}", f"source.database.port={server.port}",
+        ]  # fmt: skip
+        SparkRunner(load_pipeline(configuration, overrides, runner="spark", sink="file")).run(once=True)
+        assert_same(recorded(target, scenario, part), by_topic(read_events(output)))
