@@ -112,6 +112,11 @@ class EventParser:
         """The position behind the event that was parsed last."""
         return self._place.position
 
+    @property
+    def checksums(self) -> bool:
+        """Whether events end in a checksum."""
+        return self._checksum > 0
+
     def parse(self, buffer: bytes, at: int, end: int) -> Iterator[LogEvent]:
         """The event that lies between `at` and `end`; those inside it where it is a compressed transaction.
 

@@ -16,3 +16,7 @@ Of a snapshot, the same `ColumnValue`s in the order of the SELECT list; the sess
 
 Tuples hold Connect values in the order of the columns that are not left out.
 """
+
+from cdckit_mysql.rows.decoder import RowDecoder
+
+__all__ = ["RowDecoder"]

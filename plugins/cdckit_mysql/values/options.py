@@ -38,7 +38,11 @@ class ValueOptions:
         bigint_unsigned_mode: `bigint.unsigned.handling.mode`.
         binary_mode: `binary.handling.mode`.
         time_adjuster: `enable.time.adjuster`: years 0 to 69 are 2000 to 2069, 70 to 99 are 1970 to 1999.
+        invalid_dates: what a date that does not exist, such as 31 February, does: `fail`, or be `epoch`.
         unavailable_value: `unavailable.value.placeholder`, for columns which the log does not carry.
+        complete_images: whether the log carries all columns of a row (`binlog_row_image=FULL`); else columns that
+            cannot hold the placeholder are optional in the schema.
+        comments: `include.schema.comments`.
         propagates_type: whether a column's schema gets the parameters `__debezium.source.column.*`
             (`column.propagate.source.type`, `datatype.propagate.source.type`).
         converter: the user's converter for a column, or None; asked once per column.
@@ -50,6 +54,14 @@ class ValueOptions:
     bigint_unsigned_mode: BigIntUnsignedMode = "long"
     binary_mode: BinaryMode = "bytes"
     time_adjuster: bool = True
+    invalid_dates: Literal["fail", "epoch"] = "fail"
     unavailable_value: str = UNAVAILABLE_VALUE
+    complete_images: bool = True
+    comments: bool = False
     propagates_type: Callable[[TableId, Column], bool] = _nowhere
     converter: Callable[[TableId, Column], ColumnConverter | None] = _no_converter
+
+    @property
+    def large_times(self) -> bool:
+        """Whether negative times and those from 24 h on can be shown."""
+        return self.time_mode not in {"connect", "isostring"}

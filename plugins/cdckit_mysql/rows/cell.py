@@ -1,0 +1,43 @@
+"""How one column is read from the bytes of a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Order = Literal["<", ">"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """How one column is read: a part of fixed size, and for a value of variable length the bytes behind it.
+
+    Attributes:
+        format: the fixed part's letters of `struct`: the value itself, or its length.
+        size: its size in bytes.
+        order: its byte order.
+        value: the expression of the value; `{0}`, `{1}` … are what was unpacked, `{data}` the bytes behind it.
+            Empty for a column that is left out.
+        length: the expression of the length of the bytes behind; None where there are none.
+    """
+
+    format: str
+    size: int
+    order: Order = "<"
+    value: str = ""
+    length: str | None = None
+
+    @property
+    def count(self) -> int:
+        """How many values `format` unpacks."""
+        return sum(1 for letter in self.format if letter.isalpha())
+
+    def wrapped(self, function: str) -> Cell:
+        """This cell with its value passed through a function of that name."""
+        return replace(self, value=f"{function}({self.value})") if self.value else self
+
+    def skipped(self) -> Cell:
+        """This cell where the column is left out."""
+        if self.length is None:
+            return Cell(f"{self.size}x", self.size)
+        return replace(self, value="")
