@@ -11,9 +11,7 @@ from cdckit.struct import Struct
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.table import TableId
 
-SnapshotMark = Literal[
-    "true", "first", "first_in_data_collection", "last_in_data_collection", "last", "false", "incremental"
-]
+SnapshotMark = Literal["true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"]
 _SNAPSHOT_MARKS = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
 
 
@@ -63,13 +61,25 @@ class SourceBlocks:
         time_us: int,
         file: str,
         pos: int,
-        snapshot: SnapshotMark = "false",
+        snapshot: SnapshotMark | None = None,
         server_id: int = 0,
         gtid: str | None = None,
         thread: int | None = None,
         query: str | None = None,
     ) -> Struct:
-        """The block for row 0 of a table at one place; `time_us` is microseconds since 1970."""
+        """The block for row 0 of a table at one place.
+
+        Args:
+            table: the table.
+            time_us: when the change was committed, in microseconds since 1970.
+            file: the log file.
+            pos: where in it the event begins.
+            snapshot: the row's mark in a snapshot; None in the log, which the schema's default shows as `false`.
+            server_id: the server that made the change.
+            gtid: the transaction's identifier.
+            thread: the connection that made the change (MySQL).
+            query: the statement.
+        """
         values: tuple[Any, ...] = (
             *self._front,
             time_us // 1000,

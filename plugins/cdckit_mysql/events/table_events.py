@@ -96,16 +96,16 @@ class TableEvents:
     Args:
         topic: where they go.
         fields: the columns that events show, by their field's name, in the order of a row's values.
-        key: the names of the fields that make up the key, in order; none for a table without a key.
+        key: the fields that make up the key, in order; none for a table without a key.
         options: what is the same for all tables.
     """
 
-    def __init__(self, topic: str, fields: dict[str, Schema], key: Sequence[str], options: EventOptions) -> None:
+    def __init__(self, topic: str, fields: dict[str, Schema], key: dict[str, Schema], options: EventOptions) -> None:
         self.topic = topic
         self._options = options
         name = options.schema_name
         self.row_schema = struct_schema(name(f"{topic}.Value"), fields, optional=True)
-        self.key_schema = struct_schema(name(f"{topic}.Key"), {k: fields[k] for k in key}) if key else None
+        self.key_schema = struct_schema(name(f"{topic}.Key"), key) if key else None
         self.envelope = envelope_schema(name(f"{topic}.Envelope"), self.row_schema, options.source)
         self._key_places = tuple(self.row_schema.index[k] for k in key)
         self._plain = self._compile(blocks=False)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from cdckit.avro_names import field_names, schema_names
 from cdckit.errors import DecodeError
@@ -58,6 +58,7 @@ class TableVersions:
             unavailable_value=config.unavailable_value_placeholder,
             propagates_type=filters.propagates_type,
         )
+        self._key_options = replace(self._options, propagates_type=_nowhere)
         self._events = EventOptions(
             headers=context_headers(config),
             source=self.blocks.schema,
@@ -92,8 +93,30 @@ class TableVersions:
                     "set field.name.adjustment.mode=avro_unicode, or leave one out with column.exclude.list"
                 )
             fields[name] = value.schema
-        key = [self._field_name(name) for name in self._filters.key_columns(table)]
+        key = {
+            self._field_name(column.name): self._key_schema(table.id, column, value)
+            for column, value in self._key_columns(table, values)
+        }
         return TableVersion(table, values, TableEvents(self.topics.data(table.id), fields, key, self._events))
 
     def _value(self, table: TableId, column: Column) -> ColumnValue | None:
         return column_value(column, self._options, table) if self._filters.column(table, column.name) else None
+
+    def _key_columns(self, table: Table, values: Sequence[ColumnValue | None]) -> Iterator[tuple[Column, ColumnValue]]:
+        """The columns of the key that events show, in the key's order."""
+        shown = {
+            column.name: (column, value)
+            for column, value in zip(table.columns, values, strict=True)
+            if value is not None
+        }
+        return (shown[name] for name in self._filters.key_columns(table) if name in shown)
+
+    def _key_schema(self, table: TableId, column: Column, value: ColumnValue) -> Schema:
+        """Keys never show the columns' declared types."""
+        if not self._options.propagates_type(table, column):
+            return value.schema
+        return column_value(column, self._key_options, table).schema
+
+
+def _nowhere(_table: TableId, _column: Column) -> bool:
+    return False
