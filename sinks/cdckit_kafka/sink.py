@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Never
 
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from cdckit.checks import Finding
 from cdckit.errors import SinkError
 from cdckit.messages import EncodedHeaders, Messages
 from cdckit.record import POSITION_HEADER
 from cdckit.sink import Sink, SinkContext
+from cdckit_kafka.checks import findings
 from cdckit_kafka.client import connect
 from cdckit_kafka.client_errors import ClientErrors
 from cdckit_kafka.config import KafkaSinkConfig
@@ -41,6 +43,11 @@ class KafkaSink(Sink):
     def __init__(self, config: KafkaSinkConfig) -> None:
         self._config = config
         self._producer: Producer | None = None
+
+    @classmethod
+    def check(cls, config: KafkaSinkConfig) -> Sequence[Finding]:
+        """What `cdc validate --connect` finds."""
+        return list(findings(config))
 
     def open(self, context: SinkContext) -> None:
         """Connects, and waits for a broker where none answers.

@@ -11,9 +11,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding
 
 from cdckit.errors import SinkError
+from cdckit_kafka.sink import KafkaSink
 from kafka.reading import read_topic
 from kafka.secured import PASSWORD, SecuredBroker, secured_broker
-from kafka.writing import Outgoing, deliver
+from kafka.writing import Outgoing, configured, deliver
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +99,15 @@ def test_a_user_who_may_write_nothing_gets_no_producer(secured: SecuredBroker, u
     _allow(secured, "guest", unique_name, "describe")
     with pytest.raises(SinkError, match=r"the Kafka producer cannot go on: .*CLUSTER_AUTHORIZATION_FAILED.*Grant"):
         deliver(secured.sasl, [Outgoing(unique_name, b"k", b"v")], _login("guest"))
+
+
+def test_validation_sees_who_may_not_create_topics(secured: SecuredBroker) -> None:
+    found = {finding.name: finding for finding in KafkaSink.check(configured(secured.sasl, _login("guest")))}
+    assert found["connection"].status == "ok"
+    assert found["right to create topics"].status == "warn"
+
+
+def test_validation_sees_a_wrong_password(secured: SecuredBroker) -> None:
+    [finding] = KafkaSink.check(configured(secured.sasl, {**_login("guest", "wrong"), "timeout": 1}))
+    assert (finding.name, finding.status) == ("connection", "fail")
+    assert "Authentication" in finding.message
