@@ -77,8 +77,8 @@ def cdc(
     """Calls the command in the test's folder and in this process: many times faster than the program."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path / "installed"))
-    root, package = logging.getLogger(), logging.getLogger("cdckit")
-    before = root.handlers[:], root.level, package.level
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
     _forget_plugins()
 
     def run(*arguments: str, stdin: str = "", **variables: str) -> Called:
@@ -91,8 +91,8 @@ def cdc(
 
     yield run
     _forget_plugins()
-    root.handlers[:], root.level = before[0], before[1]
-    package.setLevel(before[2])
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def _forget_plugins() -> None:

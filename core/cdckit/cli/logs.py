@@ -9,6 +9,8 @@ import time
 from typing import Any, Literal
 
 Format = Literal["text", "json"]
+REPEATERS = ("py4j",)
+"""Libraries that log, trace and all, the errors that they raise as well: heard at level `debug` alone."""
 LEVELS = ("debug", "info", "warning", "error")
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -56,13 +58,14 @@ class StandardError(logging.StreamHandler[Any]):
 
 
 def configure(log_format: Format, level: str) -> None:
-    """Sends everything that is logged from `level` on to standard error; other libraries from WARNING on."""
+    """Sends everything that is logged from `level` on to standard error."""
     handler = StandardError()
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.DEBUG if level == "debug" else logging.WARNING)
-    logging.getLogger("cdckit").setLevel(level.upper())
+    root.setLevel(level.upper())
+    for name in REPEATERS:
+        logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else logging.CRITICAL)
 
 
 def _facts(record: logging.LogRecord) -> dict[str, Any]:
