@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from cdckit.config.docs import BEGIN, END, pages, write_pages
+import pytest
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "options"
+from cdckit.config.docs import BEGIN, END, pages, write_pages
+from cdckit.config.loading import load_pipeline
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs" / "options"
+EXAMPLES = [
+    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
+    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+    for number, block in enumerate(re.findall(r"^```yaml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+    if re.search(r"^source:", block, re.MULTILINE)
+]
 
 
 def test_the_pages_are_current() -> None:
@@ -35,3 +46,11 @@ def test_what_people_wrote_around_a_table_stays(tmp_path: Path) -> None:
 
 def test_third_parties_are_left_out(tmp_path: Path) -> None:
     assert not [path for path in pages(tmp_path) if "scripted" in path.name]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_whole_pipeline_in_the_docs_is_one(tmp_path: Path, example: str) -> None:
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(example)
+    variables = dict.fromkeys(re.findall(r"\$\{([A-Z_]+)\}", example), "x")
+    assert load_pipeline(path, environment=variables).warnings == ()
