@@ -48,7 +48,7 @@ class Pipeline:
     def cdc(self, *arguments: str, runner: str = "direct") -> list[str]:
         """The command line of `cdc run` to the file sink; `arguments` may name another sink."""
         return [
-            *(sys.executable, "-m", "cdckit.cli.main", "run", str(self.write()), "--runner", runner),
+            *(sys.executable, "-m", "cdckit", "run", str(self.write()), "--runner", runner),
             *("--set", f"state={self.folder / 'state'}", "--sink", "file", "--set", f"sink.path={self.output}"),
             *arguments,
         ]

@@ -82,7 +82,7 @@ def pipeline(file: str, server: MySQLServer, folder: Path) -> Iterator[None]:
         "MYSQL_USER": USER,
         "MYSQL_PASSWORD": PASSWORD,
     }
-    command = [sys.executable, "-m", "cdckit.cli.main", "run", str(HERE / file)]
+    command = [sys.executable, "-m", "cdckit", "run", str(HERE / file)]
     console.print(f"[dim]$ cdc run examples/demo/{file}[/]")
     with (folder / f"{file}.log").open("wb") as log:
         process = subprocess.Popen(command, stderr=log, env=environment)
