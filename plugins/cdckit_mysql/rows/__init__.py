@@ -18,5 +18,6 @@ Tuples hold Connect values in the order of the columns that are not left out.
 """
 
 from cdckit_mysql.rows.decoder import RowDecoder
+from cdckit_mysql.rows.result_rows import ResultRows, open_rows
 
-__all__ = ["RowDecoder"]
+__all__ = ["ResultRows", "RowDecoder", "open_rows"]

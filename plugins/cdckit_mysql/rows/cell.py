@@ -19,6 +19,8 @@ class Cell:
         value: the expression of the value; `{0}`, `{1}` … are what was unpacked, `{data}` the bytes behind it.
             Empty for a column that is left out.
         length: the expression of the length of the bytes behind; None where there are none.
+        long_length: the name of the function that reads a length-encoded integer of which `{0}` is the first byte; it
+            is called where that is above 250. Result rows only.
     """
 
     format: str
@@ -26,6 +28,7 @@ class Cell:
     order: Order = "<"
     value: str = ""
     length: str | None = None
+    long_length: str = ""
 
     @property
     def count(self) -> int:
@@ -35,9 +38,3 @@ class Cell:
     def wrapped(self, function: str) -> Cell:
         """This cell with its value passed through a function of that name."""
         return replace(self, value=f"{function}({self.value})") if self.value else self
-
-    def skipped(self) -> Cell:
-        """This cell where the column is left out."""
-        if self.length is None:
-            return Cell(f"{self.size}x", self.size)
-        return replace(self, value="")

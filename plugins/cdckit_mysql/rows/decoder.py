@@ -12,9 +12,10 @@ from cdckit_mysql.binlog import column_types
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.rows.cell import Cell
-from cdckit_mysql.rows.image import Column, ImageReader, Row
+from cdckit_mysql.rows.image import ImageReader
 from cdckit_mysql.rows.log_cells import json_bytes_cell, log_cell, skipped_cell
 from cdckit_mysql.rows.partial import ABSENT, partial_updates
+from cdckit_mysql.rows.row_reader import Column, Row
 from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.values.column import ColumnValue
 
@@ -160,8 +161,8 @@ class RowDecoder:
     def _column(self, place: int, *, raw_json: bool) -> Column:
         value = self.columns[place]
         if raw_json and self.table.types[place] == column_types.JSON:
-            return Column(json_bytes_cell(self.table.metadata[place]), None, kept=value is not None)
-        return Column(self._cells[place], None if value is None else value.null, kept=value is not None)
+            return Column(json_bytes_cell(self.table.metadata[place]), None, value is not None)
+        return Column(self._cells[place], None if value is None else value.null, value is not None)
 
     def _cell(self, place: int) -> Cell:
         value = self.columns[place]

@@ -88,9 +88,10 @@ def _fraction(size: int, unit: int) -> str:
     """What the fraction in the last bytes of `v` adds, in `unit`s of a second."""
     if not size:
         return ""
-    parts = 100**size
-    stored = f"(v & {(1 << 8 * size) - 1})"
-    return f" + {stored} * {unit // parts}" if unit >= parts else f" + {stored} // {parts // unit}"
+    stored, parts = f"(v & {(1 << 8 * size) - 1})", 100**size
+    if unit == parts:
+        return f" + {stored}"
+    return f" + {stored} * {unit // parts}" if unit > parts else f" + {stored} // {parts // unit}"
 
 
 def datetime_shower(value: ColumnValue) -> Callable[[int], Any]:

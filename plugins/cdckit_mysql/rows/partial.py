@@ -11,7 +11,8 @@ from typing import Any
 
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.rows_event import RowsEvent
-from cdckit_mysql.rows.image import ImageReader, Row
+from cdckit_mysql.rows.image import ImageReader
+from cdckit_mysql.rows.row_reader import Row
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.json_binary import json_text, parse_json
 from cdckit_mysql.values.json_diff import apply_diffs

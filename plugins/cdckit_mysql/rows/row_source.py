@@ -110,11 +110,15 @@ class _Body:
         behind = f"{self.at} + {self.run.size}"
         self.lines += self.run.lines(self.at, self.scope)
         length = cell.length.format(*names)
-        if cell.value:
-            self.lines += [f"{begin} = {behind}", f"{end} = {begin} + {length}"]
-            self.values.append(cell.value.format(*names, data=f"buf[{begin}:{end}]"))
+        if cell.value or cell.long_length:
+            self.lines.append(f"{begin} = {behind}")
+            if cell.long_length:
+                self.lines.append(f"if {names[0]} > 250: {names[0]}, {begin} = {cell.long_length}(buf, {begin} - 1)")
+            self.lines.append(f"{end} = {begin} + {length}")
         else:
             self.lines.append(f"{end} = {behind} + {length}")
+        if cell.value:
+            self.values.append(cell.value.format(*names, data=f"buf[{begin}:{end}]"))
         self.run, self.at = Run(), end
 
     def finish(self) -> RowBody:
@@ -123,7 +127,6 @@ class _Body:
         return RowBody(self.lines, self.values, end)
 
 
-def null_bits_cell(columns: int) -> Cell:
-    """The bits of the columns that are NULL, before each row image."""
-    size = (columns + 7) // 8
+def bits_cell(size: int) -> Cell:
+    """So many bytes of bits, read as a number where that is possible, else as bytes."""
     return Cell(_UNSIGNED.get(size, f"{size}s"), size)
