@@ -9,6 +9,7 @@ from functools import cached_property
 
 import pymysql
 
+from cdckit.checks import Finding
 from cdckit.errors import RetriableSourceError, SourceError, StateError
 from cdckit.record import Batch, Offset
 from cdckit.source import Source, SourceContext, Split
@@ -19,6 +20,7 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
+from cdckit_mysql.readiness import readiness
 from cdckit_mysql.server import Dialect, Server, log_end, log_files, read_dialect, read_server
 from cdckit_mysql.snapshot.chunk_plan import plan_chunks, share_out
 from cdckit_mysql.snapshot.chunks import read_chunks
@@ -51,6 +53,11 @@ class MySqlSource(Source):
         self._server: Server | None = None
         self._versions: dict[bool, TableVersions] = {}
         self._started = False
+
+    @classmethod
+    def check(cls, config: MySqlConfig) -> Sequence[Finding]:
+        """Whether server and user are fit, for `cdc validate --connect`."""
+        return readiness(config)
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked."""

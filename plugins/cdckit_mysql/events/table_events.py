@@ -247,10 +247,13 @@ class _Writer:
             yield f"made.append({created})"
 
     def _template(self, operation: str) -> str:
-        """What the envelopes of one operation share: all but rows, row number and transaction block."""
-        rows = {"d": "(0,), ", "u": "(0,), (1,), "}.get(operation, "(1,), ")
-        holes = f"({rows}(2, {self._source_row}), {'(3,), ' if self._blocks else ''})"
-        return f"Template(envelope, (None, None, source, None, {operation!r}, ms, us, ns), {holes})"
+        """What the envelopes of one operation share: all but rows, row number (0 in snapshots), transaction block."""
+        holes = {"d": "(0,), ", "u": "(0,), (1,), "}.get(operation, "(1,), ")
+        if operation != "r":
+            holes += f"(2, {self._source_row}), "
+        if self._blocks:
+            holes += "(3,), "
+        return f"Template(envelope, (None, None, source, None, {operation!r}, ms, us, ns), ({holes}))"
 
     def _record(
         self,
@@ -261,10 +264,12 @@ class _Writer:
         headers: str = "headers",
         position: str = "prefix + end",
     ) -> str:
-        fills = [*(f"Struct(row_schema, {row})" for row in rows), "number"]
+        fills = [f"Struct(row_schema, {row})" for row in rows]
+        if operation != "r":
+            fills.append("number")
         if self._blocks:
             fills.append("next(blocks)")
-        value = f"TemplateStruct(of_{operation}, ({', '.join(fills)}))"
+        value = f"TemplateStruct(of_{operation}, ({', '.join(fills)},))"
         return f"Record(topic, {key}, {value}, {headers}, {position}, ms)"
 
     def _key(self, row: str) -> str:

@@ -10,7 +10,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.rows.result import open_rows
+from cdckit_mysql.rows import open_rows
 from cdckit_mysql.server import query
 from cdckit_mysql.snapshot.chunk_plan import Chunk
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk

@@ -15,7 +15,7 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
-from cdckit_mysql.rows.result import open_rows
+from cdckit_mysql.rows import open_rows
 from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk
 from cdckit_mysql.snapshot.progress import TableProgress

@@ -12,7 +12,7 @@ from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.events.table_events import Place
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.rows.decoder import RowDecoder
+from cdckit_mysql.rows import RowDecoder
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import Table
 
