@@ -1,0 +1,1 @@
+"""Plugins for cdckit as a third party writes them."""

@@ -1,0 +1,46 @@
+"""Registers what this distribution brings. It imports nothing else, so that listing plugins stays cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cdckit.hookspecs import Registration, hookimpl
+
+
+@hookimpl
+def cdckit_sources() -> Sequence[Registration]:
+    """The source `folder`."""
+    return [
+        Registration(
+            name="folder",
+            factory="cdckit_example.source:FolderSource",
+            config="cdckit_example.config:FolderConfig",
+            summary="follows the JSON lines that programs append to the files of a folder",
+        )
+    ]
+
+
+@hookimpl
+def cdckit_sinks() -> Sequence[Registration]:
+    """The sink `sqlite`."""
+    return [
+        Registration(
+            name="sqlite",
+            factory="cdckit_example.sink:SqliteSink",
+            config="cdckit_example.config:SqliteConfig",
+            summary="keeps the newest value of each key in a table of an SQLite file",
+        )
+    ]
+
+
+@hookimpl
+def cdckit_transforms() -> Sequence[Registration]:
+    """The transform `MaskFields`."""
+    return [
+        Registration(
+            name="MaskFields",
+            factory="cdckit_example.transform:MaskFields",
+            config="cdckit_example.config:MaskFieldsConfig",
+            summary="hides the values of some columns",
+        )
+    ]

@@ -1,0 +1,205 @@
+"""The example plugin as a stranger uses it: both wheels in a fresh environment, driven by the installed command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import sysconfig
+import time
+import venv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+_ROOT = Path(__file__).parent.parent
+_EXAMPLE = _ROOT / "examples" / "cdckit-example-plugin"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A user's folder with a pipeline, beside the environment with the installed command."""
+
+    environment: Path
+    folder: Path
+
+    def write(self, *rows: dict[str, Any] | str) -> None:
+        """Appends rows to the table `people`."""
+        with (self.folder / "data" / "people.jsonl").open("a") as file:
+            file.writelines(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [str(self.environment / "bin" / "cdc"), *arguments]
+
+    def cdc(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments), cwd=self.folder, capture_output=True, text=True, check=False, env=_clean()
+        )
+
+    def people(self) -> dict[str, dict[str, Any]]:
+        """What the sink holds: values by key."""
+        with sqlite3.connect(f"file:{self.folder}/people.db?mode=ro", uri=True) as database:
+            return {key: json.loads(value) for key, value in database.execute('SELECT * FROM "demo.people"')}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with both wheels. What they depend on is borrowed from the tests' environment."""
+    folder = tmp_path_factory.mktemp("installed")
+    wheels = [_wheel(project, folder / "wheels") for project in (_ROOT, _EXAMPLE)]
+    home = folder / "venv"
+    venv.create(home, with_pip=False, symlinks=True)
+    python = home / "bin" / "python"
+    _run([sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", *wheels])
+    [packages] = home.glob("lib/python*/site-packages")
+    (packages / "borrowed.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n")
+    return home
+
+
+@pytest.fixture
+def project(environment: Path, tmp_path: Path) -> Project:
+    """A pipeline from a folder to an SQLite file."""
+    (tmp_path / "data").mkdir()
+    pipeline = {
+        "name": "people",
+        "runner": "direct",
+        "source": {"type": "folder", "topic.prefix": "demo", "path": "data"},
+        "transforms": [
+            {"type": "MaskFields", "fields": ["email"]},
+            {"type": "ExtractNewRecordState", "delete.tombstone.handling.mode": "delete-to-tombstone"},
+        ],
+        "serializer": {"type": "json", "schemas.enable": False},
+        "sink": {"type": "sqlite", "path": "people.db"},
+    }
+    (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))
+    return Project(environment, tmp_path)
+
+
+def test_the_environment_runs_the_wheels_and_not_the_checkout(environment: Path) -> None:
+    code = "import cdckit, cdckit_example; print(cdckit.__file__); print(cdckit_example.__file__)"
+    for place in _run([str(environment / "bin" / "python"), "-c", code]).splitlines():
+        assert place.startswith(str(environment))
+
+
+def test_the_plugin_is_listed_with_the_distribution_it_comes_from(project: Project) -> None:
+    listed = project.cdc("plugins").stdout
+    for name in ("folder", "sqlite", "MaskFields"):
+        [line] = [line for line in listed.splitlines() if f" {name} " in line]
+        assert "cdckit-example-plugin 0.1.0" in line
+
+
+def test_the_plugins_options_are_described(project: Project) -> None:
+    described = project.cdc("describe", "folder").stdout
+    assert "poll.interval.ms" in described
+    assert "How often to look for new lines" in described
+
+
+def test_a_pipeline_runs_and_goes_on_where_it_stopped(project: Project) -> None:
+    project.write({"id": 1, "name": "Ann", "email": "ann@example.org"}, {"id": 2, "name": "Bob", "email": None})
+    _ok(project.cdc("run", "pipeline.yaml", "--once"))
+    ann, bob = '{"id":1}', '{"id":2}'
+    assert project.people() == {
+        ann: {"id": 1, "name": "Ann", "email": "***"},
+        bob: {"id": 2, "name": "Bob", "email": None},
+    }
+    project.write({"id": 2, "_deleted": True}, {"id": 1, "name": "Anna", "email": "a", "age": 7})
+    _ok(project.cdc("run", "pipeline.yaml", "--once"))
+    assert project.people() == {ann: {"id": 1, "name": "Anna", "email": "***", "age": 7}}
+    shown = json.loads(project.cdc("offsets", "show", "pipeline.yaml").stdout)
+    assert shown["people.jsonl"] == (project.folder / "data" / "people.jsonl").stat().st_size
+
+
+@pytest.mark.spark
+def test_the_same_pipeline_runs_on_spark(project: Project) -> None:
+    project.write(*({"id": number % 50, "name": f"n{number}"} for number in range(500)))
+    _ok(project.cdc("run", "pipeline.yaml", "--once", "--runner", "spark"))
+    assert {value["name"] for value in project.people().values()} == {f"n{number}" for number in range(450, 500)}
+    project.write({"id": 7, "name": "seven"})
+    _ok(project.cdc("run", "pipeline.yaml", "--once", "--runner", "direct"))
+    assert project.people()['{"id":7}'] == {"id": 7, "name": "seven"}
+    assert len(project.people()) == 50
+
+
+def test_a_running_pipeline_follows_and_ends_in_order(project: Project) -> None:
+    project.write({"id": 1, "name": "Ann"})
+    running = subprocess.Popen(
+        project.command("run", "pipeline.yaml"), cwd=project.folder, stderr=subprocess.PIPE, text=True, env=_clean()
+    )
+    try:
+        _until(project, '{"id":1}', running)
+        project.write({"id": 2, "name": "Bob"})
+        _until(project, '{"id":2}', running)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(30) == 0
+    finally:
+        running.kill()
+        running.communicate()
+
+
+@pytest.mark.parametrize(
+    ("row", "arguments", "code", "said"),
+    [
+        ("not json", (), 5, "people.jsonl, line before byte 9: no JSON"),
+        ({"name": "Ann"}, (), 5, "should be an object with the key 'id'"),
+        ({"id": 1}, ("--set", "source.path=nowhere"), 3, "source.path: nowhere is no folder"),
+        ({"id": 1}, ("--set", "sink.path=no/such/people.db"), 4, "sink.path: no/such/people.db: unable to open"),
+        ({"id": 1}, ("--set", "source.key.feild=x"), 2, "did you mean 'key.field'?"),
+    ],
+)
+def test_faults_end_with_their_exit_code_and_a_reason(
+    project: Project, row: dict[str, Any] | str, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    project.write(row)
+    done = project.cdc("run", "pipeline.yaml", "--once", *arguments)
+    assert done.returncode == code
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_file_that_was_cut_is_refused(project: Project) -> None:
+    project.write({"id": 1}, {"id": 2})
+    _ok(project.cdc("run", "pipeline.yaml", "--once"))
+    (project.folder / "data" / "people.jsonl").write_text('{"id": 3}\n')
+    done = project.cdc("run", "pipeline.yaml", "--once")
+    assert done.returncode == 3
+    assert "lines may only be appended" in " ".join(done.stderr.split())
+
+
+def _wheel(project: Path, folder: Path) -> str:
+    before = set(folder.glob("*.whl"))
+    _run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(project)])
+    [made] = set(folder.glob("*.whl")) - before
+    return str(made)
+
+
+def _run(command: Iterable[str]) -> str:
+    done = subprocess.run(list(command), capture_output=True, text=True, check=False, env=_clean())
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _ok(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, done.stderr
+
+
+def _clean() -> dict[str, str]:
+    """The environment's variables without what would lead Python to the checkout."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
+def _until(project: Project, key: str, running: subprocess.Popen[str]) -> None:
+    """Waits for a key in the sink; the test's own time limit ends it."""
+    while True:
+        assert running.poll() is None, running.stderr.read() if running.stderr else ""
+        try:
+            if key in project.people():
+                return
+        except sqlite3.OperationalError:
+            pass  # the file or its table is not there yet
+        time.sleep(0.05)
