@@ -1,0 +1,178 @@
+"""Whether a server and its user are fit to be captured: what `cdc validate --connect` shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import pymysql
+
+from cdckit.checks import Finding
+from cdckit.errors import CdcError
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import Connection, connect, told
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.server import Server, log_files, query, read_server
+
+DAY = 86_400
+EVERYTHING = "ALL PRIVILEGES"
+LOG_POSITION = ("REPLICATION CLIENT", "BINLOG MONITOR")
+"""The privilege to ask where the log ends, by MySQL's name and by MariaDB's since 10.5."""
+LOCKS = ("RELOAD", "FLUSH_TABLES")
+
+Check = Callable[[Connection, Server, MySqlConfig], Iterator[Finding]]
+
+
+def readiness(config: MySqlConfig) -> Sequence[Finding]:
+    """Everything that was looked at; a server that cannot be reached is one finding alone."""
+    try:
+        connection = connect(config)
+    except CdcError as error:
+        return [Finding("connection", "fail", str(error))]
+    try:
+        with told(config, "asking for the server's settings"):
+            server = read_server(connection)
+        found = [Finding("connection", "ok", f"{server.name}, user '{config.database_user}'")]
+        for check in (_log, _privileges, _server_id, _retention, _query_text, _tables):
+            found += _findings(check, connection, server, config)
+    finally:
+        connection.close()
+    return found
+
+
+def _findings(check: Check, connection: Connection, server: Server, config: MySqlConfig) -> list[Finding]:
+    name = check.__name__.strip("_").replace("_", " ")
+    try:
+        with told(config, f"checking the {name}"):
+            return list(check(connection, server, config))
+    except CdcError as error:
+        return [Finding(name, "fail", str(error))]
+
+
+def _log(_connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
+    if not server.log_on:
+        remedy = "set log_bin and a server_id in the server's configuration, and restart it"
+        yield Finding("log_bin", "fail", "the server writes no binary log", remedy)
+        return
+    yield Finding("log_bin", "ok", "ON")
+    rows = server.log_format == "ROW"
+    remedy = "" if rows else "SET GLOBAL binlog_format = ROW, also in the configuration; open sessions connect anew"
+    yield Finding("binlog_format", "ok" if rows else "fail", server.log_format, remedy)
+    full = server.row_image == "FULL"
+    remedy = (
+        ""
+        if full
+        else "columns that the log does not carry become unavailable.value.placeholder or null; "
+        "SET GLOBAL binlog_row_image = FULL to have them"
+    )
+    yield Finding("binlog_row_image", "ok" if full else "warn", server.row_image, remedy)
+
+
+def _privileges(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
+    everywhere, somewhere = _granted(connection)
+    needed = {"REPLICATION SLAVE": ("REPLICATION SLAVE",), "REPLICATION CLIENT": LOG_POSITION}
+    if config.snapshot_locking_mode != "none":
+        needed["RELOAD"] = LOCKS
+    for privilege, names in needed.items():
+        has = EVERYTHING in everywhere or bool(everywhere & set(names))
+        remedy = "" if has else f"GRANT {privilege} ON *.* TO '{config.database_user}'@'%'"
+        yield Finding(privilege, "ok" if has else "fail", "granted" if has else "not granted on *.*", remedy)
+    yield _select(everywhere, somewhere, config)
+
+
+def _select(everywhere: set[str], somewhere: set[str], config: MySqlConfig) -> Finding:
+    remedy = f"GRANT SELECT ON *.* TO '{config.database_user}'@'%', or on each captured database"
+    if everywhere & {EVERYTHING, "SELECT"}:
+        return Finding("SELECT", "ok", "granted")
+    if somewhere & {EVERYTHING, "SELECT"}:
+        return Finding("SELECT", "ok", "granted on some databases: only their tables can be captured")
+    return Finding("SELECT", "fail", "not granted", remedy)
+
+
+def _granted(connection: Connection) -> tuple[set[str], set[str]]:
+    """The privileges on `*.*`, and those on less than that."""
+    everywhere: set[str] = set()
+    somewhere: set[str] = set()
+    for (grant,) in query(connection, "SHOW GRANTS"):
+        if found := re.match(r"GRANT (.+?) ON (\S+) TO ", grant):
+            names = {name.strip().upper() for name in re.sub(r"\([^)]*\)", "", found[1]).split(",")}
+            (everywhere if found[2] == "*.*" else somewhere).update(names)
+    return everywhere, somewhere
+
+
+def _server_id(connection: Connection, server: Server, config: MySqlConfig) -> Iterator[Finding]:
+    wanted = config.database_server_id
+    if wanted == int(_variable(connection, "server_id") or 0):
+        remedy = "set database.server.id to a number that no server and no replica has"
+        yield Finding("database.server.id", "fail", f"{wanted} is the server's own", remedy)
+    elif wanted in _replicas(connection, server):
+        remedy = "set database.server.id to another number, unless it is this very pipeline that runs"
+        yield Finding("database.server.id", "warn", f"a replica is connected under {wanted}", remedy)
+    else:
+        yield Finding("database.server.id", "ok", f"{wanted} is free")
+
+
+def _replicas(connection: Connection, server: Server) -> set[int]:
+    """The ids of the connected replicas; none where the user may not see them."""
+    try:
+        rows = query(connection, "SHOW SLAVE HOSTS" if server.mariadb else "SHOW REPLICAS")
+    except pymysql.MySQLError:
+        return set()
+    return {int(row[0]) for row in rows}
+
+
+def _retention(connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
+    if not server.log_on:
+        return
+    files = log_files(connection)
+    size = f"{len(files)} files, {sum(files.values()) / 1e6:,.1f} MB"
+    seconds = _kept_seconds(connection)
+    if not seconds:
+        yield Finding("log retention", "ok", f"the log is never purged by age ({size})")
+        return
+    status: Literal["ok", "warn"] = "ok" if seconds >= DAY else "warn"
+    remedy = (
+        ""
+        if status == "ok"
+        else "a pipeline that is down for longer needs a new snapshot: set binlog_expire_logs_seconds higher"
+    )
+    yield Finding("log retention", status, f"the log is kept for {seconds / 3600:,.1f} h ({size})", remedy)
+
+
+def _kept_seconds(connection: Connection) -> int:
+    """How long log files are kept; 0: for ever."""
+    if (_variable(connection, "binlog_expire_logs_auto_purge") or "ON").upper() == "OFF":
+        return 0
+    seconds = int(_variable(connection, "binlog_expire_logs_seconds") or 0)
+    return seconds or round(float(_variable(connection, "expire_logs_days") or 0) * DAY)
+
+
+def _query_text(connection: Connection, server: Server, config: MySqlConfig) -> Iterator[Finding]:
+    if not config.include_query:
+        return
+    name = "binlog_annotate_row_events" if server.mariadb else "binlog_rows_query_log_events"
+    if (_variable(connection, name) or "OFF").upper() == "ON":
+        yield Finding(name, "ok", "ON")
+    else:
+        remedy = f"SET GLOBAL {name} = ON, or source.query stays null though include.query is true"
+        yield Finding(name, "warn", "OFF", remedy)
+
+
+def _tables(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
+    filters = Filters(config)
+    sql = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
+    captured = [
+        f"{database}.{table}" for database, table in query(connection, sql) if filters.captures(database, table)
+    ]
+    if captured:
+        some = ", ".join(sorted(captured)[:5]) + (" …" if len(captured) > 5 else "")
+        yield Finding("captured tables", "ok", f"{len(captured)}: {some}")
+    else:
+        remedy = "check database.include.list and table.include.list: each must match a whole name (database.table)"
+        yield Finding("captured tables", "warn", "none of the tables that the user may see", remedy)
+
+
+def _variable(connection: Connection, name: str) -> str | None:
+    rows = query(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name = %s", (name,))
+    return str(rows[0][1]) if rows else None

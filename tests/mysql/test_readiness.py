@@ -1,0 +1,103 @@
+"""`cdc validate --connect`: what is wrong with a server or its user is found before a pipeline runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cdckit.checks import Finding
+from cdckit_mysql.config import MariaDbConfig, MySqlConfig
+from cdckit_mysql.source import MySqlSource
+from servers.mariadb import MariaDBServer
+from servers.mysql_family import SQLServer
+
+
+def findings(server: SQLServer, **options: Any) -> dict[str, Finding]:
+    given = {
+        "topic.prefix": "t",
+        "database.hostname": "127.0.0.1",
+        "database.port": str(server.port),
+        "database.user": "dbz",
+        "database.password": "dbz",
+        "database.server.id": "5999",
+    }
+    given |= {name.replace("__", "."): value for name, value in options.items()}
+    model = MariaDbConfig if isinstance(server, MariaDBServer) else MySqlConfig
+    config, _ = model.load(given, "source")
+    return {finding.name: finding for finding in MySqlSource.check(config)}
+
+
+def statements(server: SQLServer) -> str:
+    """The variable by which the log holds statements beside rows."""
+    return "binlog_annotate_row_events" if isinstance(server, MariaDBServer) else "binlog_rows_query_log_events"
+
+
+def test_a_fit_server_and_user_are_ok(db_server: SQLServer, database: str) -> None:
+    db_server.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY)")
+    found = findings(db_server, database__include__list=database, include__query="true")
+    assert {name: finding.status for name, finding in found.items()} == {
+        "connection": "ok", "log_bin": "ok", "binlog_format": "ok", "binlog_row_image": "ok",
+        "REPLICATION SLAVE": "ok", "REPLICATION CLIENT": "ok", "RELOAD": "ok", "SELECT": "ok",
+        "database.server.id": "ok", "log retention": "ok", "captured tables": "ok",
+        statements(db_server): "ok",
+    }  # fmt: skip
+    assert found["captured tables"].message == f"1: {database}.t"
+    assert not any(finding.remedy for finding in found.values())
+
+
+def test_missing_privileges_are_named_with_their_grant(db_server: SQLServer, database: str, unique_name: str) -> None:
+    db_server.create_user(unique_name, "p", ["REPLICATION SLAVE"])
+    found = findings(db_server, database__user=unique_name, database__password="p")
+    assert found["REPLICATION SLAVE"].status == "ok"
+    for privilege in ("REPLICATION CLIENT", "RELOAD"):
+        assert found[privilege].status == "fail"
+        assert found[privilege].remedy == f"GRANT {privilege} ON *.* TO '{unique_name}'@'%'"
+    assert found["SELECT"].status == "fail"
+    db_server.execute(f"GRANT SELECT ON {database}.* TO '{unique_name}'@'%'")
+    found = findings(db_server, database__user=unique_name, database__password="p", snapshot__locking__mode="none")
+    assert found["SELECT"].message == "granted on some databases: only their tables can be captured"
+    assert "RELOAD" not in found
+
+
+def test_who_cannot_log_in_or_reach_the_server_is_one_finding(db_server: SQLServer) -> None:
+    (refused,) = findings(db_server, database__password="wrong").values()
+    assert (refused.name, refused.status) == ("connection", "fail")
+    assert "check database.user and database.password" in refused.message
+    (unreachable,) = findings(db_server, database__port="1").values()
+    assert "cannot be reached" in unreachable.message
+
+
+def test_settings_that_lose_something_are_told(db_server: SQLServer) -> None:
+    text = statements(db_server)
+    before = {
+        name: db_server.execute(f"SELECT @@GLOBAL.{name}")[0][0]
+        for name in ("binlog_row_image", "binlog_format", "binlog_expire_logs_seconds", text)
+    }
+    db_server.execute("SET GLOBAL binlog_row_image = MINIMAL")
+    db_server.execute("SET GLOBAL binlog_format = STATEMENT")
+    db_server.execute("SET GLOBAL binlog_expire_logs_seconds = 7200")
+    db_server.execute(f"SET GLOBAL {text} = OFF")
+    try:
+        found = findings(db_server, table__include__list="nothing.at_all", include__query="true")
+    finally:
+        for name, value in before.items():
+            db_server.execute(f"SET GLOBAL {name} = %s", [value])
+    assert {name for name, finding in found.items() if finding.status == "fail"} == {"binlog_format"}
+    assert {name for name, finding in found.items() if finding.status == "warn"} == {
+        "binlog_row_image", "log retention", text, "captured tables",
+    }  # fmt: skip
+    assert found["log retention"].message.startswith("the log is kept for 2.0 h (")
+    assert all(finding.remedy for finding in found.values() if finding.status != "ok")
+
+
+def test_the_servers_own_id_cannot_be_the_pipelines(db_server: SQLServer) -> None:
+    own = str(db_server.execute("SELECT @@GLOBAL.server_id")[0][0])
+    found = findings(db_server, database__server__id=own)["database.server.id"]
+    assert (found.status, found.message) == ("fail", f"{own} is the server's own")
+
+
+def test_a_server_without_log_is_told() -> None:
+    with MariaDBServer().start(log_bin=None) as server:
+        server.create_user("dbz", "dbz")
+        found = findings(server)
+    assert found["log_bin"].status == "fail"
+    assert "set log_bin" in found["log_bin"].remedy
