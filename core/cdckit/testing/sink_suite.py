@@ -1,0 +1,118 @@
+"""What holds for every sink that takes messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple
+
+from cdckit.messages import Messages
+from cdckit.plugins import Kind
+from cdckit.sink import Sink, SinkContext
+from cdckit.testing.component_suite import ComponentSuite
+
+TOPIC = "suite.shop.orders"
+
+
+class Delivered(NamedTuple):
+    """One message as it is found where the sink put it; key and value as parsed JSON."""
+
+    topic: str
+    key: Any
+    value: Any
+
+
+class SinkSuite(ComponentSuite):
+    """Holds a sink to `cdckit.sink.Sink`. Each test begins with an empty target (a fixture of the subclass).
+
+    ```python
+    class TestFolderSink(SinkSuite):
+        type_name = "folder"
+
+        @pytest.fixture(autouse=True)
+        def _folder(self, tmp_path):
+            self.folder = tmp_path
+
+        def options(self):
+            return {"path": str(self.folder)}
+
+        def delivered(self):
+            return [Delivered(…) for path in sorted(self.folder.iterdir())]
+    ```
+    """
+
+    kind: ClassVar[Kind] = "sink"
+
+    def delivered(self) -> Sequence[Delivered]:
+        """All that has been delivered; the messages of each key in the order in which they lie there."""
+        raise NotImplementedError
+
+    def test_what_was_flushed_is_delivered_in_the_order_of_each_key(self) -> None:
+        with self._opened() as sink:
+            for batch in range(5):
+                sink.write(_messages([(n % 7, {"n": n}) for n in range(batch * 200, batch * 200 + 200)]))
+            sink.flush()
+            found = self.delivered()
+        for key in range(7):
+            values = [message.value["n"] for message in found if message.key == {"id": key}]
+            assert values == list(range(key, 1000, 7)), f"of key {key}"
+
+    def test_tombstones_and_messages_without_a_key_are_delivered(self) -> None:
+        with self._opened() as sink:
+            sink.write(_messages([(1, {"n": 1}), (1, None), (None, {"n": 2})]))
+            sink.flush()
+            found = self.delivered()
+        assert [message.value for message in found if message.key == {"id": 1}] == [{"n": 1}, None]
+        assert [message.value for message in found if message.key is None] == [{"n": 2}]
+        assert {message.topic for message in found} == {TOPIC}
+
+    def test_texts_of_any_length_and_script_stay_what_they_are(self) -> None:
+        texts = ["", "é Ω 漢字 😀", 'quotes " and \\ and \n line ends', "x" * 300_000]
+        with self._opened() as sink:
+            sink.write(_messages([(1, {"text": text}) for text in texts]))
+            sink.flush()
+            assert [message.value["text"] for message in self.delivered()] == texts
+
+    def test_a_second_run_goes_on_after_the_first(self) -> None:
+        for run in range(2):
+            with self._opened() as sink:
+                sink.write(_messages([(1, {"run": run})]))
+                sink.flush()
+        assert [message.value["run"] for message in self.delivered()] == [0, 1]
+
+    def test_nothing_can_be_written_and_flushed(self) -> None:
+        with self._opened() as sink:
+            sink.flush()
+            sink.write(_messages([]))
+            sink.flush()
+            assert list(self.delivered()) == []
+
+    def test_it_can_be_closed_twice_and_without_having_been_opened(self) -> None:
+        self.component().close()
+        with self._opened() as sink:
+            sink.close()
+
+    @contextmanager
+    def _opened(self) -> Iterator[Sink]:
+        sink: Sink = self.component()
+        sink.open(SinkContext("suite", once=True))
+        try:
+            yield sink
+        finally:
+            sink.close()
+
+
+def _messages(changes: Sequence[tuple[int | None, Any]]) -> Messages:
+    """Messages as the JSON serializer makes them, of keys' ids and values."""
+    text: Callable[[Any], bytes] = lambda value: json.dumps(value, ensure_ascii=False).encode()  # noqa: E731
+    count = len(changes)
+    return Messages(
+        topics=[TOPIC] * count,
+        partitions=[None] * count,
+        keys=[None if key is None else text({"id": key}) for key, _ in changes],
+        values=[None if value is None else text(value) for _, value in changes],
+        headers=[(("suite", b'"x"'),)] * count,
+        positions=[f"{number:08d}" for number in range(count)],
+        timestamps=[1_700_000_000_000 + number for number in range(count)],
+    )
