@@ -7,7 +7,7 @@ from dataclasses import replace
 from cdckit_mysql.ddl.alter import FIRST, Alteration, ColumnClause
 from cdckit_mysql.ddl.charsets import BINARY, Collation
 from cdckit_mysql.ddl.columns import ColumnDefinition, apply_timestamp_defaults, grown_text, settle
-from cdckit_mysql.ddl.create import with_indexes, with_period
+from cdckit_mysql.ddl.create import with_keys
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.defaults import value_for
 from cdckit_mysql.ddl.keys import Indexes
@@ -40,7 +40,7 @@ def altered(table: Table, alteration: Alteration, database: Collation, cursor: C
         period=None if alteration.drops_period else alteration.period or table.period,
         system_versioned=_system_versioned(table, alteration),
     )
-    return with_indexes(result, _indexes(result, alteration, names), cursor)
+    return with_keys(result, _kept_indexes(table, alteration, names), alteration.keys, cursor)
 
 
 def _without_moot_clauses(table: Table, alteration: Alteration) -> Alteration:
@@ -93,11 +93,25 @@ def _insert(columns: list[Place], clause: ColumnClause, cursor: Cursor) -> None:
     if clause.after is None:
         columns.append(clause.column)
     elif clause.after == FIRST:
-        columns.insert(0, clause.column)
+        columns.insert(1 if columns and _is_generated_key(columns[0]) else 0, clause.column)
     elif clause.after.lower() in names:
         columns.insert(names.index(clause.after.lower()) + 1, clause.column)
     else:
         raise cursor.error(f"there is no column {clause.after!r} to put {clause.column.name!r} after")
+
+
+def _is_generated_key(column: Place) -> bool:
+    """Whether this is the key that MySQL gave a table without one, which keeps the first place.
+
+    https://dev.mysql.com/doc/refman/en/create-table-gipks.html
+    """
+    return (
+        isinstance(column, Column)
+        and column.name == "my_row_id"
+        and column.type_name == "BIGINT UNSIGNED"
+        and column.auto_incremented
+        and column.invisible
+    )
 
 
 def _touched(column: Column, alteration: Alteration) -> Column:
@@ -178,7 +192,7 @@ def _system_versioned(table: Table, alteration: Alteration) -> bool:
     return table.system_versioned or alteration.options.system_versioned
 
 
-def _indexes(table: Table, alteration: Alteration, names: dict[str, str]) -> Indexes:
+def _kept_indexes(table: Table, alteration: Alteration, names: dict[str, str]) -> Indexes:
     indexes = Indexes(table.indexes, () if alteration.drops_primary_key else table.primary_key)
     indexes.rename_columns(names)
     for name in alteration.dropped_keys:
@@ -189,6 +203,4 @@ def _indexes(table: Table, alteration: Alteration, names: dict[str, str]) -> Ind
             indexes.drop(name)
     for old, new in alteration.renamed_keys:
         indexes.rename(old, new)
-    for key in alteration.keys:
-        indexes.add(with_period(key, table.period))
     return indexes

@@ -200,7 +200,7 @@ def settle(
     data_type = column.data_type
     collation = _collation(data_type, table, charsets, session) if data_type.name in _TEXT_TYPES else None
     name, length = _stored_type(data_type, collation, charsets)
-    charset = collation.charset if collation and name in _TEXT_TYPES else None
+    charset = collation.charset if collation and collation != BINARY else None
     has_default, default = _default(column, name, charset)
     return Column(
         name=column.name,
@@ -290,7 +290,7 @@ def apply_timestamp_defaults(columns: Iterable[ColumnDefinition | Column]) -> No
     for column in columns:
         if isinstance(column, Column):
             first &= column.type_name != "TIMESTAMP"
-        elif column.data_type.name == "TIMESTAMP" and not column.generated:
+        elif column.data_type.name == "TIMESTAMP":
             _apply_timestamp_default(column, first=first)
             first = False
 
@@ -298,7 +298,7 @@ def apply_timestamp_defaults(columns: Iterable[ColumnDefinition | Column]) -> No
 def _apply_timestamp_default(column: ColumnDefinition, *, first: bool) -> None:
     if column.optional is None:
         column.optional = False
-    if column.optional is False and column.default is None:
+    if column.optional is False and column.default is None and not column.generated:
         now = Default(_now(column.data_type), expression=True)
         column.default = now if first and not column.updates else Default(_ZERO_TIMESTAMP)
 

@@ -13,7 +13,7 @@ from cdckit_mysql.ddl.columns import ColumnDefinition, apply_timestamp_defaults,
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.keys import EXPRESSION, Indexes, Key, at_key, read_key
 from cdckit_mysql.ddl.options import Options, read_table_option
-from cdckit_mysql.table import Column, Index, Period, Table, TableId
+from cdckit_mysql.table import Column, Period, Table, TableId
 
 
 @dataclass(slots=True)
@@ -90,9 +90,6 @@ def _build(cursor: Cursor, table_id: TableId, elements: TableElements, options: 
         settle(column, position, collation, cursor.charsets, cursor.session)
         for position, column in enumerate(elements.columns, 1)
     ]
-    indexes = Indexes()
-    for key in elements.keys:
-        indexes.add(with_period(key, elements.period))
     table = Table(
         *table_id,
         columns=tuple(columns),
@@ -102,37 +99,36 @@ def _build(cursor: Cursor, table_id: TableId, elements: TableElements, options: 
         period=elements.period,
         system_versioned=options.system_versioned,
     )
-    return with_indexes(table, indexes, cursor)
+    return with_keys(table, Indexes(), elements.keys, cursor)
 
 
-def with_period(key: Key, period: Period | None) -> Key:
-    """Return the key with the columns of the period that it names: its end and its start."""
-    if key.period is None or period is None:
-        return key
-    return replace(key, columns=(*key.columns, period.end, period.start))
-
-
-def with_indexes(table: Table, indexes: Indexes, cursor: Cursor) -> Table:
+def with_keys(table: Table, indexes: Indexes, added: Iterable[Key], cursor: Cursor) -> Table:
     """Return the table with these keys, and with NOT NULL on the columns that need it.
 
+    Args:
+        table: its columns and period are those to be; its keys are replaced.
+        indexes: the keys that it has already.
+        added: further ones.
+        cursor: of the statement.
+
     Raises:
-        DdlError: a key names a column that the table does not have.
+        DdlError: a key or the period names a column that the table does not have.
     """
     spelled = {column.name.lower(): column.name for column in table.columns}
 
     def spell(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(name if name == EXPRESSION else _known(name, spelled, cursor) for name in names)
 
-    primary_key = spell(indexes.primary_key)
     period = table.period and Period(table.period.name, *spell(table.period[1:]))
-    required = {*primary_key, *(period[1:] if period else ())}
+    for key in added:
+        over = (period.end, period.start) if period and key.over_period else ()
+        indexes.add(replace(key, columns=(*spell(key.columns), *over)))
+    required = {*indexes.primary_key, *(period[1:] if period else ())}
     return replace(
         table,
         columns=tuple(_required(column) if column.name in required else column for column in table.columns),
-        primary_key=primary_key,
-        indexes=tuple(
-            Index(index.name, spell(index.columns), index.unique, index.implicit) for index in indexes.to_tuple()
-        ),
+        primary_key=indexes.primary_key,
+        indexes=indexes.to_tuple(),
         period=period,
     )
 

@@ -59,6 +59,14 @@ class Cursor:
         """Return a token after the next one, or the end."""
         return self._tokens[min(self._at + distance, len(self._tokens) - 1)]
 
+    def mark(self) -> int:
+        """Return this place, to come back to it with `reset`."""
+        return self._at
+
+    def reset(self, mark: int) -> None:
+        """Go back to a place."""
+        self._at = mark
+
     def advance(self) -> Token:
         """Read a token."""
         token = self._tokens[self._at]

@@ -10,6 +10,8 @@ from decimal import Decimal
 
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.lexer import Kind
+from cdckit_mysql.ddl.session import Flavor
+from cdckit_mysql.ddl.temporal import TIME_TYPES, canonical_time
 from cdckit_mysql.values.charset import text_decoder
 
 NOW = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
@@ -52,7 +54,7 @@ def read_default(cursor: Cursor) -> Default:
 
 def _read_symbol(cursor: Cursor) -> Default:
     if cursor.at("("):
-        return Default(cursor.skip_parentheses(), expression=True)
+        return _read_parentheses(cursor)
     sign = cursor.accept_any("-", "+")
     if sign is None:
         raise cursor.error("expected a default value")
@@ -60,6 +62,18 @@ def _read_symbol(cursor: Cursor) -> Default:
     if literal.text is None:
         raise cursor.error("expected a number")
     return Default(literal.text if sign == "+" else f"-{literal.text}")
+
+
+def _read_parentheses(cursor: Cursor) -> Default:
+    """Read an expression; MariaDB takes a literal in parentheses for the literal."""
+    start = cursor.mark()
+    if cursor.flavor is Flavor.MARIADB:
+        cursor.expect("(")
+        literal = read_default(cursor)
+        if cursor.accept(")") and not literal.expression:
+            return literal
+        cursor.reset(start)
+    return Default(cursor.skip_parentheses(), expression=True)
 
 
 def _read_word(cursor: Cursor) -> Default:
@@ -126,11 +140,14 @@ def value_for(default: Default, type_name: str, charset: str | None) -> str | No
         return _bit_text(default)
     if type_name in BYTE_TYPES:
         return _byte_text(default)
-    if default.raw is None:
-        return _spaceless(default.text) if type_name in _NUMBER_TYPES else default.text
     if type_name in _NUMBER_TYPES:
-        return str(int.from_bytes(default.raw, "big"))
-    return text_decoder(charset)(default.raw)
+        return _number_text(default)
+    text = default.text if default.raw is None else text_decoder(charset)(default.raw)
+    if text is None:
+        return None
+    if type_name in TIME_TYPES:
+        return canonical_time(text, type_name)
+    return text.rstrip(" ") if type_name == "CHAR" else text
 
 
 def _bit_text(default: Default) -> str | None:
@@ -147,8 +164,10 @@ def _byte_text(default: Default) -> str | None:
     return None if default.text is None else default.text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def _spaceless(text: str | None) -> str | None:
-    return None if text is None else text.strip().removeprefix("+")
+def _number_text(default: Default) -> str | None:
+    if default.raw is not None:
+        return str(int.from_bytes(default.raw, "big"))
+    return None if default.text is None else default.text.strip().removeprefix("+")
 
 
 def _even(digits: str) -> str:

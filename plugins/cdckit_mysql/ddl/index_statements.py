@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
-from cdckit_mysql.ddl.create import with_indexes, with_period
+from cdckit_mysql.ddl.create import with_keys
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.keys import Indexes, KeyKind, read_index
 from cdckit_mysql.ddl.scope import Scope
@@ -36,8 +36,7 @@ def create_index(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
     indexes = Indexes(table.indexes, table.primary_key)
     if replaces:
         indexes.drop(name)
-    indexes.add(with_period(key, table.period))
-    return [scope.changed(ChangeKind.INDEX, table, with_indexes(table, indexes, cursor))]
+    return [scope.changed(ChangeKind.INDEX, table, with_keys(table, indexes, [key], cursor))]
 
 
 def drop_index(scope: Scope) -> list[SchemaChange]:
@@ -53,4 +52,4 @@ def drop_index(scope: Scope) -> list[SchemaChange]:
         return [scope.unchanged(ChangeKind.INDEX, table_id)]
     indexes = Indexes(table.indexes, table.primary_key)
     indexes.drop(name)
-    return [scope.changed(ChangeKind.INDEX, table, with_indexes(table, indexes, cursor))]
+    return [scope.changed(ChangeKind.INDEX, table, with_keys(table, indexes, (), cursor))]

@@ -34,14 +34,14 @@ class Key:
         kind: what it is for.
         name: None where the server has to find one.
         columns: its parts, `EXPRESSION` for those that are no columns.
-        period: the application-time period of `WITHOUT OVERLAPS`, which is a part too.
-        if_not_exists: MariaDB's clause: does nothing when there is an index of that name.
+        over_period: has a part `WITHOUT OVERLAPS`, which stands for the columns of the table's period.
+        if_not_exists: MariaDB's clause: does nothing when there is an index of that name, or a primary key.
     """
 
     kind: KeyKind
     name: str | None
     columns: tuple[str, ...]
-    period: str | None = None
+    over_period: bool = False
     if_not_exists: bool = False
 
 
@@ -115,9 +115,9 @@ def read_index(cursor: Cursor, kind: KeyKind, name: str | None, *, if_not_exists
         cursor.advance()
     parts = cursor.parenthesized(lambda: _read_part(cursor))
     _skip_options(cursor)
-    columns = tuple(column for column, period in parts if not period)
-    period = next((name for name, is_period in parts if is_period), None)
-    return Key(kind, None if kind is KeyKind.PRIMARY else name, columns, period, if_not_exists)
+    columns = tuple(name for name, is_period in parts if not is_period)
+    over_period = any(is_period for _, is_period in parts)
+    return Key(kind, None if kind is KeyKind.PRIMARY else name, columns, over_period, if_not_exists)
 
 
 def _read_part(cursor: Cursor) -> tuple[str, bool]:
@@ -170,8 +170,9 @@ class Indexes:
     def add(self, key: Key) -> None:
         """Add a key: the primary one replaces what was there, a foreign one needs an index only if none serves it."""
         if key.kind is KeyKind.PRIMARY:
-            self.primary_key = key.columns
-            self._drop_covered(key.columns)
+            if not (key.if_not_exists and self.primary_key):
+                self.primary_key = key.columns
+                self._drop_covered(key.columns)
         elif key.kind is KeyKind.FOREIGN:
             if not self._covers(key.columns):
                 self._insert(key, implicit=True)

@@ -40,7 +40,10 @@ class DdlReader:
             DdlError: it cannot be read, or contradicts the definitions.
         """
         cursor = Cursor(sql, self.flavor, self.charsets, version=self.version, session=session, database=database)
-        return read_statements(cursor, tables)
+        try:
+            return read_statements(cursor, tables)
+        except (ValueError, ArithmeticError) as error:
+            raise cursor.error(f"a value cannot be read ({error})") from error
 
     def session(
         self,

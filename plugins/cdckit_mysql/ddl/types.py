@@ -136,7 +136,7 @@ _ORACLE = {
     "DATE": "DATETIME",
     "NUMBER": "DECIMAL",
 }
-"""MariaDB's further types, of any mode or of the mode ORACLE."""
+"""What MariaDB's mode ORACLE adds, and what it takes for something else."""
 _CONTINUATIONS = {
     "DOUBLE": ("PRECISION",),
     "FLOAT8": ("PRECISION",),
@@ -160,17 +160,17 @@ def read_type(cursor: Cursor) -> DataType:
     Raises:
         DdlError: no known type stands here.
     """
-    if cursor.ahead(1).key == ".":  # mariadb_schema.date
-        cursor.advance()
-        cursor.advance()
-        return _read_named(cursor, oracle=False)
+    if cursor.ahead(1).key == ".":
+        schema = cursor.identifier().lower()
+        cursor.expect(".")
+        return _read_named(cursor, oracle=schema == "oracle_schema")
     return _read_named(cursor, oracle=SqlMode.ORACLE in cursor.session.sql_mode)
 
 
 def _read_named(cursor: Cursor, *, oracle: bool) -> DataType:
     start = cursor.token
     words = _words(cursor)
-    if words in _ORACLE and (oracle or words not in _OTHERS) and cursor.flavor is Flavor.MARIADB:
+    if oracle and words in _ORACLE:
         return _read_oracle(cursor, words)
     if words in _NUMBERS:
         return _read_number(cursor, words)

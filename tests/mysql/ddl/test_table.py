@@ -70,9 +70,7 @@ def test_json_holds_everything() -> None:
     tables = Tables(lower_case_table_names=2)
     tables.put_database(Database("d", "utf8mb4", "utf8mb4_bin"))
     tables.put(
-        Table(
-            "d", "t", (A, B, E), ("a",), (Index("u", ("b", "a"), unique=True),), "utf8mb4", "utf8mb4_bin", "c"
-        )
+        Table("d", "t", (A, B, E), ("a",), (Index("u", ("b", "a"), unique=True),), "utf8mb4", "utf8mb4_bin", "c")
     )
     document = json.loads(json.dumps(tables.to_json()))
     assert Tables.from_json(document) == tables
