@@ -5,12 +5,21 @@ MySQL source documentation, "Client/Server Protocol", "MySQL Packets": three byt
 
 from __future__ import annotations
 
+from struct import Struct
+
 Span = tuple[bytes, int, int]
 """A buffer, and where a payload begins and ends in it."""
 
-_HEADER = 4
-_LONGEST = 0xFFFFFF
+PACKET_HEADER = 4
+LONGEST = 0xFFFFFF
 """A payload of this length goes on in the next packet."""
+
+_WORD = Struct("<I").unpack_from
+
+
+def packet_size(buffer: bytes, at: int) -> int:
+    """The length of the payload of the packet whose header begins at `at`."""
+    return int(_WORD(buffer, at)[0] & LONGEST)
 
 
 class PacketBuffer:
@@ -24,7 +33,7 @@ class PacketBuffer:
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
         self._have = 0
-        self._missing = _HEADER
+        self._missing = PACKET_HEADER
         self._long: list[bytes] = []
 
     def feed(self, data: bytes) -> list[Span]:
@@ -45,27 +54,28 @@ class PacketBuffer:
 
     def _cut(self, data: bytes) -> list[Span]:
         spans: list[Span] = []
-        at, end = 0, len(data)
-        self._missing = _HEADER
-        while end - at >= _HEADER:
-            size = data[at] | data[at + 1] << 8 | data[at + 2] << 16
-            start = at + _HEADER
-            if end - start < size:
-                self._missing = size + _HEADER
+        at, last = 0, len(data) - PACKET_HEADER
+        self._missing = PACKET_HEADER
+        while at <= last:
+            size = _WORD(data, at)[0] & LONGEST
+            start = at + PACKET_HEADER
+            behind = start + size
+            if behind > last + PACKET_HEADER:
+                self._missing = size + PACKET_HEADER
                 break
-            at = start + size
-            if size == _LONGEST or self._long:
-                self._lengthen(data[start:at], size, spans)
+            if size == LONGEST or self._long:
+                self._lengthen(data[start:behind], size, spans)
             else:
-                spans.append((data, start, at))
-        rest = data[at:] if at else data
+                spans.append((data, start, behind))
+            at = behind
+        rest = data[at:]
         self._chunks = [rest] if rest else []
         self._have = len(rest)
         return spans
 
     def _lengthen(self, part: bytes, size: int, spans: list[Span]) -> None:
         self._long.append(part)
-        if size < _LONGEST:
+        if size < LONGEST:
             whole = b"".join(self._long)
             self._long = []
             spans.append((whole, 0, len(whole)))

@@ -1,6 +1,7 @@
 """Binary result rows, one a packet, to tuples.
 
-MySQL source documentation, "Binary Protocol Resultset Row": a zero byte, null bits behind two that are free, values.
+MySQL source documentation, "MySQL Packets" and "Binary Protocol Resultset Row": three bytes of length, one of sequence;
+a zero byte, null bits behind two that are free, values.
 """
 
 from __future__ import annotations
@@ -8,13 +9,18 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from cdckit_mysql.binlog.framing import Span
+from cdckit.errors import DecodeError
+from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size
+from cdckit_mysql.rows.cell import Cell
 from cdckit_mysql.rows.row_reader import Column, Row, RowReader, append_line, indented
 from cdckit_mysql.rows.row_source import RowBody
 from cdckit_mysql.rows.scope import Scope
 
 _ZERO_BYTE = 8
 _FREE_BITS = 2
+_HEADER = Cell("HBx", PACKET_HEADER)
+
+Append = Callable[[Row], object]
 
 
 class ResultReader(RowReader):
@@ -24,43 +30,58 @@ class ResultReader(RowReader):
     """
 
     def __init__(self, columns: Sequence[Column], scope: Scope, label: str) -> None:
-        super().__init__(columns, scope, label, lead=_ZERO_BYTE + _FREE_BITS)
+        super().__init__(columns, scope, label, lead=_ZERO_BYTE + _FREE_BITS, header=_HEADER)
 
-    def read(self, spans: Sequence[Span], append: Callable[[Row], object]) -> int:
-        """Give each row to `append`; give how many were read: all, or those before the first packet that is no row."""
-        size = self._bits.size
-        readers = self._readers
-        place, count = 0, len(spans)
-        while place < count:
-            buf, at, _ = spans[place]
-            if buf[at]:
+    def read(self, buf: bytes, at: int, end: int, append: Append) -> int:
+        """Give each row from the packet at `at` on to `append`.
+
+        Gives the place of the first packet that is not complete, or too long for one packet, or no row.
+
+        Raises:
+            DecodeError: a row does not fit the columns.
+        """
+        bits_size = self._bits.size
+        while end - at > PACKET_HEADER:
+            size = packet_size(buf, at)
+            start = at + PACKET_HEADER
+            if start + size > end or size == LONGEST or buf[start]:
                 break
-            bits = buf[at : at + size]
-            read = readers.get(bits) or self._reader(bits)
-            place = read(spans, place, append)
-        return place
+            bits = buf[start : start + bits_size]
+            read = self._readers.get(bits) or self._reader(bits)
+            if read is self._any:
+                self.read_payload(buf, start, append)
+                at = start + size
+                continue
+            behind = read(buf, at, end, append)
+            if behind == at:
+                raise DecodeError("a row is not as long as its columns")
+            at = behind
+        return at
+
+    def read_payload(self, buf: bytes, start: int, append: Append) -> None:
+        """Give the row whose payload begins at `start` to `append`, however long it is."""
+        self._any_reader()(buf, start, append)
 
     def _source(self, body: RowBody, bits: bytes) -> str:
         row = [
-            "buf, at, end = spans[place]",
             *body.lines[:1],
-            f"if nulls != {self._expected(bits)}: return place",
+            f"behind = at + {PACKET_HEADER} + (size_low | size_high << 16)",
+            f"if nulls != {self._expected(bits)} or behind > end: return at",
             *body.lines[1:],
+            f"if {body.end} != behind: return at",
             append_line(body.values),
+            "at = behind",
         ]
         return "\n".join(
             [
-                "def read(spans, place, append):",
+                "def read(buf, at, end, append):",
                 "    try:",
-                "        for place in range(place, len(spans)):",
+                "        while at < end:",
                 *indented(row, 3),
-                f"    except {self._scope.name(struct.error)}:",
-                f"        if buf[at : at + {self._bits.size}] == {self._scope.name(bits)}: raise",
-                "        return place",
-                "    return len(spans)",
+                f"    except {self._scope.name(struct.error)}: pass",
+                "    return at",
             ]
         )
 
     def _any_source(self) -> str:
-        row = ["buf, at, end = spans[place]", *self._any_lines(), "return place + 1"]
-        return "\n".join(["def read(spans, place, append):", *indented(row, 1)])
+        return "\n".join(["def read(buf, at, append):", *indented(self._any_lines(), 1)])

@@ -21,7 +21,7 @@ from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.geometry import geometry_of, point_of
 from cdckit_mysql.values.numbers import decimal_bytes, decimal_double, decimal_text, six_digits
 from cdckit_mysql.values.schemas import Kind, temporal_form
-from cdckit_mysql.values.temporal import UNITS, fraction_text, second_text, unpack_result_date
+from cdckit_mysql.values.temporal import DayTable, fraction_text, second_text, unpack_result_date
 
 CellMaker = Callable[[ColumnValue, Scope], Cell]
 
@@ -105,13 +105,14 @@ def _converted(make: Callable[[ColumnValue], Callable[[bytes], Any]]) -> CellMak
     return lambda value, scope: _encoded(f"{scope.name(make(value))}({{data}})", scope)
 
 
-def _decimal(value: ColumnValue) -> Callable[[bytes], Any]:
+def _decimal(value: ColumnValue, scope: Scope) -> Cell:
     """A decimal is sent as text with all digits behind the point, zeros before the first only under ZEROFILL."""
-    scale, mode = value.column.scale or 0, value.options.decimal_mode
-    if mode == "precise":
-        return lambda data: decimal_bytes(int(data.replace(b".", b"")))
-    show = decimal_text if mode == "string" else decimal_double
-    return lambda data: show(int(data.replace(b".", b"")), scale)
+    unscaled = 'int({data}.replace(b".", b""))'
+    if value.options.decimal_mode != "precise":
+        show = decimal_text if value.options.decimal_mode == "string" else decimal_double
+        return _encoded(f"{scope.name(show)}({unscaled}, {value.column.scale or 0})", scope)
+    negative = f"{scope.name(decimal_bytes)}(v) if (v := {unscaled}) < 0"
+    return _encoded(f'{negative} else v.to_bytes((v.bit_length() >> 3) + 1, "big")', scope)
 
 
 def _boolean(_value: ColumnValue) -> Callable[[bytes], bool]:
@@ -156,47 +157,50 @@ def _date(value: ColumnValue) -> Callable[[bytes], Any]:
     return lambda data: days[_DAY(data)[0]] if data else value.null
 
 
+def _datetime_cell(value: ColumnValue, scope: Scope) -> Cell:
+    """With fractions of a second hardly a value comes twice."""
+    if value.column.length:
+        return Cell("B", 1, value=f"{scope.name(_datetime(value))}({{data}})", length="{0}")
+    return _tabled(_datetime)(value, scope)
+
+
 def _datetime(value: ColumnValue) -> Callable[[bytes], Any]:
-    """No bytes for the zero date, 4 for a day, 7 with a time, 11 with microseconds."""
     form = temporal_form(value.column, "datetime", value.options.time_mode)
-    unit = UNITS["ms" if form == "ms" else "us"]
-    days = day_table(value, unpack_result_date, "ms" if form == "ms" else "us", None)
-    null, show, per_unit = value.null, datetime_shower(value), 1_000_000 // unit
-    plain = form in {"ms", "us"}
-
-    def convert(data: bytes) -> Any:
-        day, hours, minutes, seconds, us = _moment(data)
-        start = days[day]
-        if start is None:
-            return null
-        moment = start + ((hours * 60 + minutes) * 60 + seconds) * unit + us // per_unit
-        return moment if plain else show(moment)
-
-    return convert
-
-
-def _moment(data: bytes) -> tuple[int, int, int, int, int]:
-    """The packed day, hours, minutes, seconds and microseconds."""
-    size = len(data)
-    if size == 11:
-        return _MOMENT_US(data)
-    if size == 7:
-        return (*_MOMENT(data), 0)
-    return _DAY(data)[0] if size else 0, 0, 0, 0, 0
+    if form == "ms":
+        return _moment_reader(value, 1_000, lambda moment, us: moment + us // 1_000)
+    if form == "us":
+        return _moment_reader(value, 1_000_000, int.__add__)
+    show = datetime_shower(value)
+    return _moment_reader(value, 1_000_000, lambda moment, us: show(moment + us))
 
 
 def _timestamp(value: ColumnValue) -> Callable[[bytes], Any]:
     """The session is in UTC, so the server's civil time is shown as it comes."""
-    null = value.null
-    days = day_table(value, unpack_result_date, "us", None)
+    return _moment_reader(value, 1, lambda moment, us: f"{second_text(moment)}{fraction_text(us)}Z")
+
+
+def _moment_reader(value: ColumnValue, unit: int, show: Callable[[int, int], Any]) -> Callable[[bytes], Any]:
+    """The function from a moment's bytes: none for the zero date, 4 for a day, 7 with a time, 11 with microseconds.
+
+    Args:
+        value: the column.
+        unit: of what `show` takes, so many a second.
+        show: from the time since 1970 in units and from microseconds to what is shown.
+    """
+    options, null, per_day = value.options, value.null, 86_400 * unit
+    invalid = 0 if options.invalid_dates == "epoch" else None
+    days = DayTable(unpack_result_date, lambda day: day * per_day, None, adjust=options.time_adjuster, invalid=invalid)
 
     def convert(data: bytes) -> Any:
-        day, hours, minutes, seconds, us = _moment(data)
+        hours = minutes = seconds = us = 0
+        if len(data) == 11:
+            day, hours, minutes, seconds, us = _MOMENT_US(data)
+        elif len(data) == 7:
+            day, hours, minutes, seconds = _MOMENT(data)
+        else:
+            day = _DAY(data)[0] if data else 0
         start = days[day]
-        if start is None:
-            return null
-        moment = start // 1_000_000 + (hours * 60 + minutes) * 60 + seconds
-        return f"{second_text(moment)}{fraction_text(us)}Z"
+        return null if start is None else show(start + ((hours * 60 + minutes) * 60 + seconds) * unit, us)
 
     return convert
 
@@ -218,7 +222,7 @@ def _time(value: ColumnValue) -> Callable[[bytes], Any]:
 
 
 _MAKERS: dict[Kind, CellMaker] = {
-    "decimal": _converted(_decimal),
+    "decimal": _decimal,
     "boolean": _converted(_boolean),
     "bits": _bits,
     "text": _text,
@@ -227,7 +231,7 @@ _MAKERS: dict[Kind, CellMaker] = {
     "set": _text,
     "date": _tabled(_date),
     "time": _tabled(_time),
-    "datetime": _tabled(_datetime),
+    "datetime": _datetime_cell,
     "timestamp": _tabled(_timestamp),
     "year": _year,
     "json": _text,

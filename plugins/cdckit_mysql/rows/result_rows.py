@@ -16,8 +16,9 @@ from pymysql.connections import Connection
 from pymysql.protocol import FieldDescriptorPacket
 
 from cdckit.errors import DecodeError, RetriableSourceError
+from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.errors import server_error
-from cdckit_mysql.binlog.framing import PacketBuffer, Span
+from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size
 from cdckit_mysql.rows.result import ResultReader
 from cdckit_mysql.rows.result_cells import result_cell
 from cdckit_mysql.rows.row_reader import Column, Row
@@ -31,8 +32,7 @@ _COM_STMT_EXECUTE = 0x17
 _COM_STMT_CLOSE = 0x19
 _PREPARED = struct.Struct("<xIHH").unpack_from
 """status, the statement's number, its counts of columns and of parameters."""
-_EOF, _ERROR = 0xFE, 0xFF
-_EOF_SIZE = 9
+_ERROR = 0xFF
 
 
 class ResultRows:
@@ -44,11 +44,11 @@ class ResultRows:
     def __init__(self, connection: Connection[Any], sql: str, columns: Sequence[ColumnValue]) -> None:
         self._connection = connection
         self._sql = sql
-        self._packets = PacketBuffer()
+        self._buffer, self._at = b"", 0
         self._done = False
         self._statement = self._prepare()
-        self._execute()
-        self._spans = self._header(columns)
+        self._command(_COM_STMT_EXECUTE, struct.pack("<IBI", self._statement, 0, 1))
+        self._reader = self._read_definitions(columns)
 
     def __iter__(self) -> Iterator[list[Row]]:
         """Lists of rows, none of them empty.
@@ -59,12 +59,15 @@ class ResultRows:
             DecodeError: the rows do not fit the columns.
         """
         while not self._done:
-            spans = self._spans or self._receive()
-            self._spans = []
             rows: list[Row] = []
-            read = self._read(spans, rows)
-            if read < len(spans):
-                self._finish(*spans[read])
+            try:
+                self._at = self._reader.read(self._buffer, self._at, len(self._buffer), rows.append)
+                if not rows:
+                    self._read_packet(rows)
+            except DecodeError as error:
+                raise DecodeError(f"{self._sql}: {error}") from error
+            except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
+                raise DecodeError(f"{self._sql}: a row does not fit the table's definition: {error}") from error
             if rows:
                 yield rows
 
@@ -91,74 +94,75 @@ class ResultRows:
             raise self._lost(str(error)) from error
 
     def _prepare(self) -> int:
-        """The statement's number; the definitions that follow are read from the result itself."""
+        """The statement's number; the definitions that follow are read again with the result itself."""
         self._command(_COM_STMT_PREPARE, self._sql.encode("utf-8"))
-        packets = self._next_packets(1)
-        statement, columns, parameters = _PREPARED(*packets[0][:2])
-        missing = sum(count + 1 for count in (columns, parameters) if count) - (len(packets) - 1)
-        self._next_packets(missing)
+        statement, columns, parameters = _PREPARED(self._payload())
+        for _ in range(sum(count + 1 for count in (columns, parameters) if count)):
+            self._payload()
         return int(statement)
 
-    def _execute(self) -> None:
-        self._command(_COM_STMT_EXECUTE, struct.pack("<IBI", self._statement, 0, 1))
-
-    def _header(self, columns: Sequence[ColumnValue]) -> list[Span]:
-        """Read the count and the definitions of the columns; give the packets behind them, which are rows."""
-        packets = self._next_packets(len(columns) + 2)
-        buffer, start, _ = packets[0]
-        if buffer[start] != len(columns) and len(columns) < 251:
-            raise DecodeError(f"{self._sql}: the result has {buffer[start]} columns where {len(columns)} are known")
-        definitions: list[Any] = [FieldDescriptorPacket(b[s:e], "utf-8") for b, s, e in packets[1 : len(columns) + 1]]
+    def _read_definitions(self, columns: Sequence[ColumnValue]) -> ResultReader:
+        """Read the count and the definitions of the columns."""
+        count, _ = packed_integer(self._payload(), 0)
+        definitions: list[Any] = [FieldDescriptorPacket(self._payload(), "utf-8") for _ in range(count)]
+        self._payload()
+        if count != len(columns):
+            raise DecodeError(f"{self._sql}: the result has {count} columns where {len(columns)} are known")
         scope = Scope()
         found = [
             Column(result_cell(definition.type_code, value, scope), value.null, kept=True)
             for definition, value in zip(definitions, columns, strict=True)
         ]
-        self._reader = ResultReader(found, scope, f"rows of {definitions[0].table_name}")
-        return packets[len(columns) + 2 :]
+        return ResultReader(found, scope, f"rows of {definitions[0].table_name}")
 
-    def _read(self, spans: list[Span], rows: list[Row]) -> int:
-        try:
-            return self._reader.read(spans, rows.append)
-        except DecodeError as error:
-            raise DecodeError(f"{self._sql}: {error}") from error
-        except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
-            raise DecodeError(f"{self._sql}: a row does not fit the table's definition: {error}") from error
-
-    def _finish(self, buffer: bytes, start: int, end: int) -> None:
-        """Take the packet behind the last row."""
-        self._done = True
-        if buffer[start] != _EOF or end - start >= _EOF_SIZE:
-            raise DecodeError(
-                f"{self._sql}: the server sent a packet that is no row, beginning with {buffer[start]:#x}"
-            )
-
-    def _next_packets(self, count: int) -> list[Span]:
-        """At least `count` packets."""
-        packets: list[Span] = []
-        while len(packets) < count:
-            packets += self._receive()
-        return packets
-
-    def _receive(self) -> list[Span]:
-        """The packets that have arrived; an error packet is raised."""
-        while True:
-            try:
-                data: bytes = self._connection._sock.recv(RECEIVE_BYTES)  # type: ignore[attr-defined]
-            except OSError as error:
-                raise self._lost(str(error)) from error
-            if not data:
-                raise self._lost("the server closed the connection")
-            spans = self._packets.feed(data)
-            if spans:
-                self._refuse(*spans[-1])
-                return spans
-
-    def _refuse(self, buffer: bytes, start: int, end: int) -> None:
-        if buffer[start] == _ERROR:
+    def _read_packet(self, rows: list[Row]) -> None:
+        """Go on where rows cannot be read from what has arrived: a row of many packets, or the end."""
+        self._require(PACKET_HEADER + 1)
+        if packet_size(self._buffer, self._at) == LONGEST:
+            self._reader.read_payload(self._payload(), 0, rows.append)
+        elif self._buffer[self._at + PACKET_HEADER]:
+            self._payload()
             self._done = True
-            code = buffer[start + 1] | buffer[start + 2] << 8
-            raise server_error(code, buffer[start + 9 : end].decode("utf-8", "replace"), self._sql)
+        else:
+            self._require(PACKET_HEADER + packet_size(self._buffer, self._at))
+
+    def _payload(self) -> bytes:
+        """The next payload, of as many packets as it takes. An error of the server's is raised."""
+        parts: list[bytes] = []
+        size = LONGEST
+        while size == LONGEST:
+            self._require(PACKET_HEADER)
+            size = packet_size(self._buffer, self._at)
+            self._require(PACKET_HEADER + size)
+            start = self._at + PACKET_HEADER
+            self._at = start + size
+            parts.append(self._buffer[start : self._at])
+        payload = b"".join(parts)
+        if payload[0] == _ERROR:
+            self._done = True
+            message = payload[9:].decode("utf-8", "replace")
+            raise server_error(int.from_bytes(payload[1:3], "little"), message, self._sql)
+        return payload
+
+    def _require(self, size: int) -> None:
+        """Wait until so many bytes are there to be read."""
+        have = len(self._buffer) - self._at
+        if have >= size:
+            return
+        chunks = [self._buffer[self._at :]]
+        while have < size:
+            chunks.append(self._receive())
+            have += len(chunks[-1])
+        self._buffer, self._at = b"".join(chunks), 0
+
+    def _receive(self) -> bytes:
+        try:
+            data: bytes = self._connection._sock.recv(RECEIVE_BYTES)  # type: ignore[attr-defined]
+        except OSError as error:
+            raise self._lost(str(error)) from error
+        if not data:
+            raise self._lost("the server closed the connection")
+        return data
 
     def _lost(self, reason: str) -> RetriableSourceError:
         self._done = True

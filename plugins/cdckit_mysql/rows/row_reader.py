@@ -43,25 +43,41 @@ class RowReader(ABC):
         scope: the names that the cells use.
         label: names the code in tracebacks.
         lead: how many bits stand before the first column's null bit.
+        header: what stands before the null bits, two numbers that make a size.
     """
 
-    def __init__(self, columns: Sequence[Column | tuple[Any]], scope: Scope, label: str, *, lead: int = 0) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column | tuple[Any]],
+        scope: Scope,
+        label: str,
+        *,
+        lead: int = 0,
+        header: Cell | None = None,
+    ) -> None:
         held = sum(isinstance(column, Column) for column in columns)
         self._columns = columns
         self._scope = scope
         self._label = label
         self._lead = lead
         self._bits = bits_cell((lead + held + 7) // 8)
+        self._first = [(self._bits, ["nulls"])]
+        if header is not None:
+            self._first.insert(0, (header, ["size_low", "size_high"]))
         self._readers: dict[bytes, ReadRows] = {}
         self._any: ReadRows | None = None
 
     def _reader(self, bits: bytes) -> ReadRows:
         """The function for rows whose null bits are `bits`."""
         if len(self._readers) < _SPECIALISED:
-            body = row_body(self._cells(bits), "at", self._scope, self._bits)
+            body = row_body(self._cells(bits), "at", self._scope, self._first)
             made = self._compile(self._source(body, bits))
             self._readers[bits] = made
             return made
+        return self._any_reader()
+
+    def _any_reader(self) -> ReadRows:
+        """The function for rows with any null bits."""
         if self._any is None:
             self._any = self._compile(self._any_source())
         return self._any

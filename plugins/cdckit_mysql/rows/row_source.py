@@ -69,18 +69,20 @@ class RowBody:
     end: str
 
 
-def row_body(cells: Sequence[Cell | str], start: str, scope: Scope, first: Cell | None = None) -> RowBody:
+def row_body(
+    cells: Sequence[Cell | str], start: str, scope: Scope, first: Sequence[tuple[Cell, list[str]]] = ()
+) -> RowBody:
     """How one row is read.
 
     Args:
         cells: for each column that the row holds its cell, or for one that it does not the expression of its value.
         start: the expression of the row's start.
         scope: takes the names.
-        first: what stands before the columns; unpacked to the name `nulls`.
+        first: what stands before the columns, with the names that it is unpacked to.
     """
     body = _Body(start, scope)
-    if first is not None:
-        body.run.add(first, ["nulls"])
+    for before, names in first:
+        body.run.add(before, names)
     for number, cell in enumerate(cells):
         if isinstance(cell, str):
             body.values.append(cell)
