@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -65,7 +67,8 @@ def test_runners_take_turns_on_one_state(script: Script, tmp_path: Path) -> None
     out, state = tmp_path / "out.jsonl", tmp_path / "state"
     pipeline = script.pipeline(state, "file", path=out)
     fill(script, 0, 10)
-    for turn, runner in enumerate((DirectRunner, SparkRunner, DirectRunner, SparkRunner), 1):
+    runners: list[type[DirectRunner | SparkRunner]] = [DirectRunner, SparkRunner, DirectRunner, SparkRunner]
+    for turn, runner in enumerate(runners, 1):
         runner(pipeline).run(once=True)
         assert ids(out) == list(range(10 * turn))
         fill(script, 10 * turn, 10 * turn + 10)
@@ -78,7 +81,7 @@ def test_follows_the_log_until_stopped(script: Script, tmp_path: Path) -> None:
     thread.start()
     for turn in range(1, 4):
         fill(script, 10 * turn - 10, 10 * turn)
-        wait_for(lambda turn=turn: len(lines(out)) == 10 * turn)
+        wait_for(partial(has_lines, out, 10 * turn))
     stopping.stop()
     thread.join(30)
     assert not thread.is_alive()
@@ -119,7 +122,11 @@ def test_a_source_that_was_away_is_read_again(script: Script, tmp_path: Path) ->
     assert set(ids(out)) == set(range(5))
 
 
-def wait_for(condition, seconds: float = 60.0) -> None:
+def has_lines(path: Path, count: int) -> bool:
+    return len(lines(path)) == count
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -146,7 +153,7 @@ def test_notices_and_logs_of_other_processes_reach_the_driver(
     fill(script, 0, 1)
     plugin_manager().register(Listener(), "listener")
     try:
-        with caplog.at_level(logging.INFO, "cdckit"):
+        with caplog.at_level(logging.INFO):
             SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out")).run(once=True)
     finally:
         plugin_manager().unregister(name="listener")

@@ -12,7 +12,7 @@ from cdckit.runners.stop import StopSignal
 from cdckit.spark.delivery import make_delivery
 from cdckit.spark.job import Job
 from cdckit.spark.query import PipelineQuery
-from cdckit.spark.relay import ROOT, Relay
+from cdckit.spark.relay import Relay
 from cdckit.spark.session import require_java, start_session
 from cdckit.state.authority import Generation, hand_to_spark, open_state
 
@@ -62,7 +62,7 @@ class SparkRunner:
             delivery.form,
             session.sparkContext.defaultParallelism,
             relay=relay.address,
-            log_level=logging.getLogger(ROOT).getEffectiveLevel(),
+            log_level=logging.getLogger().level,
         )
         checkpoint = generation.checkpoint(self.pipeline.state)
         self._drive(PipelineQuery(session, job, delivery, checkpoint, self.notify), once)

@@ -20,9 +20,6 @@ from typing import Any
 
 from cdckit.source import Notify
 
-ROOT = "cdckit"
-"""The logger above all of the project's and its plugins' own."""
-
 
 class Relay:
     """The driver's end."""
@@ -82,10 +79,9 @@ def connect(address: str, level: int) -> Send | None:
         with lock, suppress(OSError):
             connection.send((kind, content))
 
-    logger = logging.getLogger(ROOT)
-    logger.addHandler(_Sending(send))
-    logger.setLevel(level)
-    logger.propagate = False
+    root = logging.getLogger()
+    root.handlers[:] = [_Sending(send)]
+    root.setLevel(level)
     return send
 
 
@@ -98,9 +94,8 @@ class _Sending(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Sends one record."""
-        formatter = logging.Formatter()
         text = record.getMessage()
         if record.exc_info:
-            text = f"{text}\n{formatter.formatException(record.exc_info)}"
+            text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
         plain = {key: value for key, value in vars(record).items() if isinstance(value, str | int | float | None)}
         self._send("log", {**plain, "msg": text, "args": None, "exc_info": None, "exc_text": None})

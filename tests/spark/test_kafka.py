@@ -1,0 +1,40 @@
+"""Kafka, written from Spark's tasks."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from cdckit.runners.spark import SparkRunner
+from kafka.reading import read_topic
+from servers.kafka import KafkaBroker
+from spark.script import Script
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+
+def test_each_keys_order_holds_though_splits_are_read_together(
+    kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
+) -> None:
+    keys, rounds = 7, 60
+    for number in range(keys * rounds):
+        script.change("u", {"id": number % keys, "name": str(number // keys)}, table=unique_name)
+    script.change("d", None, {"id": 0, "name": "last"}, table=unique_name)
+    pipeline = script.pipeline(
+        tmp_path / "state", "kafka", bootstrap_servers=kafka_broker.bootstrap, cut_at=300,
+        topic_creation_default_partitions=3,
+    )  # fmt: skip
+    SparkRunner(pipeline).run(once=True)
+    names, positions = defaultdict(list), []
+    for record in read_topic(kafka_broker.bootstrap, f"script.shop.{unique_name}"):
+        assert record.key is not None
+        names[json.loads(record.key)["id"]].append(record.value and json.loads(record.value)["after"])
+        positions.append(record.header("__cdckit.position"))
+    expected = [str(turn) for turn in range(rounds)]
+    assert names.pop(0) == [{"id": 0, "name": name} for name in expected] + [None, None]
+    for key, found in names.items():
+        assert found == [{"id": key, "name": name} for name in expected]
+    assert len(set(positions)) == keys * rounds + 2
