@@ -41,6 +41,12 @@ def test_a_snapshot_has_rows_rate_and_time_left() -> None:
     }  # fmt: skip
     meter.snapshot("shop.users", 10, None, finished=False)
     clock.now = 3
+    assert meter.line() == "snapshot of shop.users (and 1 more): 10 rows, 10 rows/s"
+    meter.snapshot("shop.orders", 150_000, 500_000, finished=False)
+    assert meter.line() == (
+        "snapshot of shop.orders (and 1 more): 150,000 of about 500,000 rows, 50,000 rows/s, 7 s left"
+    )
+    meter.snapshot("shop.orders", 500_000, 500_000, finished=True)
     assert meter.line() == "snapshot of shop.users: 10 rows, 10 rows/s"
     meter.snapshot("shop.users", 10, None, finished=True)
     assert meter.line() == "streaming: 0 events/s, 0 delivered"
@@ -91,7 +97,7 @@ def test_log_lines_come_now_and_then_and_for_milestones(caplog: pytest.LogCaptur
     assert [record.getMessage() for record in caplog.records] == [
         "pipeline 'inv' starts on the runner direct from the saved offset",
         "streaming: 2 events/s, 0.0 s and 0 bytes behind the log's end, 18 delivered",
-        "snapshot of db.t is done: 24 rows, 0 rows/s",
+        "snapshot of db.t is done: 24 rows in 0 s",
         "the definition of db.t changes at p1",
         "pipeline 'inv' stopped; 24 events delivered",
     ]

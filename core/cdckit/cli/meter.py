@@ -13,20 +13,19 @@ WINDOW_SECONDS = 10.0
 
 @dataclass(slots=True)
 class TableProgress:
-    """The snapshot of one table, under way or done."""
+    """The snapshot of one table."""
 
     data_collection: str
     began: float
     rows: int = 0
     estimate: int | None = None
-    finished: bool = False
 
 
 class Meter:
     """Adds up what happened; every rate is asked for at a time of the caller's choice.
 
     Attributes:
-        table: the table whose snapshot was told of last.
+        tables: the snapshots under way, by table; the one told of last is the last.
         events: how many were delivered since the start.
         lag_bytes: how much of the log lay behind the last saved offset.
         lag_seconds: how old the newest delivered change was when it was saved; 0 at the log's end.
@@ -39,17 +38,18 @@ class Meter:
         self._wall_clock = wall_clock
         self._commits: deque[tuple[float, int]] = deque()
         self._began = clock()
-        self.table: TableProgress | None = None
+        self.tables: dict[str, TableProgress] = {}
         self.events = 0
         self.lag_bytes: int | None = None
         self.lag_seconds: float | None = None
 
     def snapshot(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> TableProgress:
         """Takes one notice of a table's snapshot."""
-        if self.table is None or self.table.data_collection != data_collection:
-            self.table = TableProgress(data_collection, self._clock())
-        self.table.rows, self.table.estimate, self.table.finished = rows, estimate, finished
-        return self.table
+        table = self.tables.pop(data_collection, None) or TableProgress(data_collection, self._clock())
+        table.rows, table.estimate = rows, estimate
+        if not finished:
+            self.tables[data_collection] = table
+        return table
 
     def committed(self, records: int, log_time_ms: int | None, lag_bytes: int | None) -> None:
         """Takes one notice of saved progress."""
@@ -71,8 +71,8 @@ class Meter:
 
     def line(self) -> str:
         """Where the pipeline is now."""
-        if self.table is not None and not self.table.finished:
-            return self._snapshot_line(self.table)
+        if self.tables:
+            return self._snapshot_line(self._latest)
         lag = [] if self.lag_seconds is None else [f"{self.lag_seconds:.1f} s"]
         lag += [] if self.lag_bytes is None else [size(self.lag_bytes)]
         behind = f", {' and '.join(lag)} behind the log's end" if lag else ""
@@ -80,8 +80,8 @@ class Meter:
 
     def facts(self) -> dict[str, object]:
         """The same for programs."""
-        if self.table is not None and not self.table.finished:
-            table = self.table
+        if self.tables:
+            table = self._latest
             return {
                 "phase": "snapshot", "table": table.data_collection, "rows": table.rows, "estimate": table.estimate,
                 "rows_per_second": round(self.rows_per_second(table)), "seconds_left": self._seconds_left(table),
@@ -90,6 +90,10 @@ class Meter:
             "phase": "streaming", "events": self.events, "events_per_second": round(self.events_per_second(), 1),
             "lag_seconds": self.lag_seconds, "lag_bytes": self.lag_bytes,
         }  # fmt: skip
+
+    @property
+    def _latest(self) -> TableProgress:
+        return next(reversed(self.tables.values()))
 
     def rows_per_second(self, table: TableProgress) -> float:
         """The mean since the table's snapshot began."""
@@ -104,8 +108,9 @@ class Meter:
         of = f" of about {table.estimate:,}" if table.estimate is not None else ""
         left = self._seconds_left(table)
         ending = f", {duration(left)} left" if left is not None else ""
+        others = f" (and {len(self.tables) - 1} more)" if len(self.tables) > 1 else ""
         rate = self.rows_per_second(table)
-        return f"snapshot of {table.data_collection}: {table.rows:,}{of} rows, {rate:,.0f} rows/s{ending}"
+        return f"snapshot of {table.data_collection}{others}: {table.rows:,}{of} rows, {rate:,.0f} rows/s{ending}"
 
 
 def duration(seconds: int) -> str:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from cdckit.cli.meter import Meter
+from cdckit.cli.meter import Meter, duration
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.hookspecs import hookimpl
 from cdckit.plugins import plugin_manager
@@ -48,11 +48,9 @@ class ProgressPlugin:
         """A milestone where a table is done."""
         table = self.meter.snapshot(data_collection, rows, estimate, finished)
         if finished:
-            rate = self.meter.rows_per_second(table)
+            took = duration(round(self._clock() - table.began))
             facts = {"table": data_collection, "rows": rows}
-            log.info(
-                "snapshot of %s is done: %s rows, %s rows/s", data_collection, f"{rows:,}", f"{rate:,.0f}", extra=facts
-            )
+            log.info("snapshot of %s is done: %s rows in %s", data_collection, f"{rows:,}", took, extra=facts)
         else:
             self._log_now_and_then()
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import time
 
 from cdckit.source import Notify
 from cdckit_mysql.table import TableId
-
-log = logging.getLogger("cdckit.mysql")
 
 _NOTICE_SECONDS = 0.5
 
@@ -42,7 +39,6 @@ class TableProgress:
     def finished(self) -> None:
         """That was the table's last row."""
         self._tell(finished=True)
-        log.info("snapshot of %s: %d rows", self._table, self.rows)
 
     def _tell(self, *, finished: bool) -> None:
         self._notify(
