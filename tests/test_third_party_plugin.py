@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -86,6 +87,12 @@ def test_the_environment_runs_the_wheels_and_not_the_checkout(environment: Path)
     code = "import cdckit, cdckit_example; print(cdckit.__file__); print(cdckit_example.__file__)"
     for place in _run([str(environment / "bin" / "python"), "-c", code]).splitlines():
         assert place.startswith(str(environment))
+
+
+def test_the_plugin_passes_the_suites_that_cdckit_brings_for_plugins(environment: Path, tmp_path: Path) -> None:
+    tests = shutil.copytree(_EXAMPLE / "tests", tmp_path / "tests")
+    python = str(environment / "bin" / "python")
+    assert " passed" in _run([python, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", str(tests)])
 
 
 def test_the_plugin_is_listed_with_the_distribution_it_comes_from(project: Project) -> None:
