@@ -15,7 +15,7 @@ from cdckit.record import Batch, Offset
 from cdckit.source import Source, SourceContext, Split
 from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, place, told
+from cdckit_mysql.connection import Connection, connect, place, release, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
@@ -65,9 +65,8 @@ class MySqlSource(Source):
 
     def close(self) -> None:
         """Lets the connection go."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        release(self._connection)
+        self._connection = None
 
     # -- planning
 
@@ -125,8 +124,10 @@ class MySqlSource(Source):
         return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect))]
 
     def _plan_range(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
-        size = self._bytes_between(LogOffset.from_json(start), LogOffset.from_json(end))
-        return self._planner.splits(start, end, size, parallelism)
+        first, last = LogOffset.from_json(start), LogOffset.from_json(end)
+        if first.position.prefix >= last.position.prefix:
+            return []
+        return self._planner.splits(start, end, self._bytes_between(first, last), parallelism)
 
     def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
         if not self._reads_rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,8 +11,6 @@ from cdckit.messages import Messages
 from cdckit.plugins import Kind
 from cdckit.sink import Sink, SinkContext
 from cdckit.testing.component_suite import ComponentSuite
-
-TOPIC = "suite.shop.orders"
 
 
 class Delivered(NamedTuple):
@@ -43,6 +41,10 @@ class SinkSuite(ComponentSuite):
     """
 
     kind: ClassVar[Kind] = "sink"
+    topic = "suite.shop.orders"
+    """Where the messages go; a subclass whose target outlives a test gives each test another one."""
+    newest_only: ClassVar[bool] = False
+    """Whether the sink keeps of each key the newest value alone, and nothing of a deleted key."""
 
     def delivered(self) -> Sequence[Delivered]:
         """All that has been delivered; the messages of each key in the order in which they lie there."""
@@ -51,40 +53,40 @@ class SinkSuite(ComponentSuite):
     def test_what_was_flushed_is_delivered_in_the_order_of_each_key(self) -> None:
         with self._opened() as sink:
             for batch in range(5):
-                sink.write(_messages([(n % 7, {"n": n}) for n in range(batch * 200, batch * 200 + 200)]))
+                sink.write(self._messages([(n % 7, {"n": n}) for n in range(batch * 200, batch * 200 + 200)]))
             sink.flush()
             found = self.delivered()
         for key in range(7):
             values = [message.value["n"] for message in found if message.key == {"id": key}]
-            assert values == list(range(key, 1000, 7)), f"of key {key}"
+            assert values == self._kept(range(key, 1000, 7)), f"of key {key}"
 
-    def test_tombstones_and_messages_without_a_key_are_delivered(self) -> None:
+    def test_tombstones_are_delivered(self) -> None:
         with self._opened() as sink:
-            sink.write(_messages([(1, {"n": 1}), (1, None), (None, {"n": 2})]))
+            sink.write(self._messages([(1, {"n": 1}), (2, {"n": 2}), (1, None)]))
             sink.flush()
             found = self.delivered()
-        assert [message.value for message in found if message.key == {"id": 1}] == [{"n": 1}, None]
-        assert [message.value for message in found if message.key is None] == [{"n": 2}]
-        assert {message.topic for message in found} == {TOPIC}
+        assert [message.value for message in found if message.key == {"id": 1}] == self._kept([{"n": 1}, None])
+        assert [message.value for message in found if message.key == {"id": 2}] == [{"n": 2}]
+        assert {message.topic for message in found} == {self.topic}
 
     def test_texts_of_any_length_and_script_stay_what_they_are(self) -> None:
-        texts = ["", "é Ω 漢字 😀", 'quotes " and \\ and \n line ends', "x" * 300_000]
+        texts = dict(enumerate(["", "é Ω 漢字 😀", 'quotes " and \\ and \n line ends', "x" * 300_000]))
         with self._opened() as sink:
-            sink.write(_messages([(1, {"text": text}) for text in texts]))
+            sink.write(self._messages([(key, {"text": text}) for key, text in texts.items()]))
             sink.flush()
-            assert [message.value["text"] for message in self.delivered()] == texts
+            assert {message.key["id"]: message.value["text"] for message in self.delivered()} == texts
 
     def test_a_second_run_goes_on_after_the_first(self) -> None:
         for run in range(2):
             with self._opened() as sink:
-                sink.write(_messages([(1, {"run": run})]))
+                sink.write(self._messages([(1, {"run": run})]))
                 sink.flush()
-        assert [message.value["run"] for message in self.delivered()] == [0, 1]
+        assert [message.value for message in self.delivered()] == self._kept([{"run": 0}, {"run": 1}])
 
     def test_nothing_can_be_written_and_flushed(self) -> None:
         with self._opened() as sink:
             sink.flush()
-            sink.write(_messages([]))
+            sink.write(self._messages([]))
             sink.flush()
             assert list(self.delivered()) == []
 
@@ -92,6 +94,11 @@ class SinkSuite(ComponentSuite):
         self.component().close()
         with self._opened() as sink:
             sink.close()
+
+    def _kept(self, values: Iterable[Any]) -> list[Any]:
+        """What stays of the values that one key had in turn."""
+        all_of_them = list(values)
+        return [value for value in all_of_them[-1:] if value is not None] if self.newest_only else all_of_them
 
     @contextmanager
     def _opened(self) -> Iterator[Sink]:
@@ -102,17 +109,16 @@ class SinkSuite(ComponentSuite):
         finally:
             sink.close()
 
-
-def _messages(changes: Sequence[tuple[int | None, Any]]) -> Messages:
-    """Messages as the JSON serializer makes them, of keys' ids and values."""
-    text: Callable[[Any], bytes] = lambda value: json.dumps(value, ensure_ascii=False).encode()  # noqa: E731
-    count = len(changes)
-    return Messages(
-        topics=[TOPIC] * count,
-        partitions=[None] * count,
-        keys=[None if key is None else text({"id": key}) for key, _ in changes],
-        values=[None if value is None else text(value) for _, value in changes],
-        headers=[(("suite", b'"x"'),)] * count,
-        positions=[f"{number:08d}" for number in range(count)],
-        timestamps=[1_700_000_000_000 + number for number in range(count)],
-    )
+    def _messages(self, changes: Sequence[tuple[int, Any]]) -> Messages:
+        """Messages as the JSON serializer makes them, of keys' ids and values."""
+        text: Callable[[Any], bytes] = lambda value: json.dumps(value, ensure_ascii=False).encode()  # noqa: E731
+        count = len(changes)
+        return Messages(
+            topics=[self.topic] * count,
+            partitions=[None] * count,
+            keys=[text({"id": key}) for key, _ in changes],
+            values=[None if value is None else text(value) for _, value in changes],
+            headers=[(("suite", b'"x"'),)] * count,
+            positions=[f"{number:08d}" for number in range(count)],
+            timestamps=[1_700_000_000_000 + number for number in range(count)],
+        )
