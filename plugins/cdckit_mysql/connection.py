@@ -140,6 +140,12 @@ def _require_encryption(connection: Connection, config: MySqlConfig) -> None:
         )
 
 
+def release(connection: Connection | None) -> None:
+    """Closes a connection, if there is one that is not closed yet."""
+    if connection is not None and connection.open:
+        connection.close()
+
+
 def place(config: MySqlConfig) -> str:
     """The server in messages."""
     return f"{config.database_hostname}:{config.database_port}"
