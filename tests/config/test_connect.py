@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
+from cdckit.config.loading import load_pipeline, read_draft
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
 
@@ -187,3 +187,12 @@ def test_transforms_that_no_list_names_are_left_out(tmp_path: Path) -> None:
 def test_several_connectors_in_one_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds 2 documents, 2 of them a KafkaConnector; keep one pipeline"):
         load(tmp_path, f"{json.dumps(STRIMZI)}\n---\n{json.dumps(STRIMZI)}", "c.yaml")
+
+
+@pytest.mark.parametrize(("wrapper", "name"), [({"name": "my connector/1"}, "my_connector_1"), ({}, "c")])
+def test_without_a_topic_prefix_the_connectors_or_the_files_name_serves(
+    tmp_path: Path, wrapper: dict[str, str], name: str
+) -> None:
+    path = tmp_path / "c.connector.json"
+    path.write_text(json.dumps({**wrapper, "config": {"connector.class": "test.ScriptedConnector"}}))
+    assert read_draft(path, {}).fallback_name == name

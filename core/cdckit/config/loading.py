@@ -57,16 +57,20 @@ def read_draft(path: Path, environment: Mapping[str, str]) -> Draft:
         ConfigError: the file cannot be read, or is neither of the two kinds.
     """
     tree = substitute(_choose(path, read_documents(path)), environment)
-    fallback = re.sub(r"[^A-Za-z0-9._-]", "_", path.name.partition(".")[0]) or "pipeline"
+    stem = path.name.partition(".")[0]
     connector = connector_options(tree)
     if connector is not None:
         options, name, ignored = connector
-        return connector_draft(options, name or fallback, ignored)
+        return connector_draft(options, _as_name(name or stem), ignored)
     if "source" not in tree:
         raise ConfigError(
             f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
         )
-    return pipeline_draft(tree, fallback)
+    return pipeline_draft(tree, _as_name(stem))
+
+
+def _as_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text) or "pipeline"
 
 
 def _choose(path: Path, documents: Sequence[Tree]) -> Tree:
