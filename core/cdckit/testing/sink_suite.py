@@ -51,7 +51,7 @@ class SinkSuite(ComponentSuite):
         raise NotImplementedError
 
     def test_what_was_flushed_is_delivered_in_the_order_of_each_key(self) -> None:
-        with self._opened() as sink:
+        with self.opened() as sink:
             for batch in range(5):
                 sink.write(self._messages([(n % 7, {"n": n}) for n in range(batch * 200, batch * 200 + 200)]))
             sink.flush()
@@ -61,7 +61,7 @@ class SinkSuite(ComponentSuite):
             assert values == self._kept(range(key, 1000, 7)), f"of key {key}"
 
     def test_tombstones_are_delivered(self) -> None:
-        with self._opened() as sink:
+        with self.opened() as sink:
             sink.write(self._messages([(1, {"n": 1}), (2, {"n": 2}), (1, None)]))
             sink.flush()
             found = self.delivered()
@@ -71,20 +71,20 @@ class SinkSuite(ComponentSuite):
 
     def test_texts_of_any_length_and_script_stay_what_they_are(self) -> None:
         texts = dict(enumerate(["", "é Ω 漢字 😀", 'quotes " and \\ and \n line ends', "x" * 300_000]))
-        with self._opened() as sink:
+        with self.opened() as sink:
             sink.write(self._messages([(key, {"text": text}) for key, text in texts.items()]))
             sink.flush()
             assert {message.key["id"]: message.value["text"] for message in self.delivered()} == texts
 
     def test_a_second_run_goes_on_after_the_first(self) -> None:
         for run in range(2):
-            with self._opened() as sink:
+            with self.opened() as sink:
                 sink.write(self._messages([(1, {"run": run})]))
                 sink.flush()
         assert [message.value for message in self.delivered()] == self._kept([{"run": 0}, {"run": 1}])
 
     def test_nothing_can_be_written_and_flushed(self) -> None:
-        with self._opened() as sink:
+        with self.opened() as sink:
             sink.flush()
             sink.write(self._messages([]))
             sink.flush()
@@ -92,7 +92,7 @@ class SinkSuite(ComponentSuite):
 
     def test_it_can_be_closed_twice_and_without_having_been_opened(self) -> None:
         self.component().close()
-        with self._opened() as sink:
+        with self.opened() as sink:
             sink.close()
 
     def _kept(self, values: Iterable[Any]) -> list[Any]:
@@ -101,7 +101,8 @@ class SinkSuite(ComponentSuite):
         return [value for value in all_of_them[-1:] if value is not None] if self.newest_only else all_of_them
 
     @contextmanager
-    def _opened(self) -> Iterator[Sink]:
+    def opened(self) -> Iterator[Sink]:
+        """A new sink, opened; it is closed at the end without a flush."""
         sink: Sink = self.component()
         sink.open(SinkContext("suite", once=True))
         try:

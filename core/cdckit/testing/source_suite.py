@@ -50,26 +50,26 @@ class SourceSuite(ComponentSuite):
 
     def test_changes_before_and_after_the_start_all_come(self, tmp_path: Path) -> None:
         """Nothing is missing between what was there (where the source takes a snapshot) and what came after."""
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             begin = self._begun(source)
             self.change(range(10, 30))
             found = [token for token, _, _ in self._seen(_read_to_end(source, begin))]
         assert found == list(range(10, 30))
 
     def test_offsets_are_json(self, tmp_path: Path) -> None:
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             begin = self._begun(source)
             self.change([1])
             for offset in (source.initial_offset(), begin, source.latest_offset(begin)):
                 assert json.loads(json.dumps(offset)) == offset
 
     def test_nothing_lies_between_an_offset_and_itself(self, tmp_path: Path) -> None:
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             end = self._begun(source)
             assert list(source.plan(end, end)) == []
 
     def test_the_log_ends_where_it_ended_while_nothing_changes(self, tmp_path: Path) -> None:
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             begin = self._begun(source)
             self.change([1, 2])
             end = source.latest_offset(begin)
@@ -77,7 +77,7 @@ class SourceSuite(ComponentSuite):
             assert [token for token, _, _ in self._seen(_read_range(source, begin, end))] == [1, 2]
 
     def test_positions_are_unique_and_sort_in_commit_order(self, tmp_path: Path) -> None:
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             begin = self._begun(source)
             self.change(range(50))
             records = [record for batch in _read_to_end(source, begin) for record in batch.records]
@@ -85,7 +85,7 @@ class SourceSuite(ComponentSuite):
         assert positions == sorted(set(positions))
 
     def test_a_range_read_again_gives_the_same_again(self, tmp_path: Path) -> None:
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             begin = self._begun(source)
             self.change(range(20))
             end = source.latest_offset(begin)
@@ -95,7 +95,7 @@ class SourceSuite(ComponentSuite):
         assert [token for token, _, _ in first] == list(range(20))
 
     def test_reading_goes_on_from_every_offset_that_a_batch_gave(self, tmp_path: Path) -> None:
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             begin = self._begun(source)
             self.change(range(30))
             end = source.latest_offset(begin)
@@ -109,7 +109,7 @@ class SourceSuite(ComponentSuite):
                     assert rest == whole[done:], f"after {done} changes, from {batch.offset}"
 
     def test_a_range_can_be_shared_out_among_processes(self, tmp_path: Path) -> None:
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             begin = self._begun(source)
             self.change(range(40))
             end = source.latest_offset(begin)
@@ -122,7 +122,7 @@ class SourceSuite(ComponentSuite):
     def test_an_open_end_gives_empty_batches_and_stops_when_asked(self, tmp_path: Path) -> None:
         asked: list[bool] = []
         context = {"stopping": lambda: bool(asked), "idle_seconds": 0.05}
-        with self._opened(tmp_path, **context) as source:
+        with self.opened(tmp_path, **context) as source:
             begin = self._begun(source)
             splits = source.plan(begin, None)
             assert [split.end for split in splits] == [None]
@@ -137,7 +137,7 @@ class SourceSuite(ComponentSuite):
         source.close()
 
     @contextmanager
-    def _opened(self, folder: Path, **context: Any) -> Iterator[Source]:
+    def opened(self, folder: Path, **context: Any) -> Iterator[Source]:
         """A source with a state store of its own, which already stands behind what there was at first."""
         state = SqliteStateStore(folder / "state")
         source: Source = self.component()

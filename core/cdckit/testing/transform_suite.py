@@ -35,40 +35,41 @@ class TransformSuite(ComponentSuite):
     def test_the_records_given_are_not_changed(self) -> None:
         events = self.events()
         before = [_written(event) for event in events]
-        self._apply(events)
+        self.applied(events)
         assert [_written(event) for event in events] == before
 
     def test_what_it_makes_can_be_written(self) -> None:
-        for record in self._apply(self.events()):
+        for record in self.applied(self.events()):
             assert isinstance(record, Record)
             assert _written(record)["topic"], "every record has a topic"
 
     def test_positions_stay(self) -> None:
         """Sinks keep the newest state of a key by its position."""
         for event in self.events():
-            assert {made.position for made in self._apply([event])} <= {event.position}
+            assert {made.position for made in self.applied([event])} <= {event.position}
 
     def test_it_remembers_nothing_that_a_restart_would_lose(self) -> None:
         events = self.events()
-        at_once = [_written(made) for made in self._apply(events)]
-        each_anew = [_written(made) for event in events for made in self._apply([event])]
+        at_once = [_written(made) for made in self.applied(events)]
+        each_anew = [_written(made) for event in events for made in self.applied([event])]
         assert each_anew == at_once
 
     def test_the_same_record_becomes_the_same_again(self) -> None:
         events = self.events()
-        twice = [_written(made) for made in self._apply([*events, *events])]
+        twice = [_written(made) for made in self.applied([*events, *events])]
         assert twice[: len(twice) // 2] == twice[len(twice) // 2 :]
 
     def test_envelopes_of_a_template_are_read_as_plain_ones_are(self) -> None:
-        plain = [_written(made) for made in self._apply(change_events())]
-        assert [_written(made) for made in self._apply(change_events(templates=True))] == plain
+        plain = [_written(made) for made in self.applied(change_events())]
+        assert [_written(made) for made in self.applied(change_events(templates=True))] == plain
 
     def test_it_can_be_closed_twice(self) -> None:
         transform: Transform = self.component()
         transform.close()
         transform.close()
 
-    def _apply(self, records: Sequence[Record]) -> Sequence[Record]:
+    def applied(self, records: Sequence[Record]) -> Sequence[Record]:
+        """What a new transform makes of the records."""
         return TransformChain([LiveStep(self.type_name, self.component())]).apply(records)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from cdckit.record import Record
 from cdckit.struct import Struct
-from cdckit.testing import ComponentSuite, SourceSuite, TransformSuite, change_events
+from cdckit.testing import Delivered, SinkSuite, SourceSuite, TransformSuite, change_events
 
 
 class TestFolderSource(SourceSuite):
@@ -34,7 +36,7 @@ class TestFolderSource(SourceSuite):
         return token
 
     def test_a_line_that_is_still_being_written_is_left_for_later(self, tmp_path: Path) -> None:
-        with self._opened(tmp_path) as source:
+        with self.opened(tmp_path) as source:
             self._append('{"id": 1}\n{"id": ')
             first = source.latest_offset({})
             assert first == {"rows.jsonl": 10}
@@ -56,7 +58,7 @@ class TestMaskFields(TransformSuite):
     def test_columns_are_hidden_before_and_after(self) -> None:
         rows = [
             made.value[side]
-            for made in self._apply(change_events())
+            for made in self.applied(change_events())
             for side in ("before", "after")
             if isinstance(made.value, Struct) and made.value.get(side) is not None
         ]
@@ -65,11 +67,9 @@ class TestMaskFields(TransformSuite):
         assert {row["note"] for row in rows} == {None}
 
 
-class TestSqliteSink(ComponentSuite):
-    """It keeps only the newest value of each key, so that `SinkSuite`, which counts all, does not fit."""
-
-    kind = "sink"
+class TestSqliteSink(SinkSuite):
     type_name = "sqlite"
+    newest_only = True
 
     @pytest.fixture(autouse=True)
     def _own_file(self, tmp_path: Path) -> None:
@@ -77,3 +77,12 @@ class TestSqliteSink(ComponentSuite):
 
     def options(self) -> Mapping[str, Any]:
         return {"path": str(self.path)}
+
+    def delivered(self) -> Sequence[Delivered]:
+        with closing(sqlite3.connect(self.path)) as database:
+            tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            return [
+                Delivered(table, json.loads(key), json.loads(value))
+                for table in tables
+                for key, value in database.execute(f'SELECT key, value FROM "{table}"')
+            ]
