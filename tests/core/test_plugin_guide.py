@@ -1,0 +1,45 @@
+"""`docs/writing-a-plugin.md` tells of every hook, and its examples run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdckit import hookspecs
+from cdckit.chain import LiveStep, TransformChain
+from cdckit.struct import Struct
+from cdckit.testing import change_events
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "writing-a-plugin.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def examples() -> dict[str, Any]:
+    """What the guide's Python blocks define, one after the other."""
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL):
+        exec(block, names)
+    return names
+
+
+def test_every_hook_is_told_of() -> None:
+    hooks = [name for name in vars(hookspecs) if name.startswith("cdckit_")]
+    assert len(hooks) > 10
+    assert [name for name in hooks if f"`{name}`" not in GUIDE] == []
+
+
+def test_the_example_is_registered_by_the_names_it_has(examples: dict[str, Any]) -> None:
+    [registration] = examples["cdckit_transforms"]()
+    for path in (registration.factory, registration.config):
+        assert path.partition(":")[2] in examples
+
+
+def test_the_example_transforms_rows(examples: dict[str, Any]) -> None:
+    config, _ = examples["ShoutConfig"].load({"column.name": "customer"}, "")
+    chain = TransformChain([LiveStep("Shout", examples["Shout"](config))])
+    events = chain.apply(change_events(templates=True))
+    rows = [event.value.get("after") for event in events if isinstance(event.value, Struct)]
+    assert {row["customer"] for row in rows if row} == {"ADA", "ADA L.", "ŽOFIE 😀", None}
