@@ -19,6 +19,9 @@ _OF_THE_ENVELOPE = (OPERATION, "ts_ms", "ts_us", "ts_ns")
 _OF_THE_TRANSACTION = ("id", "total_order", "data_collection_order")
 _UPDATE_DESCRIPTION = "updateDescription"
 
+MISSING = object()
+"""Stands for a field that an envelope does not have."""
+
 
 @dataclass(frozen=True, slots=True)
 class FieldReference:
@@ -43,7 +46,7 @@ class FieldReference:
         """
         place, *new_names = text.split(":")
         parent, _, name = place.rpartition(".")
-        if not name or "." in parent or len(new_names) > 1:
+        if not name or "." in parent or len(new_names) > 1 or new_names == [""]:
             raise ValueError(f"'{text}' should be field, struct.field, or one of them with :NEW_NAME")
         derived = f"{parent}_{name}" if parent else name
         return cls(parent or _parent_of(name), name, prefix + (new_names[0] if new_names else derived))
@@ -70,10 +73,6 @@ class FieldReference:
             if isinstance(parent, Mapping) and self.name in parent:
                 return parent[self.name]
         return envelope.get(self.name, MISSING)
-
-
-MISSING = object()
-"""Stands for a field that an envelope does not have."""
 
 
 def _parent_of(name: str) -> str | None:
