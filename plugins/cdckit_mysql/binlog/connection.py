@@ -35,7 +35,8 @@ _DUMP_THROUGH_GTID = 0x04
 _FIRST_POSITION = 4
 _MARIADB_CAPABILITY = 4
 """The highest: GTID events are sent as they are, not replaced for old replicas."""
-_OK, _EOF, _ERROR = 0x00, 0xFE, 0xFF
+_ERROR = 0xFF
+"""What begins an error packet; an event's packet begins with 0, the one at the log's end with 0xFE."""
 _NET_WRITE_TIMEOUT = 3600
 """How many seconds the server waits for a slow reader before it hangs up."""
 _SILENT_HEARTBEATS = 3
@@ -87,9 +88,10 @@ class BinlogConnection:
         self._connection = connection
         self._start = start
         self._options = options
-        self._packets = PacketBuffer()
+        self._packets = PacketBuffer(lead=1)
         self._heard = time.monotonic()
         self.ended = False
+        self._failure: SourceError | None = None
         checksums = self._negotiate()
         file, position = start if isinstance(start, FilePosition) else ("", _FIRST_POSITION)
         self.parser = EventParser(file, position, checksums=checksums, verify_checksums=options.verify_checksums)
@@ -127,9 +129,7 @@ class BinlogConnection:
             DecodeError: an event cannot be understood.
             SourceError: as `packets`.
         """
-        parser = self.parser
-        for buffer, start, end in self.packets(timeout):
-            yield from parser.parse(buffer, start, end)
+        return self.parser.events(self.packets(timeout))
 
     def packets(self, timeout: float) -> list[Span]:
         """The bytes of the events that have arrived; waits for the first up to `timeout` seconds.
@@ -139,17 +139,21 @@ class BinlogConnection:
             SourceError: the server ended the log with another error.
             RetriableSourceError: the connection was lost, or is silent for three heartbeats.
         """
+        if self._failure is not None:
+            raise self._failure
         deadline = time.monotonic() + timeout
         while True:
             data = self._receive(max(deadline - time.monotonic(), 0.0))
             if data is None:
                 self._check_silence()
                 return []
-            spans = [self._event(*span) for span in self._packets.feed(data)]
-            if self.ended:
-                spans.pop()
+            spans = self._packets.feed(data)
+            if spans and spans[-1][0][spans[-1][1] - 1]:
+                self._end(*spans.pop())
             if spans or self.ended:
                 return spans
+            if self._failure is not None:
+                raise self._failure
 
     def close(self) -> None:
         """Let the connection go. May be called twice."""
@@ -204,16 +208,14 @@ class BinlogConnection:
         self._heard = time.monotonic()
         return data
 
-    def _event(self, buffer: bytes, start: int, end: int) -> Span:
-        """An event's span without the byte that says that it is one."""
-        status = buffer[start]
-        if status == _ERROR:
-            code = buffer[start + 1] | buffer[start + 2] << 8
-            message = buffer[start + 9 : end].decode("utf-8", "replace")
-            raise server_error(code, message, f"the binary log from {self._start}, read up to {self._place()}")
-        if status == _EOF:
+    def _end(self, buffer: bytes, start: int, end: int) -> None:
+        """Take the packet that is no event; it is always the last. An error is kept until the events are read."""
+        if buffer[start - 1] == _ERROR:
+            message = buffer[start + 8 : end].decode("utf-8", "replace")
+            what = f"the binary log from {self._start}, read up to {self._place()}"
+            self._failure = server_error(buffer[start] | buffer[start + 1] << 8, message, what)
+        else:
             self.ended = True
-        return buffer, start + 1, end
 
     def _check_silence(self) -> None:
         silent = time.monotonic() - self._heard

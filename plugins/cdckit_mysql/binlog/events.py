@@ -5,6 +5,7 @@ MySQL source documentation, "Binlog Event" (`libs/mysql/binlog/event/`); MariaDB
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 from typing import ClassVar
 from uuid import UUID
@@ -114,7 +115,7 @@ class Gtid(LogEvent):
     def source(self) -> TransactionSource:
         """Who numbered the transaction."""
         at = self.body + 1
-        return TransactionSource(str(UUID(bytes=self.buffer[at : at + 16])))
+        return _transaction_source(self.buffer[at : at + 16])
 
     @property
     def number(self) -> int:
@@ -145,6 +146,11 @@ class Gtid(LogEvent):
             return immediate, immediate
         original = int.from_bytes(self.buffer[at + 7 : at + 14], "little")
         return original, immediate & ~(1 << 55)
+
+
+@lru_cache(maxsize=1024)
+def _transaction_source(identifier: bytes) -> TransactionSource:
+    return TransactionSource(str(UUID(bytes=identifier)))
 
 
 class AnonymousGtid(Gtid):

@@ -26,11 +26,15 @@ class PacketBuffer:
     """Cuts a stream of bytes into packets. A payload is a span of the bytes that came in, not a copy.
 
     Only a payload that lies across two calls of `feed`, or that is longer than a packet may be, is put together anew.
+
+    Args:
+        lead: how many bytes at the start of each payload are left out of its span.
     """
 
-    __slots__ = ("_chunks", "_have", "_long", "_missing")
+    __slots__ = ("_chunks", "_have", "_lead", "_long", "_missing")
 
-    def __init__(self) -> None:
+    def __init__(self, lead: int = 0) -> None:
+        self._lead = lead
         self._chunks: list[bytes] = []
         self._have = 0
         self._missing = PACKET_HEADER
@@ -55,18 +59,18 @@ class PacketBuffer:
     def _cut(self, data: bytes) -> list[Span]:
         spans: list[Span] = []
         at, last = 0, len(data) - PACKET_HEADER
+        skipped = PACKET_HEADER + self._lead
         self._missing = PACKET_HEADER
         while at <= last:
             size = _WORD(data, at)[0] & LONGEST
-            start = at + PACKET_HEADER
-            behind = start + size
+            behind = at + PACKET_HEADER + size
             if behind > last + PACKET_HEADER:
                 self._missing = size + PACKET_HEADER
                 break
             if size == LONGEST or self._long:
-                self._lengthen(data[start:behind], size, spans)
+                self._lengthen(data[at + PACKET_HEADER : behind], size, spans)
             else:
-                spans.append((data, start, behind))
+                spans.append((data, at + skipped, behind))
             at = behind
         rest = data[at:]
         self._chunks = [rest] if rest else []
@@ -78,4 +82,4 @@ class PacketBuffer:
         if size < LONGEST:
             whole = b"".join(self._long)
             self._long = []
-            spans.append((whole, 0, len(whole)))
+            spans.append((whole, self._lead, len(whole)))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from cdckit.errors import DecodeError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.compression import payload_events
+from cdckit_mysql.binlog.event_types import LOG_EVENT_ARTIFICIAL_F
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
     AnonymousGtid,
@@ -31,9 +32,10 @@ from cdckit_mysql.binlog.events import (
     XaPrepare,
     Xid,
 )
-from cdckit_mysql.binlog.place import HEADER, LogPlace
+from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE, LogPlace
 from cdckit_mysql.binlog.query import CompressedQuery, Query
-from cdckit_mysql.binlog.rows_event import CHANGES, STATEMENT_END, RowsEvent
+from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES, STATEMENT_END, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap, TableMapEvent, read_table_map
 
 CHECKSUM_SIZE = 4
@@ -71,8 +73,13 @@ _CLASSES: dict[int, type[LogEvent]] = {
     event_types.MARIADB_GTID_LIST: MariaDbGtidList,
     event_types.MARIADB_START_ENCRYPTION: Unread,
     event_types.MARIADB_QUERY_COMPRESSED: CompressedQuery,
-    **dict.fromkeys(CHANGES, RowsEvent),
+    **dict.fromkeys(ROWS_EVENT_TYPES, RowsEvent),
 }
+
+_UNUSUAL = (Rotate, FormatDescription, Heartbeat)
+_USUAL = {code: kind for code, kind in _CLASSES.items() if kind not in _UNUSUAL}
+"""The events whose place is always told by their header."""
+_STATEFUL = frozenset({Rotate, FormatDescription, TableMapEvent, RowsEvent})
 
 
 class EventParser:
@@ -100,11 +107,11 @@ class EventParser:
         self._announced: dict[bytes, TableMap] = {}
         self._open: dict[int, TableMap] = {}
         self._statement_ended = False
-        self._finish: dict[int, Callable[[Any], LogEvent]] = {
-            event_types.ROTATE: self._rotate,
-            event_types.FORMAT_DESCRIPTION: self._format_description,
-            event_types.TABLE_MAP: self._table_map,
-            **dict.fromkeys(CHANGES, self._rows),
+        self._finish: dict[type[LogEvent], Callable[[Any], LogEvent]] = {
+            Rotate: self._rotate,
+            FormatDescription: self._format_description,
+            TableMapEvent: self._table_map,
+            RowsEvent: self._rows,
         }
 
     @property
@@ -117,47 +124,62 @@ class EventParser:
         """Whether events end in a checksum."""
         return self._checksum > 0
 
-    def parse(self, buffer: bytes, at: int, end: int) -> Iterator[LogEvent]:
-        """The event that lies between `at` and `end`; those inside it where it is a compressed transaction.
+    def events(self, spans: Iterable[Span]) -> Iterator[LogEvent]:
+        """The events that lie in `spans`, in order; those inside a compressed transaction one by one.
 
         Raises:
-            DecodeError: it cannot be understood; the message names file, position and type.
+            DecodeError: one cannot be understood; the message names file, position and type.
         """
+        place, unpack, usual = self._place, HEADER.unpack_from, _USUAL.get
+        for buffer, at, end in spans:
+            make = usual(buffer[at + 4])
+            header = unpack(buffer, at)
+            behind = header[4]
+            if make is None or self._verify or not behind or header[5] & LOG_EVENT_ARTIFICIAL_F or place.far:
+                yield from self.parse(buffer, at, end)
+                continue
+            place.position = behind
+            event = make(header, behind - header[3], behind, buffer, at + HEADER_SIZE, end - self._checksum)
+            yield self._finished(event) if make in _STATEFUL else event
+
+    def parse(self, buffer: bytes, at: int, end: int) -> Iterator[LogEvent]:
+        """The event that lies between `at` and `end`, or those inside it; raises as `events`."""
         if buffer[at + 4] == event_types.TRANSACTION_PAYLOAD:
             return self._payload(buffer, at, end)
         return iter((self.event(buffer, at, end),))
 
     def event(self, buffer: bytes, at: int, end: int) -> LogEvent:
-        """The event that lies between `at` and `end`, which is no compressed transaction."""
+        """The event that lies between `at` and `end`, which is no compressed transaction; raises as `events`."""
         header = HEADER.unpack_from(buffer, at)
         place = self._place.advance(header)
         if self._verify:
             self._compare_checksum(buffer, at, end)
-        return self._read(header, place, buffer, at + HEADER.size, end - self._checksum)
+        return self._read(header, place, buffer, at + HEADER_SIZE, end - self._checksum)
 
     def _payload(self, buffer: bytes, at: int, end: int) -> Iterator[LogEvent]:
         """The events of a compressed transaction; they have neither place nor checksum of their own."""
         place = self._place.advance(HEADER.unpack_from(buffer, at))
         if self._verify:
             self._compare_checksum(buffer, at, end)
-        for inner, first, last in payload_events(buffer, at + HEADER.size, end - self._checksum):
+        for inner, first, last in payload_events(buffer, at + HEADER_SIZE, end - self._checksum):
             header = HEADER.unpack_from(inner, first)
-            yield self._read(header, place, inner, first + HEADER.size, last)
+            yield self._read(header, place, inner, first + HEADER_SIZE, last)
 
     def _read(self, header: Header, place: tuple[int, int], buffer: bytes, body: int, limit: int) -> LogEvent:
-        code = header[1]
-        event = _CLASSES.get(code, Unread)(header, place[0], place[1], buffer, body, limit)
-        if code not in _CLASSES:
+        event = _CLASSES.get(header[1], Unread)(header, place[0], place[1], buffer, body, limit)
+        if header[1] not in _CLASSES:
             self._require_ignorable(event)
-        finish = self._finish.get(code)
-        if finish is None:
-            return event
+        return self._finished(event) if event.__class__ in _STATEFUL else event
+
+    def _finished(self, event: LogEvent) -> LogEvent:
+        """An event that depends on others, or that others depend on."""
         try:
-            return finish(event)
+            return self._finish[event.__class__](event)
         except DecodeError as error:
             raise DecodeError(f"{self.file}:{event.start}: {error}") from error
         except (IndexError, ValueError, OverflowError, struct.error) as error:
-            raise DecodeError(f"{self.file}:{event.start}: an event of type {code} is damaged: {error}") from error
+            message = f"{self.file}:{event.start}: an event of type {event.type} is damaged: {error}"
+            raise DecodeError(message) from error
 
     def _require_ignorable(self, event: LogEvent) -> None:
         if not event.header[5] & event_types.LOG_EVENT_IGNORABLE_F:
@@ -200,6 +222,7 @@ class EventParser:
         return event
 
     def _rows(self, event: RowsEvent) -> LogEvent:
+        event.read_post_header()
         table = self._open.get(event.table_id)
         if table is None:
             if event.table_id == _DUMMY_TABLE_ID:
@@ -209,7 +232,6 @@ class EventParser:
                 "at the start of a transaction"
             )
         event.table = table
-        event.read_post_header()
         if event.flags & STATEMENT_END:
             self._statement_ended = True
         return event

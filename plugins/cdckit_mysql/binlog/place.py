@@ -10,6 +10,8 @@ from cdckit_mysql.binlog.events import Header
 HEADER = Struct("<IBIIIH")
 """timestamp, type, server id, size, end position, flags (MySQL source documentation, "class Log_event_header")."""
 
+HEADER_SIZE = HEADER.size
+
 _WRAP = 1 << 32
 _PLACELESS = frozenset({event_types.HEARTBEAT, event_types.HEARTBEAT_V2})
 _BEGINNINGS = frozenset(
@@ -29,13 +31,18 @@ class LogPlace:
     def __init__(self, position: int) -> None:
         self.position = position
 
+    @property
+    def far(self) -> bool:
+        """Whether a header may not tell the whole position any more."""
+        return self.position >= _WRAP // 2
+
     def advance(self, header: Header) -> tuple[int, int]:
         """Go over the next event and tell its start and end; both the same for one without a place in the log."""
         low = header[4]
         if not low or header[5] & event_types.LOG_EVENT_ARTIFICIAL_F or header[1] in _PLACELESS:
             return self.position, self.position
         end = low
-        if self.position >= _WRAP // 2:
+        if self.far:
             end += self.position - self.position % _WRAP
             if end < self.position:
                 end += _WRAP

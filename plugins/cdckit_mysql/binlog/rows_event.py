@@ -6,6 +6,7 @@ The rows themselves are read by `cdckit_mysql.rows`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from struct import Struct
 from typing import Literal
 
@@ -16,35 +17,33 @@ from cdckit_mysql.binlog.tables import TableMap
 
 Change = Literal["write", "update", "delete"]
 
-CHANGES: dict[int, Change] = {
-    event_types.WRITE_ROWS_V1: "write",
-    event_types.UPDATE_ROWS_V1: "update",
-    event_types.DELETE_ROWS_V1: "delete",
-    event_types.WRITE_ROWS: "write",
-    event_types.UPDATE_ROWS: "update",
-    event_types.DELETE_ROWS: "delete",
-    event_types.PARTIAL_UPDATE_ROWS: "update",
-    event_types.MARIADB_WRITE_ROWS_COMPRESSED_V1: "write",
-    event_types.MARIADB_UPDATE_ROWS_COMPRESSED_V1: "update",
-    event_types.MARIADB_DELETE_ROWS_COMPRESSED_V1: "delete",
-    event_types.MARIADB_WRITE_ROWS_COMPRESSED: "write",
-    event_types.MARIADB_UPDATE_ROWS_COMPRESSED: "update",
-    event_types.MARIADB_DELETE_ROWS_COMPRESSED: "delete",
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """What a type of rows event is and holds."""
+
+    change: Change
+    extra_data: bool = True
+    compressed: bool = False
+    partial: bool = False
+
+
+_FORMATS: dict[int, _Format] = {
+    event_types.WRITE_ROWS_V1: _Format("write", extra_data=False),
+    event_types.UPDATE_ROWS_V1: _Format("update", extra_data=False),
+    event_types.DELETE_ROWS_V1: _Format("delete", extra_data=False),
+    event_types.WRITE_ROWS: _Format("write"),
+    event_types.UPDATE_ROWS: _Format("update"),
+    event_types.DELETE_ROWS: _Format("delete"),
+    event_types.PARTIAL_UPDATE_ROWS: _Format("update", partial=True),
+    event_types.MARIADB_WRITE_ROWS_COMPRESSED_V1: _Format("write", extra_data=False, compressed=True),
+    event_types.MARIADB_UPDATE_ROWS_COMPRESSED_V1: _Format("update", extra_data=False, compressed=True),
+    event_types.MARIADB_DELETE_ROWS_COMPRESSED_V1: _Format("delete", extra_data=False, compressed=True),
+    event_types.MARIADB_WRITE_ROWS_COMPRESSED: _Format("write", compressed=True),
+    event_types.MARIADB_UPDATE_ROWS_COMPRESSED: _Format("update", compressed=True),
+    event_types.MARIADB_DELETE_ROWS_COMPRESSED: _Format("delete", compressed=True),
 }
-_WITH_EXTRA_DATA = frozenset(
-    {
-        event_types.WRITE_ROWS,
-        event_types.UPDATE_ROWS,
-        event_types.DELETE_ROWS,
-        event_types.PARTIAL_UPDATE_ROWS,
-        event_types.MARIADB_WRITE_ROWS_COMPRESSED,
-        event_types.MARIADB_UPDATE_ROWS_COMPRESSED,
-        event_types.MARIADB_DELETE_ROWS_COMPRESSED,
-    }
-)
-_COMPRESSED = frozenset(
-    range(event_types.MARIADB_WRITE_ROWS_COMPRESSED_V1, event_types.MARIADB_DELETE_ROWS_COMPRESSED + 1)
-)
+ROWS_EVENT_TYPES = frozenset(_FORMATS)
 STATEMENT_END = 0x0001
 _POST_HEADER = Struct("<IHHH").unpack_from
 """The table's number in two parts, flags, and (version 2) the length of extra data with itself."""
@@ -55,6 +54,7 @@ class RowsEvent(LogEvent):
 
     Attributes:
         table: the table, as the log announced it.
+        table_id: the number by which TABLE_MAP announced it.
         change: what was done to the rows.
         partial: whether after images may hold differences of JSON documents.
         flags: bit 0: the statement ends with this event.
@@ -66,19 +66,19 @@ class RowsEvent(LogEvent):
     """
 
     __slots__ = (
-        "change", "columns", "columns_after", "data", "data_end", "data_start", "flags", "partial", "table",
+        "change", "columns", "columns_after", "data", "data_end", "data_start", "flags", "partial", "table", "table_id",
     )  # fmt: skip
 
     table: TableMap
 
     def read_post_header(self) -> None:
         """Find the bits of the columns and the images; called once, by the parser."""
-        code = self.header[1]
-        buffer, limit = self.buffer, self.limit
-        self.change = CHANGES[code]
-        self.partial = code == event_types.PARTIAL_UPDATE_ROWS
-        _, _, self.flags, extra = _POST_HEADER(buffer, self.body)
-        at = self.body + 8 + extra if code in _WITH_EXTRA_DATA else self.body + 8
+        form = _FORMATS[self.header[1]]
+        buffer, body = self.buffer, self.body
+        self.change, self.partial = form.change, form.partial
+        low, high, self.flags, extra = _POST_HEADER(buffer, body)
+        self.table_id = low | high << 32
+        at = body + 8 + extra if form.extra_data else body + 8
         count = buffer[at]
         if count < 251:
             at += 1
@@ -87,20 +87,14 @@ class RowsEvent(LogEvent):
         size = (count + 7) >> 3
         self.columns = self.columns_after = buffer[at : at + size]
         at += size
-        if self.change == "update":
+        if form.change == "update":
             self.columns_after = buffer[at : at + size]
             at += size
-        if code in _COMPRESSED:
-            self.data = inflate(buffer, at, limit)
+        if form.compressed:
+            self.data = inflate(buffer, at, self.limit)
             self.data_start, self.data_end = 0, len(self.data)
         else:
-            self.data, self.data_start, self.data_end = buffer, at, limit
-
-    @property
-    def table_id(self) -> int:
-        """The number by which TABLE_MAP announced the table."""
-        low, high, _, _ = _POST_HEADER(self.buffer, self.body)
-        return int(low | high << 32)
+            self.data, self.data_start, self.data_end = buffer, at, self.limit
 
     @property
     def ends_statement(self) -> bool:

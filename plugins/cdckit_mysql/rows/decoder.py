@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.values.column import ColumnValue
 
 _IMAGES_KEPT = 64
-_Absent = tuple[Any]
+_FAILURES = (DecodeError, struct.error, IndexError, KeyError, ValueError, OverflowError)
 
 
 class RowDecoder:
@@ -44,7 +44,8 @@ class RowDecoder:
             )
         self._scope = Scope()
         self._cells = [self._cell(place) for place in range(len(columns))]
-        self._images: dict[tuple[bytes, bool], ImageReader] = {}
+        self._images: dict[bytes, ImageReader] = {}
+        self._raw_json_images: dict[bytes, ImageReader] = {}
 
     def write_rows(self, event: RowsEvent) -> list[Row]:
         """The rows of an insert.
@@ -52,7 +53,15 @@ class RowDecoder:
         Raises:
             DecodeError: the rows do not fit the definition, or are damaged.
         """
-        return self._guarded(event, self._even_rows)
+        rows: list[Row] = []
+        reader = self._images.get(event.columns) or self._reader(event.columns)
+        try:
+            end = reader.read(event.data, event.data_start, event.data_end, rows.append)
+        except _FAILURES as error:
+            raise self._failure(event, error) from error
+        if end != event.data_end:
+            raise self._misfit(event, end)
+        return rows
 
     def delete_rows(self, event: RowsEvent) -> list[Row]:
         """The rows of a delete, as they were; raises as `write_rows`."""
@@ -63,49 +72,37 @@ class RowDecoder:
 
         A column that the after image does not carry was not changed: it has its value before, where that is known.
         """
-        if event.partial:
-            rows = self._guarded(event, self._partial_rows)
-        elif event.columns != event.columns_after:
-            rows = self._guarded(event, self._uneven_rows)
+        if event.columns == event.columns_after and not event.partial:
+            images = iter(self.write_rows(event))
         else:
-            rows = self.write_rows(event)
-        images = iter(rows)
+            images = iter(self._updates(event))
         return list(zip(images, images, strict=True))
 
-    def _guarded(self, event: RowsEvent, read: Callable[[RowsEvent], list[Row]]) -> list[Row]:
+    def _updates(self, event: RowsEvent) -> list[Row]:
+        """The images, before and after in turn, of updates whose images differ in what they hold."""
         try:
-            return read(event)
-        except DecodeError as error:
-            raise self._error(f"rows event at {event.start}: {error}") from error
-        except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
-            raise self._error(
-                f"the rows event at {event.start} does not fit the table's definition: {error}"
-            ) from error
-
-    def _even_rows(self, event: RowsEvent) -> list[Row]:
-        """The images of an event that all hold the same columns."""
-        rows: list[Row] = []
-        end = self._reader(event.columns).read(event.data, event.data_start, event.data_end, rows.append)
-        self._require_end(event, end)
-        return rows
-
-    def _require_end(self, event: RowsEvent, end: int) -> None:
+            images, end = self._partial_images(event) if event.partial else self._uneven_images(event)
+        except _FAILURES as error:
+            raise self._failure(event, error) from error
         if end != event.data_end:
-            raise DecodeError(f"the rows end {end - event.data_end:+} bytes from where the event ends")
-
-    def _uneven_rows(self, event: RowsEvent) -> list[Row]:
-        """Updates whose images hold different columns."""
-        before, after = self._reader(event.columns), self._reader(event.columns_after)
+            raise self._misfit(event, end)
         unchanged = self._unchanged(event)
+        for place in range(1, len(images), 2) if unchanged else ():
+            images[place] = _filled(images[place], images[place - 1], unchanged)
+        return images
+
+    def _uneven_images(self, event: RowsEvent) -> tuple[list[Row], int]:
+        before, after = self._reader(event.columns), self._reader(event.columns_after)
         images: list[Row] = []
         data, at, end = event.data, event.data_start, event.data_end
         while at < end:
             at = before.read(data, at, at + 1, images.append)
             at = after.read(data, at, at + 1, images.append)
-            if unchanged:
-                images[-1] = _filled(images[-1], images[-2], unchanged)
-        self._require_end(event, at)
-        return images
+        return images, at
+
+    def _partial_images(self, event: RowsEvent) -> tuple[list[Row], int]:
+        before, after = self._raw_json_reader(event.columns), self._raw_json_reader(event.columns_after)
+        return partial_updates(event, before, after, self._json_columns)
 
     def _unchanged(self, event: RowsEvent) -> list[int]:
         """The places in the tuples of the columns that only the before images hold."""
@@ -115,19 +112,6 @@ class RowDecoder:
             for index, place in enumerate(kept)
             if _holds(event.columns, place) and not _holds(event.columns_after, place)
         ]
-
-    def _partial_rows(self, event: RowsEvent) -> list[Row]:
-        """Updates whose after images may hold, of JSON documents, only what was changed."""
-        before, after = (
-            self._reader(event.columns, raw_json=True),
-            self._reader(event.columns_after, raw_json=True),
-        )
-        images, end = partial_updates(event, before, after, self._json_columns)
-        self._require_end(event, end)
-        unchanged = self._unchanged(event)
-        for place in range(1, len(images), 2) if unchanged else ():
-            images[place] = _filled(images[place], images[place - 1], unchanged)
-        return images
 
     @cached_property
     def _json_columns(self) -> list[tuple[int, ColumnValue] | None]:
@@ -139,29 +123,40 @@ class RowDecoder:
             if self.table.types[place] == column_types.JSON
         ]
 
-    def _reader(self, columns: bytes, *, raw_json: bool = False) -> ImageReader:
+    def _reader(self, columns: bytes) -> ImageReader:
         """The reader of images that hold the columns whose bits are set."""
-        reader = self._images.get((columns, raw_json))
+        reader = self._images.get(columns)
         if reader is None:
             if len(self._images) >= _IMAGES_KEPT:
                 self._images.clear()
-            reader = self._images[columns, raw_json] = self._make_reader(columns, raw_json=raw_json)
+            reader = self._images[columns] = self._make_reader(columns, frozenset())
         return reader
 
-    def _make_reader(self, columns: bytes, *, raw_json: bool) -> ImageReader:
-        found: list[Column | _Absent] = []
+    def _raw_json_reader(self, columns: bytes) -> ImageReader:
+        """The same with JSON columns as the server's bytes."""
+        reader = self._raw_json_images.get(columns)
+        if reader is None:
+            if len(self._raw_json_images) >= _IMAGES_KEPT:
+                self._raw_json_images.clear()
+            raw = frozenset(p for p, kind in enumerate(self.table.types) if kind == column_types.JSON)
+            reader = self._raw_json_images[columns] = self._make_reader(columns, raw)
+        return reader
+
+    def _make_reader(self, columns: bytes, raw: frozenset[int]) -> ImageReader:
+        """A reader; of the columns whose places are in `raw` it gives the bytes."""
+        found: list[Column | tuple[Any]] = []
         for place, value in enumerate(self.columns):
             if _holds(columns, place):
-                found.append(self._column(place, raw_json=raw_json))
+                found.append(self._raw_column(place) if place in raw else self._column(place))
             elif value is not None:
-                raw = raw_json and self.table.types[place] == column_types.JSON
-                found.append((ABSENT if raw else value.absent,))
+                found.append((ABSENT if place in raw else value.absent,))
         return ImageReader(found, self._scope, f"rows of {self.table.database}.{self.table.name}")
 
-    def _column(self, place: int, *, raw_json: bool) -> Column:
+    def _raw_column(self, place: int) -> Column:
+        return Column(json_bytes_cell(self.table.metadata[place]), None, self.columns[place] is not None)
+
+    def _column(self, place: int) -> Column:
         value = self.columns[place]
-        if raw_json and self.table.types[place] == column_types.JSON:
-            return Column(json_bytes_cell(self.table.metadata[place]), None, value is not None)
         return Column(self._cells[place], None if value is None else value.null, value is not None)
 
     def _cell(self, place: int) -> Cell:
@@ -173,6 +168,14 @@ class RowDecoder:
             return log_cell(column_type, metadata, value, self._scope)
         except DecodeError as error:
             raise self._error(str(error)) from error
+
+    def _failure(self, event: RowsEvent, error: Exception) -> DecodeError:
+        if isinstance(error, DecodeError):
+            return self._error(f"rows event at {event.start}: {error}")
+        return self._error(f"the rows event at {event.start} does not fit the table's definition: {error}")
+
+    def _misfit(self, event: RowsEvent, end: int) -> DecodeError:
+        return self._failure(event, DecodeError(f"the rows end {end - event.data_end:+} bytes from the event's end"))
 
     def _error(self, message: str) -> DecodeError:
         return DecodeError(f"{self.table.database}.{self.table.name}: {message}")

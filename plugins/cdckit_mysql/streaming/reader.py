@@ -150,9 +150,7 @@ class LogReader:
 def read_events(connection: BinlogConnection, wait: float) -> tuple[Iterator[LogEvent], int]:
     """The events that have arrived, and how many bytes they take."""
     spans = connection.packets(wait)
-    parse = connection.parser.parse
-    events = (event for span in spans for event in parse(*span))
-    return events, sum(end - start for _, start, end in spans)
+    return connection.parser.events(spans), sum(end - start for _, start, end in spans)
 
 
 def batch_of(processor: LogProcessor, size: int) -> Batch:

@@ -1,0 +1,145 @@
+"""Measures the reading of the log and of result rows by themselves: `python -m benchmarks.decoding [--rows 100000]`.
+
+CPU of this process a row, the best of five readings; what the log consists of is received once and kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table as Report
+
+from benchmarks import workload
+from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, FilePosition
+from cdckit_mysql.binlog.events import LogEvent
+from cdckit_mysql.binlog.framing import PacketBuffer, Span
+from cdckit_mysql.binlog.parser import EventParser
+from cdckit_mysql.binlog.place import HeaderScan
+from cdckit_mysql.binlog.rows_event import RowsEvent
+from cdckit_mysql.ddl import DdlReader, Flavor
+from cdckit_mysql.rows import RowDecoder, open_rows
+from cdckit_mysql.table import Table, Tables
+from cdckit_mysql.values import ColumnValue, ValueOptions, column_value
+from servers.mysql import MySQLServer
+
+READINGS = 5
+USER = "dbz"
+
+Reading = Callable[[], int]
+"""Does what is measured and gives how many rows or events it was."""
+
+
+@click.command()
+@click.option("--rows", default=100_000, help="How many rows.")
+def main(rows: int) -> None:
+    """Measures decoding by itself."""
+    report = Report("what", "count", "µs each", title="Decoding")
+    with MySQLServer().start(binlog_rows_query_log_events=False) as server:
+        server.create_user(USER, USER)
+        start = _position(server)
+        workload.create(server)
+        workload.write(server, workload.inserts(0, rows))
+        many = _receive(server, start)
+        start = _position(server)
+        workload.write(server, workload.inserts(rows, rows // 10, per_statement=1))
+        single = _receive(server, start)
+        values = [column_value(column, ValueOptions(), _table(server).id) for column in _table(server).columns]
+        for name, read in (
+            ("rows of 100-row events to tuples", lambda: _decode(many, values)),
+            ("rows of single-row transactions to tuples", lambda: _decode(single, values)),
+            ("events of single-row transactions parsed", lambda: _parse(single)),
+            ("events of single-row transactions scanned by header", lambda: _scan(single)),
+            ("packets framed", lambda: _frame(single)),
+            ("snapshot rows to tuples", lambda: _snapshot(server, values)),
+        ):
+            count, best = _best(read)
+            report.add_row(name, f"{count:,}", f"{best:.2f}")
+    Console(width=100).print(report)
+
+
+def _best(read: Reading) -> tuple[int, float]:
+    found = []
+    for _ in range(READINGS):
+        start = time.process_time()
+        count = read()
+        found.append((time.process_time() - start) / count * 1e6)
+    return count, min(found)
+
+
+def _position(server: MySQLServer) -> FilePosition:
+    file, position, *_ = server.execute("SHOW BINARY LOG STATUS")[0]
+    return FilePosition(file, position)
+
+
+def _table(server: MySQLServer) -> Table:
+    tables = Tables()
+    reader = DdlReader(Flavor.MYSQL)
+    reader.apply(tables, "", f"CREATE DATABASE {workload.DATABASE}")
+    statement = server.execute(f"SHOW CREATE TABLE {workload.DATABASE}.t")[0][1]
+    reader.apply(tables, workload.DATABASE, statement)
+    return tables[workload.DATABASE, "t"]
+
+
+def _receive(server: MySQLServer, start: FilePosition) -> list[Span]:
+    """The events from `start` to the log's end."""
+
+    def connect() -> Any:
+        return server.connect(USER, USER)
+
+    spans: list[Span] = []
+    with BinlogConnection.open(connect, start, DumpOptions(server_id=4711, follow=False)) as connection:
+        while not connection.ended:
+            spans += connection.packets(1.0)
+    return spans
+
+
+def _events(spans: list[Span]) -> Iterator[LogEvent]:
+    return EventParser(checksums=True).events(spans)
+
+
+def _parse(spans: list[Span]) -> int:
+    return sum(1 for _ in _events(spans))
+
+
+def _decode(spans: list[Span], values: list[ColumnValue]) -> int:
+    decoder: RowDecoder | None = None
+    rows = 0
+    for event in _events(spans):
+        if isinstance(event, RowsEvent):
+            decoder = decoder or RowDecoder(event.table, values)
+            rows += len(decoder.write_rows(event))
+    return rows
+
+
+def _scan(spans: list[Span]) -> int:
+    scan = HeaderScan().scan
+    for buffer, start, _ in spans:
+        scan(buffer, start)
+    return len(spans)
+
+
+def _frame(spans: list[Span]) -> int:
+    stream = b"".join(
+        (end - start + 1).to_bytes(3, "little") + b"\0\0" + buffer[start:end] for buffer, start, end in spans
+    )
+    packets = PacketBuffer()
+    return sum(len(packets.feed(stream[at : at + (1 << 17)])) for at in range(0, len(stream), 1 << 17))
+
+
+def _snapshot(server: MySQLServer, values: list[ColumnValue]) -> int:
+    connection = server.connect(USER, USER, ssl_disabled=True)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET time_zone = '+00:00'")
+        with open_rows(connection, f"SELECT {workload.COLUMNS} FROM {workload.DATABASE}.t", values) as chunks:
+            return sum(map(len, chunks))
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    main()
