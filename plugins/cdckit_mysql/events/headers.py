@@ -10,9 +10,6 @@ from cdckit.record import Header
 from cdckit.struct import Struct
 from cdckit_mysql.config import MySqlConfig
 
-NEW_KEY = "__debezium.newkey"
-OLD_KEY = "__debezium.oldkey"
-
 
 def context_headers(config: MySqlConfig) -> tuple[Header, ...]:
     """The headers `__debezium.context.*`, the same for all records of a run."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from cdckit.envelope import NEW_KEY, OLD_KEY, envelope_schema
 from cdckit.record import Header, Record
-from cdckit.schema import OPTIONAL_INT64, STRING, Schema, struct_schema
+from cdckit.schema import Schema, struct_schema
 from cdckit.struct import Struct, Template, TemplateStruct
-from cdckit_mysql.events.headers import NEW_KEY, OLD_KEY, key_header
-from cdckit_mysql.events.transactions import BLOCK
+from cdckit_mysql.events.headers import key_header
 
 Row = tuple[Any, ...]
 Change = tuple[Row, Row]
@@ -73,21 +73,6 @@ class EventOptions:
     skipped: frozenset[str] = frozenset()
     skip_unchanged: bool = False
     schema_name: Callable[[str], str] = str
-
-
-def envelope_schema(name: str, row: Schema, source: Schema) -> Schema:
-    """The schema of a change event's value (Debezium 3's order of fields)."""
-    members = {
-        "before": row,
-        "after": row,
-        "source": source,
-        "transaction": BLOCK,
-        "op": STRING,
-        "ts_ms": OPTIONAL_INT64,
-        "ts_us": OPTIONAL_INT64,
-        "ts_ns": OPTIONAL_INT64,
-    }
-    return struct_schema(name, members, version=2)
 
 
 class TableEvents:

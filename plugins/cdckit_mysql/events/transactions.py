@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cdckit.envelope import TRANSACTION_BLOCK
 from cdckit.record import Record
 from cdckit.schema import INT64, OPTIONAL_INT64, STRING, array_schema, struct_schema
 from cdckit.struct import Struct
 
-BLOCK = struct_schema(
-    "event.block", {"id": STRING, "total_order": INT64, "data_collection_order": INT64}, optional=True, version=1
-)
 _COLLECTION = struct_schema(
     "event.collection", {"data_collection": STRING, "event_count": INT64}, optional=True, version=1
 )
@@ -49,7 +47,7 @@ class Transaction:
         while True:
             self._total += 1
             counts[collection] = order = counts.get(collection, 0) + 1
-            yield Struct(BLOCK, (self.identifier, self._total, order))
+            yield Struct(TRANSACTION_BLOCK, (self.identifier, self._total, order))
 
     def begin(self, position: str, time_ms: int) -> Record:
         """The record that says that the transaction begins."""
