@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import CdcError, ConfigError, SinkError, StateError
@@ -94,6 +95,7 @@ class DirectRunner:
 def _next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:
     """What to read next, and whether the pipeline ends with it: `once` bounds the log where it ends now."""
     splits = source.plan(offset, None)
-    if once and any(split.end is None for split in splits):
-        return source.plan(offset, source.latest_offset(offset)), True
-    return splits, False
+    if not once or all(split.end is not None for split in splits):
+        return splits, False
+    end = source.latest_offset(offset)
+    return ([replace(split, end=end) for split in splits] if end != offset else []), True

@@ -93,8 +93,11 @@ class TableEvents:
         self.key_schema = struct_schema(name(f"{topic}.Key"), key) if key else None
         self.envelope = envelope_schema(name(f"{topic}.Envelope"), self.row_schema, options.source)
         self._key_places = tuple(self.row_schema.index[k] for k in key)
-        self._plain = self._compile(blocks=False)
-        self._with_blocks = self._compile(blocks=True)
+        self._makers = {
+            (blocks, alone): self._compile(blocks=blocks, alone=alone)
+            for blocks in (False, True)
+            for alone in (False, True)
+        }
 
     def creates(self, rows: Sequence[Row], place: Place) -> list[Record]:
         """The records of inserted rows."""
@@ -123,14 +126,15 @@ class TableEvents:
 
     def _made(self, operation: str, rows: Sequence[Any], place: Place) -> list[Record]:
         now = time.time_ns()
-        make = (self._plain if place.blocks is None else self._with_blocks)[operation]
+        alone = len(rows) == 1 and place.first == 0
+        make = self._makers[place.blocks is not None, alone][operation]
         ends = position_ends(place.first_position, len(rows))
         made: list[Record] = make(
             rows, place.source, place.first, ends, place.prefix, place.blocks, now // 1_000_000, now // 1000, now
         )
         return made
 
-    def _compile(self, *, blocks: bool) -> dict[str, Callable[..., list[Record]]]:
+    def _compile(self, *, blocks: bool, alone: bool) -> dict[str, Callable[..., list[Record]]]:
         """The functions for each operation, with this table's constants and key inlined."""
         scope: dict[str, Any] = {
             "Record": Record,
@@ -147,12 +151,12 @@ class TableEvents:
             "NEW_KEY": NEW_KEY,
             "OLD_KEY": OLD_KEY,
         }
-        exec(self._source(blocks=blocks), scope)  # noqa: S102 - generated from the definition
+        exec(self._source(blocks=blocks, alone=alone), scope)  # noqa: S102 - generated from the definition
         return {"c": scope["creates"], "r": scope["reads"], "u": scope["updates"], "d": scope["deletes"]}
 
-    def _source(self, *, blocks: bool) -> str:
+    def _source(self, *, blocks: bool, alone: bool) -> str:
         row = self._options.source.index["row"]
-        writer = _Writer(self._key_places, row, self._options, blocks=blocks)
+        writer = _Writer(self._key_places, row, self._options, blocks=blocks, alone=alone)
         return "\n".join(
             line
             for lines in (writer.rows("creates", "c"), writer.rows("reads", "r"), writer.deletes(), writer.updates())
@@ -172,13 +176,17 @@ class _Writer:
         source_row: where `row` stands in the source block.
         options: what is the same for all tables.
         blocks: whether events have a transaction block.
+        alone: whether the functions are for one row, the event's first: a template would cost more than it saves.
     """
 
-    def __init__(self, key_places: Sequence[int], source_row: int, options: EventOptions, *, blocks: bool) -> None:
+    def __init__(
+        self, key_places: Sequence[int], source_row: int, options: EventOptions, *, blocks: bool, alone: bool
+    ) -> None:
         self._key_places = key_places
         self._source_row = source_row
         self._options = options
         self._blocks = blocks
+        self._alone = alone
 
     def rows(self, name: str, operation: str) -> Iterator[str]:
         """A record a row, with the row in `after`."""
@@ -233,6 +241,8 @@ class _Writer:
 
     def _template(self, operation: str) -> str:
         """What the envelopes of one operation share: all but rows, row number (0 in snapshots), transaction block."""
+        if self._alone:
+            return "None"
         holes = {"d": "(0,), ", "u": "(0,), (1,), "}.get(operation, "(1,), ")
         if operation != "r":
             holes += f"(2, {self._source_row}), "
@@ -249,13 +259,22 @@ class _Writer:
         headers: str = "headers",
         position: str = "prefix + end",
     ) -> str:
+        value = self._plain(operation, rows) if self._alone else self._filled(operation, rows)
+        return f"Record(topic, {key}, {value}, {headers}, {position}, ms)"
+
+    def _filled(self, operation: str, rows: tuple[str, ...]) -> str:
         fills = [f"Struct(row_schema, {row})" for row in rows]
         if operation != "r":
             fills.append("number")
         if self._blocks:
             fills.append("next(blocks)")
-        value = f"TemplateStruct(of_{operation}, ({', '.join(fills)},))"
-        return f"Record(topic, {key}, {value}, {headers}, {position}, ms)"
+        return f"TemplateStruct(of_{operation}, ({', '.join(fills)},))"
+
+    def _plain(self, operation: str, rows: tuple[str, ...]) -> str:
+        made = [f"Struct(row_schema, {row})" for row in rows]
+        before, after = {"d": [*made, "None"], "u": made}.get(operation, ["None", *made])
+        block = "next(blocks)" if self._blocks else "None"
+        return f"Struct(envelope, ({before}, {after}, source, {block}, {operation!r}, ms, us, ns))"
 
     def _key(self, row: str) -> str:
         return f"Struct(key_schema, {self._values(row)})" if self._key_places else "None"
