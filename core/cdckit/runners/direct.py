@@ -6,43 +6,21 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import CdcError, ConfigError, SinkError, StateError
-from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source, notifier
+from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.record import Offset
 from cdckit.runners.progress import Progress
-from cdckit.runners.stop import StopSignal
+from cdckit.runners.runner import Runner
 from cdckit.sink import Sink, SinkContext
 from cdckit.source import Source, SourceContext, Split
 from cdckit.state.authority import open_state
 
 
-class DirectRunner:
+class DirectRunner(Runner):
     """Drives a pipeline in this process: one split after another, then along the open-ended one.
 
     An offset is saved at the most every `offset.flush.interval.ms`, and only after the sink's flush.
     """
-
-    def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None) -> None:
-        self.pipeline = pipeline
-        self.stopping = stopping or StopSignal()
-        self.notify = notifier(pipeline.name)
-
-    def run(self, *, once: bool = False) -> None:
-        """Runs until the log's end (`once`) or until asked to stop.
-
-        Raises:
-            CdcError: what stopped it; the last saved offset stands.
-        """
-        error: BaseException | None = None
-        try:
-            with ExitStack() as stack:
-                self._run(stack, once)
-        except BaseException as fault:
-            error = fault
-            raise
-        finally:
-            self.notify("stopped", error=error)
 
     def _run(self, stack: ExitStack, once: bool) -> None:
         name, stopping = self.pipeline.name, self.stopping

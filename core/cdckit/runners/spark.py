@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 
-from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import RetriableSourceError, StateError
-from cdckit.pipeline import notifier
-from cdckit.runners.stop import StopSignal
+from cdckit.runners.runner import Runner
 from cdckit.spark.delivery import make_delivery
 from cdckit.spark.job import Job
 from cdckit.spark.query import PipelineQuery
@@ -22,29 +20,8 @@ RETRY_SECONDS = (1.0, 60.0)
 """The first and the longest pause before a query is started again whose source was away."""
 
 
-class SparkRunner:
+class SparkRunner(Runner):
     """Drives a pipeline as one query: a planner beside the driver, splits read in the executors' Python workers."""
-
-    def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None) -> None:
-        self.pipeline = pipeline
-        self.stopping = stopping or StopSignal()
-        self.notify = notifier(pipeline.name)
-
-    def run(self, *, once: bool = False) -> None:
-        """Runs until the log's end (`once`) or until asked to stop.
-
-        Raises:
-            CdcError: what stopped it; the last committed batch stands.
-        """
-        error: BaseException | None = None
-        try:
-            with ExitStack() as stack:
-                self._run(stack, once)
-        except BaseException as fault:
-            error = fault
-            raise
-        finally:
-            self.notify("stopped", error=error)
 
     def _run(self, stack: ExitStack, once: bool) -> None:
         require_java()
