@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from cdckit.record import Datum, Record
 from cdckit.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
-from cdckit.spark.tables import Packet
+from cdckit.spark.tables import Packet, arrow_stream
 from cdckit.struct import Struct
 from cdckit_spark.layout import OP, POSITION, Kind, Layout
 from cdckit_spark.shapes import FACT_COLUMNS, Facts
@@ -83,7 +83,8 @@ class Group:
         layout = Layout(
             self.kind, self.source, tuple(shown), extra, self.key, self._operations(), unavailable
         )
-        return Packet(self.topic, layout.dumps(), self.position, pa.RecordBatch.from_pydict(arrays))
+        data = arrow_stream(pa.RecordBatch.from_pydict(arrays))
+        return Packet(self.topic, layout.dumps(), self.position, len(self.rows), data)
 
     def _show_facts(self, arrays: dict[str, pa.Array]) -> Iterator[tuple[str, str]]:
         """Columns about the change; a flattened row's own of the same name are kept instead."""

@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from cdckit.spark.tables import unpack
+from cdckit.spark.tables import rows_of
 from cdckit_spark.layout import Layout
 from cdckit_spark.targets import Columns, quoted
 
@@ -60,7 +60,7 @@ class TableRows:
         def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for data in batch.column(0):
-                    for rows in unpack(data.as_py()):
+                    for rows in rows_of(data.as_py()):
                         yield _fitted(rows, wanted)
 
         return self.packets.select("data").mapInArrow(unpacked, ddl)

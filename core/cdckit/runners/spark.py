@@ -20,6 +20,11 @@ RETRY_SECONDS = (1.0, 60.0)
 """The first and the longest pause before a query is started again whose source was away."""
 
 
+BUCKETS = 4
+"""How many shares of the keys there are for each split that may be read at the same time, so that writers get even
+ones."""
+
+
 class SparkRunner(Runner):
     """Drives a pipeline as one query: a planner beside the driver, splits read in the executors' Python workers."""
 
@@ -34,10 +39,12 @@ class SparkRunner(Runner):
         self.notify("started", runner="spark", offset=generation.start)
         relay = Relay(self.notify)
         stack.callback(relay.close)
+        parallelism = session.sparkContext.defaultParallelism
         job = Job(
             self.pipeline,
             delivery.form,
-            session.sparkContext.defaultParallelism,
+            parallelism,
+            BUCKETS * parallelism if delivery.shared else 1,
             relay=relay.address,
             log_level=logging.getLogger().level,
         )

@@ -1,9 +1,8 @@
-"""Messages as Arrow record batches, the form in which they cross between Python and the JVM."""
+"""Messages as Arrow record batches: the rows of the data source `cdckit`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import pyarrow as pa
 
@@ -47,20 +46,6 @@ def to_arrow(messages: Messages) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=ARROW_SCHEMA)
 
 
-def from_arrow(batch: pa.RecordBatch) -> Messages:
-    """The messages that `to_arrow` was given, in Python's objects again."""
-    topics, partitions, keys, values, headers, timestamps, positions = batch.columns
-    return Messages(
-        topics=topics.to_pylist(),
-        partitions=partitions.to_pylist(),
-        keys=keys.to_pylist(),
-        values=values.to_pylist(),
-        headers=_headers_from_arrow(headers),
-        positions=positions.to_pylist(),
-        timestamps=timestamps.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64()).to_pylist(),
-    )
-
-
 def _headers_to_arrow(headers: Sequence[EncodedHeaders]) -> pa.Array:
     """Offsets and two flat columns: a list of dicts would cost microseconds a message."""
     ends = [0]
@@ -74,17 +59,3 @@ def _headers_to_arrow(headers: Sequence[EncodedHeaders]) -> pa.Array:
     columns = [pa.array(keys, pa.string()), pa.array(values, pa.binary())]
     flat = pa.StructArray.from_arrays(columns, fields=list(_HEADER))
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat, type=_HEADERS)
-
-
-def _headers_from_arrow(headers: pa.Array) -> list[EncodedHeaders]:
-    flat = headers.flatten()
-    if not len(flat):
-        return [()] * len(headers)
-    pairs = list(zip(flat.field(0).to_pylist(), flat.field(1).to_pylist(), strict=True))
-    lengths = headers.value_lengths().to_pylist()
-    ends = [0]
-    for length in lengths:
-        ends.append(ends[-1] + (length or 0))
-    shared: dict[EncodedHeaders, EncodedHeaders] = {}
-    groups = (tuple(pairs[start:end]) for start, end in pairwise(ends))
-    return [shared.setdefault(group, group) for group in groups]

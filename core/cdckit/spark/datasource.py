@@ -21,8 +21,8 @@ from cdckit.source import Split
 from cdckit.spark.arrow import SPARK_SCHEMA
 from cdckit.spark.failures import sealed_errors
 from cdckit.spark.job import MAX_BYTES, Job
+from cdckit.spark.packets import PACKET_SCHEMA
 from cdckit.spark.planner import Planner
-from cdckit.spark.tables import PACKET_SPARK_SCHEMA
 from cdckit.spark.worker import read_split
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class CdckitDataSource(DataSource):
 
     def schema(self) -> str:
         """The columns, as DDL."""
-        return SPARK_SCHEMA if self.job.form == "messages" else PACKET_SPARK_SCHEMA
+        return SPARK_SCHEMA if self.job.form == "messages" else PACKET_SCHEMA
 
     def streamReader(self, schema: StructType) -> StreamReader:
         """The reader of a stream."""
@@ -108,11 +108,21 @@ def _positive(options: Mapping[str, str], name: str, default: int) -> int:
 
 
 class SplitPartition(InputPartition):
-    """An input partition: one split, or none for an empty plan."""
+    """An input partition.
 
-    def __init__(self, split: Split | None) -> None:
+    Attributes:
+        split: what is read; None where there is nothing.
+        alone: whether it is the only split of its batch.
+    """
+
+    def __init__(self, split: Split | None, *, alone: bool) -> None:
         super().__init__(split)
         self.split = split
+        self.alone = alone
+
+
+def _partitions(splits: Sequence[Split]) -> list[InputPartition]:
+    return [SplitPartition(split, alone=len(splits) == 1) for split in splits]
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -144,7 +154,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """The splits between two offsets."""
         with sealed_errors():
-            return [SplitPartition(split) for split in self.planner.splits(start, end)]
+            return _partitions(self.planner.splits(start, end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
@@ -183,7 +193,7 @@ class BatchReader(DataSourceReader):
                 splits += planner.splits(middle, planner.source.latest_offset(middle))
             finally:
                 planner.close()
-        return [SplitPartition(split) for split in splits] or [SplitPartition(None)]
+        return _partitions(splits) or [SplitPartition(None, alone=True)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
@@ -192,4 +202,4 @@ class BatchReader(DataSourceReader):
 
 def _read(job: Job, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     assert isinstance(partition, SplitPartition)
-    return iter(()) if partition.split is None else read_split(job, partition.split)
+    return iter(()) if partition.split is None else read_split(job, partition.split, alone=partition.alone)

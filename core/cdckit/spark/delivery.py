@@ -8,18 +8,19 @@ from typing import ClassVar
 from uuid import uuid4
 
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
-from cdckit.messages import Messages
 from cdckit.pipeline import make_encoder, make_sink
 from cdckit.sink import Sink, SinkContext, TableSink
-from cdckit.spark.arrow import from_arrow
 from cdckit.spark.failures import sealed_errors
 from cdckit.spark.job import Form
 from cdckit.spark.kept import Kept
-from cdckit.spark.tables import SparkTableSink, TableContext, unpack
+from cdckit.spark.packets import messages_of
+from cdckit.spark.tables import SparkTableSink, TableContext
+from cdckit.spark.writer import SinkWriter, send_all
 from cdckit.state.authority import Generation
 
 
@@ -31,6 +32,9 @@ class Delivery(ABC):
 
     delta: bool = False
     """Whether the session needs Delta Lake."""
+
+    shared: bool = False
+    """Whether several tasks write, each its share of the keys."""
 
     interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
@@ -67,9 +71,10 @@ def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[
 
 
 class TaskDelivery(Delivery):
-    """Every task writes its own share. Where several splits were read, each key's messages come to one task, sorted."""
+    """Every task writes its own share: where several splits were read, whole buckets of keys, sorted."""
 
-    form = "messages"
+    form = "packed messages"
+    shared = True
 
     def __init__(self, pipeline: ResolvedPipeline, *, once: bool) -> None:
         self.write_share = _share_writer(pipeline, uuid4().hex, once=once)
@@ -77,8 +82,8 @@ class TaskDelivery(Delivery):
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Writes the batch from the tasks; each flushes before it ends."""
         if frame.rdd.getNumPartitions() > 1:
-            frame = frame.repartition("key").sortWithinPartitions("position")
-        counts = frame.mapInArrow(self.write_share, "records bigint").collect()
+            frame = frame.repartition("bucket").sortWithinPartitions("position")
+        counts = frame.select("data").mapInArrow(self.write_share, "records bigint").collect()
         return sum(row.records for row in counts)
 
 
@@ -109,18 +114,16 @@ def _share_writer(
         records = 0
         with sealed_errors(), _sinks.use(token, lambda: _OpenSink(pipeline, once=once)) as opened:
             for batch in batches:
-                records += _write(opened.sink, pipeline, from_arrow(batch))
+                for data in batch.column(0):
+                    messages = messages_of(data.as_buffer())
+                    if not pipeline.position_header:
+                        messages.positions = [""] * len(messages)
+                    opened.sink.write(messages)
+                    records += len(messages)
             opened.sink.flush()
         yield pa.RecordBatch.from_pydict({"records": [records]})
 
     return write_share
-
-
-def _write(sink: Sink, pipeline: ResolvedPipeline, messages: Messages) -> int:
-    if not pipeline.position_header:
-        messages.positions = [""] * len(messages)
-    sink.write(messages)
-    return len(messages)
 
 
 def _context(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[[], bool] = lambda: False) -> SinkContext:
@@ -128,7 +131,7 @@ def _context(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[[], b
 
 
 class WriterDelivery(Delivery):
-    """One writer, in the driver: the splits arrive one after another, in the log's order, a few packets at a time."""
+    """One writer, in the driver. The splits are read together, and written one after another in the log's order."""
 
     form = "packed messages"
 
@@ -136,22 +139,47 @@ class WriterDelivery(Delivery):
         self.pipeline = pipeline
         self.sink = sink
         self.context = _context(pipeline, once=once, stopping=stopping)
+        self.writer: SinkWriter | None = None
 
     def open(self, session: SparkSession, generation: Generation) -> None:
         """Opens the sink."""
         self.sink.open(self.context)
+        local = (session.sparkContext.master or "").startswith("local")
+        host = None if local else session.conf.get("spark.driver.host")
+        self.writer = SinkWriter(self.sink, host, position_header=self.pipeline.position_header)
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Writes the batch and flushes."""
-        records = 0
-        for packet in frame.select("data").toLocalIterator(prefetchPartitions=True):
-            for rows in unpack(packet.data):
-                records += _write(self.sink, self.pipeline, from_arrow(rows))
+        frame = frame.persist(StorageLevel.DISK_ONLY)
+        try:
+            records: int = sum(row.rows for row in frame.select("rows").collect())
+            if records:
+                self._write(frame)
+        finally:
+            frame.unpersist()
         self.sink.flush()
         return records
 
+    def _write(self, frame: DataFrame) -> None:
+        assert self.writer is not None
+        address = self.writer.address
+
+        def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            with sealed_errors():
+                send_all(address, batches)
+            yield pa.RecordBatch.from_pydict({"sent": [True]})
+
+        try:
+            frame.select("data").coalesce(1).mapInArrow(send, "sent boolean").collect()
+        except Exception:
+            if self.writer.fault is not None:
+                raise self.writer.fault from None
+            raise
+
     def close(self) -> None:
         """Closes the sink."""
+        if self.writer is not None:
+            self.writer.close()
         self.sink.close()
 
 

@@ -9,8 +9,7 @@ from uuid import uuid4
 from cdckit.config.pipeline import ResolvedPipeline
 
 Form = Literal["messages", "packed messages", "table rows"]
-"""What the workers hand to the JVM: a row for each message; many messages as one Arrow stream (for a writer in the
-driver); or the packets of a table sink."""
+"""What the workers hand to the JVM: a row for each message, packets of messages, or the packets of a table sink."""
 
 MAX_BYTES = 256 * 1024 * 1024
 """How much of a backlog one batch takes by default, in bytes of the source's log."""
@@ -24,6 +23,7 @@ class Job:
         pipeline: what is read, and what becomes of it.
         form: what the workers hand on.
         parallelism: how many splits may be read at the same time.
+        buckets: how many shares of the keys packets are made for, where several splits are read together.
         max_bytes: how much of a backlog one batch takes, in bytes of the source's log.
         wait_seconds: how long the planner waits for the log's end to move before it says that it did not.
         relay: where the driver listens for logs and notices, or None.
@@ -34,6 +34,7 @@ class Job:
     pipeline: ResolvedPipeline
     form: Form = "messages"
     parallelism: int = 1
+    buckets: int = 1
     max_bytes: int = MAX_BYTES
     wait_seconds: float = 10.0
     relay: str | None = None

@@ -28,11 +28,13 @@ LOCAL = {
 ALWAYS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
     "spark.sql.streaming.noDataProgressEventInterval": "60000",
     "spark.sql.streaming.stopTimeout": "60000",
     "spark.scheduler.mode": "FAIR",
 }
+
+"""Settings for every session. Rows are packets of megabytes here, so few of them make an Arrow batch."""
 
 NO_JAVA = (
     "runner: spark needs Java 17 or newer, and none was found: install it (Debian and Ubuntu: "

@@ -1,8 +1,8 @@
 """The contract of a sink that keeps Spark tables: typed rows from the workers, written by the driver batch by batch.
 
 Spark fixes a stream's columns when the query starts, while a pipeline has many tables whose columns change as it runs.
-So workers send packets: each holds rows of one table and one layout as an Arrow IPC stream, and the sink unpacks those
-of a table into typed columns.
+So workers send packets (`cdckit.spark.packets`): each holds rows of one table and one layout, and the sink unpacks
+those of a table into typed columns.
 """
 
 from __future__ import annotations
@@ -20,20 +20,6 @@ from cdckit.sink import TableSink
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PACKET_SPARK_SCHEMA = "topic string, layout string, position string, rows bigint, data binary"
-"""The columns of a batch of packets, as Spark's DDL."""
-
-_PACKET_ARROW_SCHEMA = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("layout", pa.string()),
-        ("position", pa.string()),
-        ("rows", pa.int64()),
-        ("data", pa.binary()),
-    ]
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Packet:
     """Some rows of one table.
@@ -42,13 +28,15 @@ class Packet:
         topic: the topic of their records, which names the table.
         layout: the sink's own text about the columns; rows of equal layouts can be put together.
         position: the first record's position.
-        rows: what the packet holds, as one Arrow batch.
+        rows: how many rows there are.
+        data: the rows, in a form of the sink's choice; `arrow_stream` makes one.
     """
 
     topic: str
     layout: str
     position: str
-    rows: pa.RecordBatch
+    rows: int
+    data: bytes
 
 
 class RowEncoder(Protocol):
@@ -115,28 +103,16 @@ class SparkTableSink(TableSink):
         """Lets go of all resources. May be called twice."""
 
 
-def packets_to_arrow(packets: Iterable[Packet]) -> pa.RecordBatch:
-    """Packets as rows of `PACKET_SPARK_SCHEMA`."""
-    found = list(packets)
-    columns = [
-        pa.array([packet.topic for packet in found], pa.string()),
-        pa.array([packet.layout for packet in found], pa.string()),
-        pa.array([packet.position for packet in found], pa.string()),
-        pa.array([packet.rows.num_rows for packet in found], pa.int64()),
-        pa.array([_ipc(packet.rows) for packet in found], pa.binary()),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=_PACKET_ARROW_SCHEMA)
-
-
-def unpack(data: bytes) -> Iterator[pa.RecordBatch]:
-    """The rows in a packet's column `data`."""
-    with pa.ipc.open_stream(data) as stream:
-        yield from stream
-
-
-def _ipc(rows: pa.RecordBatch) -> bytes:
+def arrow_stream(rows: pa.RecordBatch) -> bytes:
+    """Rows as an Arrow IPC stream."""
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, rows.schema) as stream:
         stream.write_batch(rows)
     written: bytes = out.getvalue().to_pybytes()
     return written
+
+
+def rows_of(data: bytes) -> Iterator[pa.RecordBatch]:
+    """The rows of an Arrow IPC stream."""
+    with pa.ipc.open_stream(data) as stream:
+        yield from stream

@@ -5,59 +5,77 @@ Python workers live from batch to batch, so what is expensive to make (connectio
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
-from cdckit.chain import make_chain
 from cdckit.pipeline import make_encoder, make_sink, make_source
 from cdckit.record import Record
 from cdckit.source import Source, SourceContext, Split
 from cdckit.spark.arrow import to_arrow
 from cdckit.spark.failures import sealed_errors
-from cdckit.spark.job import Form, Job
+from cdckit.spark.job import Job
 from cdckit.spark.kept import Kept
+from cdckit.spark.packets import message_packets, table_packets
 from cdckit.spark.relay import connect
-from cdckit.spark.tables import Packet, SparkTableSink, packets_to_arrow
+from cdckit.spark.tables import SparkTableSink
 
 CHUNK = 2000
 """How many records at least are gathered for one Arrow batch, while the split has more."""
 
 
-class Output(Protocol):
-    """Turns records, given in order, into the Arrow batches of one form."""
-
-    def __call__(self, records: Sequence[Record]) -> pa.RecordBatch:
-        """The batch that the records become."""
+Output = Callable[[Sequence[Record]], pa.RecordBatch]
+"""Turns records, given in order, into the Arrow batches of a form."""
 
 
 class _Reading:
-    """A source and an output, ready to read any split of one query."""
+    """A source and what becomes of its records, ready to read any split of one query."""
 
     def __init__(self, job: Job) -> None:
         if job.relay:
             connect(job.relay, job.log_level)
+        self.job = job
         self.source: Source = make_source(job.pipeline)
         self.source.open(SourceContext(job.pipeline.name))
-        self.output = _output(job)
+        self._encoder = make_encoder(job.pipeline)
+
+    def output(self, *, alone: bool) -> Output:
+        """The output for one split."""
+        apply = self._encoder.chain.apply
+        if self.job.form == "table rows":
+            sink = make_sink(self.job.pipeline)
+            assert isinstance(sink, SparkTableSink)
+            encode = sink.encoder()
+            return lambda records: table_packets(encode(apply(records)))
+        serialize = self._encoder.serializer.serialize
+        if self.job.form == "messages":
+            return lambda records: to_arrow(serialize(apply(records)))
+        buckets = 1 if alone else self.job.buckets
+        return lambda records: message_packets(serialize(apply(records)), buckets)
 
     def close(self) -> None:
         self.source.close()
+        self._encoder.close()
 
 
 _readings: Kept[_Reading] = Kept()
 
 
-def read_split(job: Job, split: Split) -> Iterator[pa.RecordBatch]:
+def read_split(job: Job, split: Split, *, alone: bool) -> Iterator[pa.RecordBatch]:
     """The split's records as Arrow batches of the job's form.
+
+    Args:
+        job: the query.
+        split: what is read.
+        alone: whether it is the only split of its batch.
 
     Raises:
         WorkerError: the split cannot be read, decoded or encoded.
     """
     with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
+        output = reading.output(alone=alone)
         for records in _chunks(reading.source, split):
-            yield reading.output(records)
+            yield output(records)
 
 
 def _chunks(source: Source, split: Split) -> Iterator[Sequence[Record]]:
@@ -70,44 +88,3 @@ def _chunks(source: Source, split: Split) -> Iterator[Sequence[Record]]:
             gathered = []
     if gathered:
         yield gathered
-
-
-def _output(job: Job) -> Output:
-    made: dict[Form, type[_MessageRows | _PackedMessages | _TableRows]] = {
-        "messages": _MessageRows,
-        "packed messages": _PackedMessages,
-        "table rows": _TableRows,
-    }
-    return made[job.form](job)
-
-
-class _MessageRows:
-    """A row for each message. Its position stays, whether or not the sink shows it: the shuffle sorts by it."""
-
-    def __init__(self, job: Job) -> None:
-        encoder = make_encoder(job.pipeline)
-        self.transform = encoder.chain.apply
-        self.serialize = encoder.serializer.serialize
-
-    def __call__(self, records: Sequence[Record]) -> pa.RecordBatch:
-        return to_arrow(self.serialize(self.transform(records)))
-
-
-class _PackedMessages(_MessageRows):
-    """One packet for a chunk of messages."""
-
-    def __call__(self, records: Sequence[Record]) -> pa.RecordBatch:
-        return packets_to_arrow([Packet("", "", "", super().__call__(records))])
-
-
-class _TableRows:
-    """The packets that the pipeline's table sink makes."""
-
-    def __init__(self, job: Job) -> None:
-        sink = make_sink(job.pipeline)
-        assert isinstance(sink, SparkTableSink)
-        self.transform = make_chain(job.pipeline.transforms).apply
-        self.encode = sink.encoder()
-
-    def __call__(self, records: Sequence[Record]) -> pa.RecordBatch:
-        return packets_to_arrow(self.encode(self.transform(records)))
