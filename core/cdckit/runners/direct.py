@@ -9,6 +9,7 @@ from dataclasses import replace
 from cdckit.errors import CdcError, ConfigError, SinkError, StateError
 from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.record import Offset
+from cdckit.runners.garbage import spare_collections
 from cdckit.runners.progress import Progress
 from cdckit.runners.runner import Runner
 from cdckit.sink import Sink, SinkContext
@@ -38,6 +39,7 @@ class DirectRunner(Runner):
         self.notify("started", runner="direct", offset=saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
         progress = Progress(saved, interval, sink, state, source, self.notify)
+        spare_collections()
         try:
             self._drive(source, encode, sink, progress, once)
         except (SinkError, StateError):
