@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from cdckit.record import Header
 from cdckit.schema import INT64, OPTIONAL_INT64, STRING, Schema, struct_schema
+from cdckit.struct import Struct
 
 NEW_KEY = "__debezium.newkey"
 """The header of a delete whose row goes on under another key: that key."""
@@ -13,6 +15,11 @@ TRANSACTION_BLOCK = struct_schema(
     "event.block", {"id": STRING, "total_order": INT64, "data_collection_order": INT64}, optional=True, version=1
 )
 """The schema of `transaction`: which transaction an event is of, and its place in it."""
+
+
+def key_header(name: str, key: Struct) -> Header:
+    """The header that tells the other key of a row whose key has changed."""
+    return Header(name, key, key.schema)
 
 
 def envelope_schema(name: str, row: Schema, source: Schema) -> Schema:

@@ -10,8 +10,9 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr, field_validator, model_validator
 
 from cdckit.avro_names import NameAdjustment
+from cdckit.config.lists import NameList, RegexList, split_names
 from cdckit.config.model import PluginConfig
-from cdckit_mysql.option_types import KeyColumns, NameList, RegexList, split_names
+from cdckit_mysql.option_types import KeyColumns
 
 _SNAPSHOT_MODES = {
     "schema_only": "no_data",

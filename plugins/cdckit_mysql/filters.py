@@ -5,39 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
+from cdckit.choice import Choice, Matcher
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.option_types import patterns, split_key_columns
+from cdckit_mysql.option_types import split_key_columns
 from cdckit_mysql.table import Column, Table, TableId
 
 BUILTIN_DATABASES = frozenset({"mysql", "performance_schema", "sys", "information_schema"})
-
-
-class Matcher:
-    """A list of regular expressions, one of which must match a whole name, whatever its case."""
-
-    def __init__(self, text: str) -> None:
-        self._patterns = patterns(text)
-
-    def __bool__(self) -> bool:
-        return bool(self._patterns)
-
-    def __call__(self, name: str) -> bool:
-        """Whether one of them matches."""
-        return any(pattern.fullmatch(name) for pattern in self._patterns)
-
-
-class Choice:
-    """An include list or an exclude list."""
-
-    def __init__(self, include: str, exclude: str) -> None:
-        self._include, self._exclude = Matcher(include), Matcher(exclude)
-
-    def __bool__(self) -> bool:
-        return bool(self._include) or bool(self._exclude)
-
-    def __call__(self, name: str) -> bool:
-        """Whether a name is chosen."""
-        return self._include(name) if self._include else not self._exclude(name)
 
 
 class Filters:

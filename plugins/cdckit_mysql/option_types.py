@@ -1,27 +1,14 @@
-"""The types of option values: comma-separated lists, regular expressions, key columns."""
+"""The type of option values that tell key columns."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator
 
-from cdckit.java_regex import compile_java, split_patterns
-
-
-def split_names(text: str) -> tuple[str, ...]:
-    """The items of a comma-separated list, trimmed."""
-    return tuple(item for item in (part.strip() for part in text.split(",")) if item)
-
-
-def patterns(text: str) -> list[re.Pattern[str]]:
-    """The regular expressions of a comma-separated list; case does not matter to them.
-
-    Raises:
-        JavaRegexError: one of them is none.
-    """
-    return [compile_java(item, ignore_case=True) for item in split_patterns(text)]
+from cdckit.config.lists import split_names
+from cdckit.java_regex import compile_java
 
 
 def split_key_columns(text: str) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
@@ -40,26 +27,10 @@ def split_key_columns(text: str) -> list[tuple[re.Pattern[str], tuple[str, ...]]
     return pairs
 
 
-def _joined(value: Any) -> Any:
-    """A YAML list as the text that it stands for."""
-    if isinstance(value, (list, tuple)):
-        return ",".join(str(item).replace(",", "\\,") for item in value)
-    return "" if value is None else value
-
-
-def _checked_patterns(text: str) -> str:
-    patterns(text)
-    return text
-
-
 def _checked_key_columns(text: str) -> str:
     split_key_columns(text)
     return text
 
 
-NameList = Annotated[str, BeforeValidator(_joined)]
-"""Comma-separated names."""
-RegexList = Annotated[str, BeforeValidator(_joined), AfterValidator(_checked_patterns)]
-"""Comma-separated regular expressions of Java, each of which must match a whole name."""
 KeyColumns = Annotated[str, AfterValidator(_checked_key_columns)]
 """`db.table:a,b;db.other:c`."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from cdckit.envelope import NEW_KEY, OLD_KEY, envelope_schema
+from cdckit.envelope import NEW_KEY, OLD_KEY, envelope_schema, key_header
 from cdckit.record import Header, Record
 from cdckit.schema import Schema, struct_schema
 from cdckit.struct import Struct, Template, TemplateStruct
-from cdckit_mysql.events.headers import key_header
 
 Row = tuple[Any, ...]
 Change = tuple[Row, Row]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cdckit.avro_names import field_names, schema_names
+from cdckit.context_headers import context_headers
 from cdckit.errors import DecodeError
 from cdckit.schema import Schema
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.events.headers import context_headers
 from cdckit_mysql.events.names import Topics
 from cdckit_mysql.events.source_block import SourceBlocks
 from cdckit_mysql.events.table_events import EventOptions, TableEvents
@@ -60,7 +60,7 @@ class TableVersions:
         )
         self._key_options = replace(self._options, propagates_type=_nowhere)
         self._events = EventOptions(
-            headers=context_headers(config),
+            headers=context_headers(config.topic_prefix, config.connector) if config.extended_headers_enabled else (),
             source=self.blocks.schema,
             tombstones=config.tombstones_on_delete,
             skipped=config.skipped,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 
 from cdckit.record import Batch, Record
+from cdckit.snapshot_progress import SnapshotProgress
 from cdckit.source import SourceContext
 from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
@@ -18,7 +19,6 @@ from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.rows import open_rows
 from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk
-from cdckit_mysql.snapshot.progress import TableProgress
 from cdckit_mysql.snapshot.selection import ChosenTable, choose_tables
 
 log = logging.getLogger("cdckit.mysql")
@@ -89,7 +89,7 @@ class ConsistentSnapshot:
         return marked.records(chunk for table in chosen for chunk in self._chunks(point, table))
 
     def _chunks(self, point: ConsistentPoint, table: ChosenTable) -> Iterator[RowChunk]:
-        progress = TableProgress(self._context.notify, table.id, table.estimate)
+        progress = SnapshotProgress(self._context.notify, str(table.id), table.estimate)
         values = [value for _, value in table.version.shown]
         with told(self._config, f"reading {table.id}"), open_rows(point.connection, table.select(), values) as chunks:
             for rows in chunks:

@@ -8,6 +8,7 @@ from typing import Any
 from cdckit.errors import DecodeError
 from cdckit.record import Record
 from cdckit.struct import Struct
+from cdckit.transactions import Transaction
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
     AnonymousGtid,
@@ -28,7 +29,6 @@ from cdckit_mysql.binlog.tables import TableMapEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.events.table_events import Place
-from cdckit_mysql.events.transactions import Transaction
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position

@@ -7,25 +7,21 @@ import time
 from uuid import UUID
 
 from cdckit.record import Header
-from cdckit.struct import Struct
-from cdckit_mysql.config import MySqlConfig
 
 
-def context_headers(config: MySqlConfig) -> tuple[Header, ...]:
-    """The headers `__debezium.context.*`, the same for all records of a run."""
-    if not config.extended_headers_enabled:
-        return ()
+def context_headers(logical_name: str, connector: str) -> tuple[Header, ...]:
+    """The headers `__debezium.context.*`, the same for all records of a run.
+
+    Args:
+        logical_name: `topic.prefix`.
+        connector: what `source.connector` says.
+    """
     return (
-        Header("__debezium.context.connectorLogicalName", config.topic_prefix),
+        Header("__debezium.context.connectorLogicalName", logical_name),
         Header("__debezium.context.taskId", "0"),
-        Header("__debezium.context.connectorName", config.connector),
+        Header("__debezium.context.connectorName", connector),
         Header("__debezium.context.runId", str(time_ordered_uuid())),
     )
-
-
-def key_header(name: str, key: Struct) -> Header:
-    """The header that tells the other key of a row whose key has changed."""
-    return Header(name, key, key.schema)
 
 
 def time_ordered_uuid() -> UUID:

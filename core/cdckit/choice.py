@@ -1,0 +1,33 @@
+"""Names chosen by include and exclude lists of regular expressions."""
+
+from __future__ import annotations
+
+from cdckit.config.lists import patterns
+
+
+class Matcher:
+    """A list of regular expressions, one of which must match a whole name, whatever its case."""
+
+    def __init__(self, text: str) -> None:
+        self._patterns = patterns(text)
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def __call__(self, name: str) -> bool:
+        """Whether one of them matches."""
+        return any(pattern.fullmatch(name) for pattern in self._patterns)
+
+
+class Choice:
+    """An include list or an exclude list."""
+
+    def __init__(self, include: str, exclude: str) -> None:
+        self._include, self._exclude = Matcher(include), Matcher(exclude)
+
+    def __bool__(self) -> bool:
+        return bool(self._include) or bool(self._exclude)
+
+    def __call__(self, name: str) -> bool:
+        """Whether a name is chosen."""
+        return self._include(name) if self._include else not self._exclude(name)
