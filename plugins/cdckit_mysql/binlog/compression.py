@@ -60,6 +60,8 @@ def payload_events(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, i
         buffer, at = buffer[at:] + piece, 0
         while len(buffer) - at >= _HEADER_SIZE:
             size: int = _EVENT_SIZE(buffer, at + _SIZE_IN_HEADER)[0]
+            if size < _HEADER_SIZE:
+                raise DecodeError(f"an event of {size} bytes stands in a compressed transaction")
             if len(buffer) - at < size:
                 break
             yield buffer, at, at + size

@@ -189,7 +189,9 @@ class EventParser:
             )
 
     def _compare_checksum(self, buffer: bytes, at: int, end: int) -> None:
-        size = CHECKSUM_SIZE if buffer[at + 4] == event_types.FORMAT_DESCRIPTION else self._checksum
+        size = self._checksum
+        if buffer[at + 4] == event_types.FORMAT_DESCRIPTION:
+            size = CHECKSUM_SIZE if buffer[end - CHECKSUM_SIZE - 1] == _CRC32 else 0
         expected = int.from_bytes(buffer[end - size : end], "little")
         if size and zlib.crc32(memoryview(buffer)[at : end - size]) != expected:
             raise DecodeError(

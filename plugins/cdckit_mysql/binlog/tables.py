@@ -173,9 +173,19 @@ class _OptionalMetadata:
 
     def _collations(self, fields: dict[int, bytes]) -> tuple[int | None, ...] | None:
         found: list[int | None] = [None] * len(self.table.types)
-        texts = _fill(found, self.texts, fields.get(2), fields.get(3))
+        texts = self._fill_texts(found, fields)
         labels = _fill(found, sorted(self.enums + self.sets), fields.get(10), fields.get(11))
         return tuple(found) if texts or labels else None
+
+    def _fill_texts(self, found: list[int | None], fields: dict[int, bytes]) -> bool:
+        """MariaDB counts geometries among the columns with a collation; one collation for all leaves that open."""
+        each = fields.get(3)
+        if column_types.GEOMETRY not in self.table.types:
+            return _fill(found, self.texts, fields.get(2), each)
+        if each is None:
+            return False
+        wide = [i for i, t in enumerate(self.table.types) if t in column_types.TEXTS or t == column_types.GEOMETRY]
+        return _fill(found, wide if len(list(_integers(each))) == len(wide) else self.texts, None, each)
 
     def _labels(self, fields: dict[int, bytes]) -> tuple[tuple[bytes, ...] | None, ...] | None:
         if 5 not in fields and 6 not in fields:

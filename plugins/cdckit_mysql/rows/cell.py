@@ -33,7 +33,7 @@ class Cell:
     @property
     def count(self) -> int:
         """How many values `format` unpacks."""
-        return sum(1 for letter in self.format if letter.isalpha())
+        return sum(letter.isalpha() and letter != "x" for letter in self.format)
 
     def wrapped(self, function: str) -> Cell:
         """This cell with its value passed through a function of that name."""

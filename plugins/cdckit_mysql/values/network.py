@@ -1,8 +1,4 @@
-"""MariaDB's UUID, INET4 and INET6 as text.
-
-MariaDB knowledge base, "UUID Data Type": stored with its parts in reverse order, so that the
-newest compare last.
-"""
+"""MariaDB's UUID, INET4 and INET6 as text."""
 
 from __future__ import annotations
 
@@ -12,8 +8,7 @@ from uuid import UUID
 
 def uuid_text(data: bytes) -> str:
     """A UUID as it stands in a row image; trailing zero bytes may be missing."""
-    data = data.ljust(16, b"\0")
-    return str(UUID(bytes=data[12:] + data[10:12] + data[8:10] + data[6:8] + data[:6]))
+    return str(UUID(bytes=data.ljust(16, b"\0")))
 
 
 def ip4_text(data: bytes) -> str:

@@ -1,0 +1,54 @@
+"""Packets found in a stream of bytes, however it is cut."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cdckit_mysql.binlog.framing import LONGEST, PacketBuffer, Span
+
+
+def packet(payload: bytes, number: int = 0) -> bytes:
+    return len(payload).to_bytes(3, "little") + bytes([number % 256]) + payload
+
+
+def payloads(spans: list[Span]) -> list[bytes]:
+    return [buffer[start:end] for buffer, start, end in spans]
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40)), st.lists(st.integers(1, 60)), st.integers(0, 1))
+def test_payloads_come_out_whole_and_in_order(sent: list[bytes], cuts: list[int], lead: int) -> None:
+    stream = b"".join(packet(payload, number) for number, payload in enumerate(sent))
+    packets = PacketBuffer(lead)
+    found: list[bytes] = []
+    for size in cuts:
+        piece, stream = stream[:size], stream[size:]
+        found += payloads(packets.feed(piece))
+    found += payloads(packets.feed(stream))
+    assert found == [payload[lead:] for payload in sent]
+    assert packets.pending == 0
+
+
+def test_a_payload_of_many_packets() -> None:
+    payload = bytes(range(256)) * 65_536 * 2
+    parts = [payload[:LONGEST], payload[LONGEST : 2 * LONGEST], payload[2 * LONGEST :]]
+    stream = b"".join(packet(part, number) for number, part in enumerate(parts)) + packet(b"next")
+    packets = PacketBuffer(lead=1)
+    found = [
+        payload
+        for at in range(0, len(stream), 1 << 20)
+        for payload in payloads(packets.feed(stream[at : at + (1 << 20)]))
+    ]
+    assert found == [payload[1:], b"ext"]
+
+
+def test_a_payload_whose_length_is_that_of_full_packets() -> None:
+    payload = b"x" * LONGEST
+    packets = PacketBuffer()
+    assert packets.feed(packet(payload)) == []
+    assert payloads(packets.feed(packet(b"") + packet(b"y"))) == [payload, b"y"]
+
+
+def test_spans_are_no_copies() -> None:
+    data = packet(b"one") + packet(b"two")
+    assert all(buffer is data for buffer, _, _ in PacketBuffer().feed(data))
