@@ -30,9 +30,7 @@ TARGETS = {"mysql97-mysql-3.6.3": "mysql_server", "mariadb1011-mariadb-3.5.0": "
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("target", TARGETS)
-def test_events_equal_the_recording(
-    target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     server: SQLServer = request.getfixturevalue(TARGETS[target])
     configuration = DATA / target / scenario / "conf.properties"
     workload = workload_of(configuration)

@@ -84,7 +84,7 @@ def _conditions(connection: Connection, table: ChosenTable, parallelism: int) ->
         return [""]
     bounds = list(_bounds(connection, table, column, wanted))
     name = quoted(column.name)
-    texts = [connection.literal(bound) for bound in bounds]
+    texts = [_literal(connection, bound) for bound in bounds]
     if not texts:
         return [""]
     between = [f"{name} > {low} AND {name} <= {high}" for low, high in pairwise(texts)]
@@ -125,4 +125,10 @@ def _counted_bounds(connection: Connection, table: ChosenTable, column: Column, 
         if not found:
             return
         yield found[0][0]
-        after = f"WHERE {name} > {connection.literal(found[0][0])}"
+        after = f"WHERE {name} > {_literal(connection, found[0][0])}"
+
+
+def _literal(connection: Connection, value: Any) -> str:
+    """A value as SQL writes it."""
+    with connection.cursor() as cursor:
+        return cursor.mogrify("%s", (value,))

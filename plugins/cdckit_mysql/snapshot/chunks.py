@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cdckit.record import Batch
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, told
+from cdckit_mysql.connection import Connection, connect, release, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
@@ -36,7 +36,7 @@ def read_chunks(
         for chunk in chunks:
             yield from _read_chunk(connection, config, versions, chunk, point)
     finally:
-        connection.close()
+        release(connection)
 
 
 def _read_chunk(

@@ -16,7 +16,7 @@ import pymysql
 from pymysql.constants import ER
 
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, told
+from cdckit_mysql.connection import Connection, connect, release, told
 from cdckit_mysql.ddl import Flavor
 from cdckit_mysql.ddl.loader import load_tables
 from cdckit_mysql.filters import Filters
@@ -67,9 +67,8 @@ def consistent_point(config: MySqlConfig, filters: Filters) -> Iterator[Consiste
                 _unlock(connection, locker)
         yield point
     finally:
-        connection.close()
-        if locker is not None:
-            locker.close()
+        release(connection)
+        release(locker)
 
 
 def _prepare(connection: Connection, config: MySqlConfig) -> None:

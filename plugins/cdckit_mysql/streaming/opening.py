@@ -8,7 +8,7 @@ from cdckit.errors import SourceError
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import connect, place, told
+from cdckit_mysql.connection import connect, place, release, told
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Server, read_server
 
@@ -77,7 +77,7 @@ class LogOpener:
             with told(self._config, "asking the server for its settings"):
                 return read_server(connection)
         finally:
-            connection.close()
+            release(connection)
 
     def _dump_start(self, start: LogOffset, server: Server) -> DumpStart:
         """By GTID where that is known: it is right on every server of a topology, and in mid-transaction."""

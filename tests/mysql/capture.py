@@ -1,0 +1,126 @@
+"""A source of the MySQL family with its state, driven as the runners drive one."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cdckit.record import Batch, Offset, Record
+from cdckit.runners.stop import StopSignal
+from cdckit.source import SourceContext, Split
+from cdckit.state.sqlite import SqliteStateStore
+from cdckit_mysql.config import MariaDbConfig, MySqlConfig
+from cdckit_mysql.source import MySqlSource
+from servers.mariadb import MariaDBServer
+from servers.mysql_family import SQLServer
+
+Notice = tuple[str, dict[str, Any]]
+
+
+def config_for(server: SQLServer, **options: Any) -> MySqlConfig:
+    """A configuration that reads `server` as `dbz`; options without dots have them for underscores."""
+    model = MariaDbConfig if isinstance(server, MariaDBServer) else MySqlConfig
+    given = {
+        "topic_prefix": "p",
+        "database_hostname": server.host,
+        "database_port": server.port,
+        "database_user": "dbz",
+        "database_password": "dbz",
+        "retriable_restart_connector_wait_ms": 100,
+        **options,
+    }
+    named = {name if "." in name else name.replace("_", "."): value for name, value in given.items()}
+    config, _ = model.load(named, "source")
+    return config
+
+
+@dataclass
+class Capture:
+    """A pipeline without a sink: it keeps what it reads, and where it is."""
+
+    config: MySqlConfig
+    folder: Path
+    notices: list[Notice] = field(default_factory=list)
+    stop: StopSignal = field(default_factory=StopSignal)
+
+    def __post_init__(self) -> None:
+        self.state = SqliteStateStore(self.folder)
+        self.source = MySqlSource(self.config)
+        self.source.open(SourceContext("p", self.state, self._notify, self.stop, idle_seconds=0.05))
+
+    def _notify(self, notice: str, /, **facts: Any) -> None:
+        self.notices.append((notice, facts))
+
+    def offset(self) -> Offset:
+        """Where reading goes on."""
+        saved = self.state.load_offset()
+        return saved if saved is not None else self.source.initial_offset()
+
+    def once(self) -> list[Record]:
+        """Everything up to the log's end, as the direct runner reads it under `--once`."""
+        records: list[Record] = []
+        while True:
+            splits = self.source.plan(self.offset(), None)
+            last = any(split.end is None for split in splits)
+            if last:
+                splits = self.source.plan(self.offset(), self.source.latest_offset(self.offset()))
+            for split in splits:
+                for batch in self.source.read(split):
+                    records += batch.records
+                    self.keep(batch.offset)
+            if last or not splits:
+                return records
+
+    def follow(self) -> Iterator[Batch]:
+        """The open-ended log from the kept offset on; batches are not kept."""
+        [split] = self.source.plan(self.offset(), None)
+        return self.source.read(split)
+
+    def parallel(self, parallelism: int) -> list[list[Record]]:
+        """One round as the Spark runner reads it: planned here, each split read by a source that has no state."""
+        start = self.offset()
+        end = self.source.latest_offset(start)
+        splits = self.source.plan(start, end, parallelism)
+        found = [read_elsewhere(self.config, split) for split in splits]
+        self.keep(end)
+        return found
+
+    def keep(self, offset: Offset | None) -> None:
+        """Makes an offset the one to go on from."""
+        if offset is not None:
+            self.state.save_offset(offset)
+
+    def close(self) -> None:
+        """Lets go of everything."""
+        self.source.close()
+        self.state.close()
+
+
+def read_elsewhere(config: MySqlConfig, split: Split) -> list[Record]:
+    """A split's records, read as in another process: from pickles of the configuration and the split."""
+    source = MySqlSource(pickle.loads(pickle.dumps(config)))
+    source.open(SourceContext("p"))
+    try:
+        carried: Split = pickle.loads(pickle.dumps(split))
+        return [record for batch in source.read(carried) for record in batch.records]
+    finally:
+        source.close()
+
+
+def changes(records: Sequence[Record]) -> list[tuple[Any, ...]]:
+    """Change events in short: operation, table, before, after; a tombstone is `("tombstone", topic, key)`."""
+    return [_change(record) for record in records]
+
+
+def _change(record: Record) -> tuple[Any, ...]:
+    if record.value is None:
+        return "tombstone", record.topic, record.key and record.key.to_dict()  # type: ignore[union-attr]
+    value = record.value.to_dict()  # type: ignore[union-attr]
+    return value["op"], value["source"]["table"], _values(value["before"]), _values(value["after"])
+
+
+def _values(row: dict[str, Any] | None) -> tuple[Any, ...] | None:
+    return None if row is None else tuple(row.values())
