@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 
@@ -32,9 +32,15 @@ ALWAYS = {
     "spark.sql.streaming.noDataProgressEventInterval": "60000",
     "spark.sql.streaming.stopTimeout": "60000",
     "spark.scheduler.mode": "FAIR",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.compress": "false",
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
 }
 
-"""Settings for every session. Rows are packets of megabytes here, so few of them make an Arrow batch."""
+"""Settings for every session. Rows are packets of thousands of records here, compressed already, so few of them
+make an Arrow batch."""
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 NO_JAVA = (
     "runner: spark needs Java 17 or newer, and none was found: install it (Debian and Ubuntu: "
@@ -85,10 +91,18 @@ def session_settings(settings: Mapping[str, str], *, delta: bool) -> dict[str, s
     if delta:
         made |= delta_settings(settings)
     made |= {key: value for key, value in settings.items() if key not in made or not key.startswith("spark.jars")}
-    logging = f"-Dlog4j2.configurationFile={files('cdckit.spark') / 'log4j2.properties'}"
-    if "log4j" not in settings.get("spark.driver.extraJavaOptions", ""):
-        made["spark.driver.extraJavaOptions"] = f"{logging} {settings.get('spark.driver.extraJavaOptions', '')}".strip()
+    made[JAVA_OPTIONS] = " ".join(_java_options(settings.get(JAVA_OPTIONS, ""), local=master.startswith("local")))
     return made
+
+
+def _java_options(given: str, *, local: bool) -> Iterator[str]:
+    """The driver's: quiet logs, and the collector that costs least where packets are large and cores are few."""
+    if "log4j" not in given:
+        yield f"-Dlog4j2.configurationFile={files('cdckit.spark') / 'log4j2.properties'}"
+    if local and "GC" not in given:
+        yield "-XX:+UseParallelGC"
+    if given:
+        yield given
 
 
 def require_java() -> None:

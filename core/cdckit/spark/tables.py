@@ -103,10 +103,13 @@ class SparkTableSink(TableSink):
         """Lets go of all resources. May be called twice."""
 
 
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
 def arrow_stream(rows: pa.RecordBatch) -> bytes:
-    """Rows as an Arrow IPC stream."""
+    """Rows as an Arrow IPC stream, compressed."""
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, rows.schema) as stream:
+    with pa.ipc.new_stream(out, rows.schema, options=_COMPRESSED) as stream:
         stream.write_batch(rows)
     written: bytes = out.getvalue().to_pybytes()
     return written
