@@ -12,7 +12,7 @@ DATA = Path(__file__).parents[1] / "data" / "debezium"
 MASK = "*"
 
 _TIMES = ("ts_ms", "ts_us", "ts_ns", "__source_ts_ms", "__ts_ms")
-_PLACES = (*_TIMES, "pos", "file", "server_id", "gtid", "thread", "version")
+_PLACES = (*_TIMES, "pos", "file", "server_id", "gtid", "thread", "version", "ord", "lsid", "txnNumber", "wallTime")
 
 Event = dict[str, Any]
 ByTopic = dict[str, list[str]]

@@ -1,0 +1,273 @@
+"""The options of the `mongodb` source, by Debezium's names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr, field_validator, model_validator
+
+from cdckit.avro_names import NameAdjustment
+from cdckit.config.lists import NameList, RegexList, patterns, split_names
+from cdckit.config.model import PluginConfig
+from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
+
+_SNAPSHOT_MODES = {"never": "no_data"}
+_OPERATIONS = ("c", "u", "d", "t", "none")
+
+SnapshotMode = Annotated[
+    Literal["always", "initial", "initial_only", "no_data", "when_needed", "configuration_based"],
+    BeforeValidator(lambda value: _SNAPSHOT_MODES.get(value, value)),
+]
+FailureHandling = Literal["fail", "warn", "skip", "ignore"]
+Stage = dict[str, Any]
+
+
+def _known_options() -> dict[str, str | None]:
+    """Every option of Debezium's connector, of 3.6 and of 1.9, with its default."""
+    text = resources.files("cdckit_mongodb").joinpath("debezium_options.tsv").read_text(encoding="utf-8")
+    pairs = (line.split("\t") for line in text.splitlines())
+    return {name: default or None for name, default in pairs}
+
+
+def _stages(value: Any) -> list[Stage]:
+    """The stages of a pipeline: of a JSON text, or as YAML has them."""
+    given = _parsed(value, "cursor.pipeline") if isinstance(value, str) and value.strip() else value or []
+    stages = given if isinstance(given, list) else [given]
+    for stage in stages:
+        if not isinstance(stage, dict) or len(stage) != 1 or not next(iter(stage)).startswith("$"):
+            raise ValueError('cursor.pipeline should be a JSON array of stages such as {"$match": {…}}')
+    return stages
+
+
+def _parsed(text: str, option: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{option} is no JSON: {error}") from None
+
+
+class MongoDbConfig(PluginConfig):
+    """Options of the `mongodb` source."""
+
+    connector: ClassVar[str] = "mongodb"
+    """What events say in `source.connector`."""
+
+    topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    """The logical name of the cluster: the first part of every topic's name. Letters, digits, `.`, `_` and `-`."""
+    mongodb_connection_string: SecretStr
+    """The connection string of the replica set or of the cluster's routers, `mongodb://…` or `mongodb+srv://…`."""
+    mongodb_user: str | None = None
+    """The user to log in as; by default the one that the connection string names."""
+    mongodb_password: SecretStr | None = None
+    """The user's password."""
+    mongodb_authsource: str = "admin"
+    """The database that holds the user, where `mongodb.user` is given."""
+    mongodb_connect_timeout_ms: PositiveInt = 10000
+    """How long to wait for a connection, in milliseconds."""
+    mongodb_socket_timeout_ms: NonNegativeInt = 0
+    """How long to wait for an answer, in milliseconds; 0: without end."""
+    mongodb_server_selection_timeout_ms: PositiveInt = 30000
+    """How long to wait for a member that can serve, in milliseconds."""
+    mongodb_heartbeat_frequency_ms: Annotated[int, Field(ge=500)] = 10000
+    """How often the driver looks at each member, in milliseconds."""
+    errors_max_retries: Annotated[int, Field(ge=-1)] = -1
+    """How often a lost stream is opened anew before giving up; -1: without end."""
+    retriable_restart_connector_wait_ms: PositiveInt = 10000
+    """The longest wait between two attempts, in milliseconds; waits double from 300 ms."""
+
+    capture_mode: Literal[
+        "change_streams",
+        "change_streams_update_full",
+        "change_streams_with_pre_image",
+        "change_streams_update_full_with_pre_image",
+    ] = "change_streams_update_full"
+    """What an update shows: what has changed, also the whole document (`update_full`), also the document before
+    (`with_pre_image`, which the collection must have enabled).
+    """
+    capture_mode_full_update_type: Literal["lookup", "post_image"] = "lookup"
+    """Where the whole document of an update comes from: looked up when the event is read, which may be newer, or
+    the collection's post-image.
+    """
+    capture_scope: Literal["deployment", "database", "collection"] = "deployment"
+    """Whether one change stream is opened on everything, on a database or on a collection."""
+    capture_target: str = ""
+    """The database, or `database.collection`, of a narrower `capture.scope`."""
+    capture_start_op_time: int = -1
+    """A cluster time (BSON timestamp as one number) to start the stream from, where there is no offset."""
+    cursor_max_await_time_ms: NonNegativeInt = 0
+    """How long the server waits for new events before it answers, in milliseconds; 0: half a second."""
+    cursor_pipeline: Annotated[list[Stage], BeforeValidator(_stages)] = Field(default_factory=list)
+    """Stages (a JSON array) of an aggregation that the server applies to the stream."""
+    cursor_pipeline_order: Literal["internal_first", "user_first", "user_only"] = "internal_first"
+    """Whether those come behind or before the source's own filter, or replace it."""
+    cursor_oversize_handling_mode: Literal["fail", "skip", "split"] = "fail"
+    """What becomes of an event of more than 16 MB: `fail` stops, `skip` leaves out documents beyond the threshold,
+    `split` has the server send it in fragments (MongoDB 6.0.9 or newer).
+    """
+    cursor_oversize_skip_threshold: NonNegativeInt = 0
+    """The size of a document, in bytes, beyond which `skip` leaves its events out."""
+
+    database_include_list: NameList = ""
+    """Databases to capture: regular expressions that match a whole name, or names (`filters.match.mode`)."""
+    database_exclude_list: NameList = ""
+    """Databases to leave out; not together with `database.include.list`."""
+    collection_include_list: NameList = ""
+    """Collections to capture: regular expressions that match a whole `database.collection`, or names."""
+    collection_exclude_list: NameList = ""
+    """Collections to leave out; not together with `collection.include.list`."""
+    filters_match_mode: Literal["regex", "literal"] = "regex"
+    """Whether the four lists hold regular expressions or names."""
+    field_exclude_list: NameList = ""
+    """Fields to leave out: `database.collection.field.nested`; `*` in the first two parts stands for anything."""
+    field_renames: NameList = ""
+    """Fields to rename: `database.collection.field.nested:name`, the new name of the last part."""
+    skipped_operations: NameList = "t"
+    """Operations of the stream to leave out: `c`, `u`, `d`, `t`, or `none`."""
+
+    snapshot_mode: SnapshotMode = "initial"
+    """When collections are read as they are now: `initial` (the first time), `initial_only` (and end after it),
+    `no_data` (never), `when_needed` (also when the position is gone from the oplog), `always` (at every start),
+    `configuration_based` (as the options below say).
+    """
+    snapshot_mode_configuration_based_snapshot_data: bool = False
+    """Whether `configuration_based` takes a snapshot where there is no offset."""
+    snapshot_mode_configuration_based_snapshot_on_data_error: bool = False
+    """Whether it takes one when the position is gone from the oplog."""
+    snapshot_mode_configuration_based_start_stream: bool = False
+    """Whether it reads the stream after the snapshot."""
+    snapshot_include_collection_list: RegexList = ""
+    """Captured collections whose documents the snapshot reads; by default all of them."""
+    snapshot_collection_filter_overrides: NameList = ""
+    """Collections of which the snapshot reads a part; the filter, a JSON document, stands in
+    `snapshot.collection.filter.overrides.DATABASE.COLLECTION`.
+    """
+    snapshot_filters: dict[str, str] = Field(default_factory=dict)
+    """The filters for `snapshot.collection.filter.overrides`, one option each."""
+    snapshot_fetch_size: NonNegativeInt = 0
+    """How many documents the server sends at a time in a snapshot; 0: `max.batch.size`."""
+    snapshot_delay_ms: NonNegativeInt = 0
+    """A pause before the snapshot, in milliseconds."""
+    streaming_delay_ms: NonNegativeInt = 0
+    """A pause between the snapshot and the stream, in milliseconds."""
+
+    provide_transaction_metadata: bool = False
+    """Whether there are records for begin and end of transactions, and a `transaction` block in each event."""
+    tombstones_on_delete: bool = True
+    """Whether a delete is followed by a record without value, so that Kafka's compaction forgets the key."""
+    extended_headers_enabled: bool = True
+    """Whether records carry the four `__debezium.context.*` headers."""
+    schema_name_adjustment_mode: NameAdjustment = "none"
+    """What replaces characters that Avro does not allow in schema names: nothing, `_`, or `_uXXXX`."""
+    topic_delimiter: str = "."
+    """What stands between the parts of a topic's name."""
+    topic_transaction: str = "transaction"
+    """The last part of the name of the topic for begin and end of transactions."""
+    heartbeat_interval_ms: NonNegativeInt = 0
+    """How often a heartbeat record is sent, in milliseconds; 0: never."""
+    topic_heartbeat_prefix: str = "__debezium-heartbeat"
+    """The first part of the name of the heartbeats' topic."""
+    event_processing_failure_handling_mode: FailureHandling = "fail"
+    """What becomes of an event that cannot be decoded: `fail` stops; `warn`, `skip` and `ignore` leave it out,
+    count it, and log the first of each collection.
+    """
+    max_batch_size: PositiveInt = 2048
+    """How many events make up a batch at the most."""
+    poll_interval_ms: PositiveInt = 500
+    """The longest wait for new changes before an idle batch, in milliseconds; never an added delay."""
+
+    renamed: ClassVar[Mapping[str, str]] = {
+        "mongodb.name": "topic.prefix",
+        "database.whitelist": "database.include.list",
+        "database.blacklist": "database.exclude.list",
+        "collection.whitelist": "collection.include.list",
+        "collection.blacklist": "collection.exclude.list",
+        "field.blacklist": "field.exclude.list",
+        "heartbeat.topics.prefix": "topic.heartbeat.prefix",
+    }
+    patterns: ClassVar[Mapping[str, str]] = {
+        r"snapshot\.collection\.filter\.overrides\..+": "snapshot_filters",
+    }
+    passed_over: ClassVar[tuple[str, ...]] = (
+        r"(name|tasks\.max|connector\.class|exactly\.once\.support|transaction\.boundary)",
+        r"(producer|consumer|debezium\.embedded|offset|openlineage)\..+",
+        r"errors\.(tolerance|log\.enable|log\.include\.messages|retry\.timeout|retry\.delay\.max\.ms)",
+        r"errors\.deadletterqueue\..+",
+        r"(mongodb\.poll\.interval\.(ms|sec)|mongodb\.members\.auto\.discover|mongodb\.task\.id|topic\.cache\.size)",
+        r"(executor\.shutdown\.timeout\.ms|statistics\.metrics\.enabled|custom\.sanitize\.pattern)",
+        r"(connection\.validation\.timeout\.ms|max\.queue\.size(\.in\.bytes)?|queue\.provider\.type|internal\..+)",
+        r"(query\.fetch\.size|legacy\.snapshot\.max\.threads|snapshot\.locking\.mode.*|source\.struct\.version)",
+        r"snapshot\.mode\.configuration\.based\.snapshot\.(schema|on\.schema\.error)",
+    )
+    not_yet: ClassVar[Mapping[str, str | None]] = _known_options()
+
+    @field_validator("skipped_operations")
+    @classmethod
+    def _known_operations(cls, text: str) -> str:
+        unknown = [item for item in split_names(text) if item not in _OPERATIONS]
+        if unknown:
+            raise ValueError(f"'{unknown[0]}' is no operation; known are {', '.join(_OPERATIONS)}")
+        return text
+
+    @field_validator("field_exclude_list")
+    @classmethod
+    def _exclusions(cls, text: str) -> str:
+        parse_exclusions(text)
+        return text
+
+    @field_validator("field_renames")
+    @classmethod
+    def _renames(cls, text: str) -> str:
+        parse_renames(text)
+        return text
+
+    @model_validator(mode="after")
+    def _one_of_each_pair(self) -> Self:
+        for kind in ("database", "collection"):
+            if getattr(self, f"{kind}_include_list") and getattr(self, f"{kind}_exclude_list"):
+                raise ValueError(f"{kind}.include.list and {kind}.exclude.list exclude each other; keep one")
+        return self
+
+    @model_validator(mode="after")
+    def _lists_of_patterns(self) -> Self:
+        for kind in ("database", "collection"):
+            if self.filters_match_mode == "regex":
+                patterns(getattr(self, f"{kind}_include_list"))
+                patterns(getattr(self, f"{kind}_exclude_list"))
+        return self
+
+    @model_validator(mode="after")
+    def _filters_of_snapshots(self) -> Self:
+        for collection in split_names(self.snapshot_collection_filter_overrides):
+            self.filter_for(collection)
+        return self
+
+    @model_validator(mode="after")
+    def _target_of_the_scope(self) -> Self:
+        parts = self.capture_target.split(".", 1)
+        if self.capture_scope == "database" and not self.capture_target:
+            raise ValueError("capture.scope=database needs capture.target, the database's name")
+        if self.capture_scope == "collection" and (len(parts) < 2 or not all(parts)):
+            raise ValueError("capture.scope=collection needs capture.target in the form database.collection")
+        return self
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The operations that make no record."""
+        return frozenset(split_names(self.skipped_operations)) - {"none"}
+
+    def filter_for(self, collection: str) -> Stage:
+        """The user's filter for a collection's snapshot (`database.collection`); empty for all of it.
+
+        Raises:
+            ValueError: it is no JSON document.
+        """
+        if collection not in split_names(self.snapshot_collection_filter_overrides):
+            return {}
+        text = self.snapshot_filters.get(f"snapshot.collection.filter.overrides.{collection}", "")
+        parsed = _parsed(text, f"snapshot.collection.filter.overrides.{collection}") if text else {}
+        if isinstance(parsed, dict):
+            return parsed
+        raise ValueError(f"snapshot.collection.filter.overrides.{collection} should be a JSON document")

@@ -1,0 +1,137 @@
+"""Connections to a replica set or a sharded cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bson import CodecOptions, DatetimeConversion
+from pymongo import MongoClient
+from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
+from pymongo.uri_parser import parse_uri
+
+from cdckit.errors import RetriableSourceError, SourceError
+from cdckit_mongodb.config import MongoDbConfig
+
+Client = MongoClient[dict[str, Any]]
+
+CODEC: CodecOptions[dict[str, Any]] = CodecOptions(
+    document_class=dict,
+    tz_aware=True,
+    datetime_conversion=DatetimeConversion.DATETIME_MS,
+    unicode_decode_error_handler="replace",
+)
+"""How documents are decoded: dates as milliseconds, of whatever year; broken text as Debezium shows it."""
+
+_REFUSED_LOGIN = 18
+_NOT_ALLOWED = 13
+_PASSING = frozenset(
+    {6, 7, 43, 50, 63, 89, 91, 133, 189, 234, 262, 317, 9001, 10107, 11600, 11602, 13388, 13435, 13436}
+)
+"""Codes after which a change stream is resumed (MongoDB's specification "Change Streams", "Resumable Error")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What a connection string leads to.
+
+    Attributes:
+        kind: a replica set, or a sharded cluster behind routers.
+        name: the replica set's; "" for a sharded cluster.
+        version: the server's, such as `(6, 0, 27)`.
+    """
+
+    kind: Literal["replica set", "sharded cluster"]
+    name: str
+    version: tuple[int, ...]
+
+
+def connect(config: MongoDbConfig) -> Client:
+    """A client; it connects when it is used.
+
+    Raises:
+        SourceError: the connection string or an option of it cannot be.
+    """
+    options: dict[str, Any] = {
+        "appname": "cdckit",
+        "connectTimeoutMS": config.mongodb_connect_timeout_ms,
+        "socketTimeoutMS": config.mongodb_socket_timeout_ms or None,
+        "serverSelectionTimeoutMS": config.mongodb_server_selection_timeout_ms,
+        "heartbeatFrequencyMS": config.mongodb_heartbeat_frequency_ms,
+    }
+    if config.mongodb_user is not None:
+        password = config.mongodb_password
+        options["username"] = config.mongodb_user
+        options["password"] = None if password is None else password.get_secret_value()
+        options["authSource"] = config.mongodb_authsource
+    try:
+        return MongoClient(config.mongodb_connection_string.get_secret_value(), **options)
+    except (ConfigurationError, InvalidURI, ValueError, TypeError) as error:
+        raise SourceError(f"mongodb.connection.string cannot be used: {error}") from None
+
+
+def place(config: MongoDbConfig) -> str:
+    """The servers' names for messages, without user and password."""
+    text = config.mongodb_connection_string.get_secret_value()
+    try:
+        nodes = parse_uri(text, validate=False, connect_timeout=None)["nodelist"]
+    except (PyMongoError, ValueError):
+        return "MongoDB"
+    return ",".join(f"{host}:{port}" for host, port in nodes)
+
+
+@contextmanager
+def told(config: MongoDbConfig, doing: str) -> Iterator[None]:
+    """Turns the driver's errors into this program's.
+
+    Raises:
+        RetriableSourceError: the server is away, or is not the primary any more.
+        SourceError: it refuses.
+    """
+    try:
+        yield
+    except OperationFailure as error:
+        raise _refusal(error, config, doing) from error
+    except ConnectionFailure as error:
+        raise RetriableSourceError(f"{place(config)}, {doing}: {_first_part(error)}") from error
+    except PyMongoError as error:
+        raise SourceError(f"{place(config)}, {doing}: {error}") from error
+
+
+def _refusal(error: OperationFailure, config: MongoDbConfig, doing: str) -> SourceError:
+    said = (error.details or {}).get("errmsg") or str(error)
+    where = f"{place(config)}, {doing}: {said}"
+    if error.code in _PASSING or error.has_error_label("ResumableChangeStreamError"):
+        return RetriableSourceError(where)
+    if error.code == _REFUSED_LOGIN:
+        return SourceError(f"{where}; check mongodb.user, mongodb.password and mongodb.authsource")
+    if error.code == _NOT_ALLOWED:
+        return SourceError(f"{where}; grant the user what capture.scope={config.capture_scope} needs")
+    return SourceError(where)
+
+
+def _first_part(error: Exception) -> str:
+    """What the driver says, without its description of the whole topology."""
+    return str(error).partition(", Timeout:")[0].partition(", Topology Description:")[0]
+
+
+def read_cluster(client: Client, config: MongoDbConfig) -> Cluster:
+    """What the servers say of themselves.
+
+    Raises:
+        RetriableSourceError: none can be reached.
+        SourceError: it is a server alone, which has no oplog.
+    """
+    with told(config, "connecting"):
+        hello = client.admin.command("hello")
+        version = tuple(client.server_info()["versionArray"][:3])
+    if hello.get("msg") == "isdbgrid":
+        return Cluster("sharded cluster", "", version)
+    if "setName" not in hello:
+        raise SourceError(
+            f"{place(config)} is a server alone, without an oplog, so it has no change stream: "
+            "start it with --replSet and initiate a replica set of one member"
+        )
+    return Cluster("replica set", hello["setName"], version)

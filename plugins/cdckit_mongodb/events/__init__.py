@@ -1,0 +1,1 @@
+"""Records out of documents and change events: names, schemas, source blocks, envelopes."""

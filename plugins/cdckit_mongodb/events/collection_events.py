@@ -1,0 +1,198 @@
+"""The records of one collection: schemas made once, and documents and change events turned into records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Literal
+
+from bson import Timestamp
+
+from cdckit.avro_names import schema_names
+from cdckit.context_headers import context_headers
+from cdckit.record import Header, Record
+from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.events.names import Topics
+from cdckit_mongodb.events.schemas import (
+    SOURCE,
+    TRUNCATED_ARRAY,
+    UPDATE_DESCRIPTION,
+    envelope_schema,
+    key_schema,
+)
+from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, SPACED
+from cdckit_mongodb.field_paths import FieldEdits, parse_exclusions, parse_renames
+from cdckit_mongodb.offsets import Moment, snapshot_position
+
+SnapshotMark = Literal["true", "last", "incremental"]
+Document = dict[str, Any]
+
+_AFTER = ((1,),)
+"""What differs between the events of one batch of a snapshot: `after`."""
+
+
+@dataclass(slots=True)
+class Session:
+    """The session and transaction that an event is of.
+
+    Attributes:
+        lsid: the session's id as text.
+        number: the transaction's number in it.
+    """
+
+    lsid: str
+    number: int
+
+    @property
+    def identifier(self) -> str:
+        """The transaction's id in events."""
+        return f"{self.lsid}:{self.number}"
+
+
+class CollectionEvents:
+    """Makes the records of one collection.
+
+    Args:
+        database: its database.
+        collection: its name there.
+        topic: where the records go.
+        config: the source's options.
+        headers: those of every record.
+        edits: what is done to its documents, or None.
+    """
+
+    def __init__(
+        self,
+        database: str,
+        collection: str,
+        topic: str,
+        config: MongoDbConfig,
+        headers: tuple[Header, ...],
+        edits: FieldEdits | None,
+    ) -> None:
+        self.name = f"{database}.{collection}"
+        self.topic = topic
+        self._database = database
+        self._collection = collection
+        self._headers = headers
+        self._edits = edits
+        self._tombstones = config.tombstones_on_delete
+        adjusted = schema_names(config.schema_name_adjustment_mode)
+        self._key_schema = key_schema(adjusted(f"{topic}.Key"))
+        self._envelope = envelope_schema(adjusted(f"{topic}.Envelope"))
+        self._front = (version("cdckit"), config.connector, config.topic_prefix)
+
+    def reads(
+        self, documents: Sequence[Document], moment: Moment, first_row: int, mark: SnapshotMark = "true"
+    ) -> list[Record]:
+        """The records of documents that a snapshot found.
+
+        Args:
+            documents: as they were found.
+            moment: the cluster time that the snapshot counts from.
+            first_row: the number of the first one in the whole snapshot.
+            mark: what `source.snapshot` says of them.
+        """
+        now = time.time_ns()
+        now_ms = now // 1_000_000
+        order = moment[1] if mark == "incremental" else -1
+        place = (now_ms, mark, self._database, None, now // 1000, now, self._collection, order, None, None, None)
+        source = Struct(SOURCE, self._front + place)
+        template = Template(self._envelope, (None, None, None, source, "r", now_ms, None), _AFTER)
+        schema, topic, headers, identifier = self._key_schema, self.topic, self._headers, IDENTIFIER.value
+        keys = [Struct(schema, (identifier(document["_id"]),)) for document in documents]
+        if self._edits is not None:
+            documents = [self._edits.document(document) for document in documents]
+        text = COMPACT.document
+        return [
+            Record(
+                topic,
+                key,
+                TemplateStruct(template, (text(document),)),
+                headers,
+                snapshot_position(moment, row),
+                now_ms,
+            )
+            for row, (key, document) in enumerate(zip(keys, documents, strict=True), first_row)
+        ]
+
+    def change(
+        self, event: Document, operation: str, prefix: str, session: Session | None, block: Struct | None
+    ) -> list[Record]:
+        """The records of a change event: one, or a delete's and its tombstone.
+
+        Args:
+            event: as the stream has it.
+            operation: `c`, `u` or `d`.
+            prefix: what the positions of its records begin with.
+            session: the transaction that it is of, or None.
+            block: the transaction block, or None.
+        """
+        now_ms = time.time_ns() // 1_000_000
+        key = Struct(self._key_schema, (IDENTIFIER.value(event["documentKey"]["_id"]),))
+        values = (
+            self._document(event.get("fullDocumentBeforeChange")),
+            self._document(event.get("fullDocument")),
+            self._description(event["updateDescription"]) if "updateDescription" in event else None,
+            self._source(event, session),
+            operation,
+            now_ms,
+            block,
+        )
+        value = Struct(self._envelope, values)
+        record = Record(self.topic, key, value, self._headers, f"{prefix}2", now_ms)
+        if operation == "d" and self._tombstones:
+            return [record, Record(self.topic, key, None, self._headers, f"{prefix}3", now_ms)]
+        return [record]
+
+    def _document(self, document: Document | None) -> str | None:
+        if document is None:
+            return None
+        return COMPACT.document(document if self._edits is None else self._edits.document(document))
+
+    def _source(self, event: Document, session: Session | None) -> Struct:
+        cluster_time: Timestamp = event["clusterTime"]
+        wall = event.get("wallTime")
+        wall_ms = None if wall is None else int(wall)
+        ms = cluster_time.time * 1000 if wall_ms is None else wall_ms
+        lsid, number = (None, None) if session is None else (session.lsid, session.number)
+        place = (ms, None, self._database, None, ms * 1000, ms * 1_000_000, self._collection)
+        return Struct(SOURCE, (*self._front, *place, cluster_time.inc, lsid, number, wall_ms))
+
+    def _description(self, description: Document) -> Struct:
+        """What an update has changed; lists of nothing are null."""
+        updated, removed = description.get("updatedFields"), description.get("removedFields")
+        if self._edits is not None:
+            updated = None if updated is None else self._edits.updated(updated)
+            removed = self._edits.removed(removed or ())
+        truncated = [
+            Struct(TRUNCATED_ARRAY, (one["field"], one["newSize"])) for one in description.get("truncatedArrays") or ()
+        ]
+        text = None if updated is None else SPACED.document(updated)
+        return Struct(UPDATE_DESCRIPTION, (removed or None, text, truncated or None))
+
+
+class Collections:
+    """Makes and keeps what makes the records of each collection of one source."""
+
+    def __init__(self, config: MongoDbConfig) -> None:
+        self.topics = Topics(config)
+        self._config = config
+        self._headers = (
+            context_headers(config.topic_prefix, config.connector) if config.extended_headers_enabled else ()
+        )
+        self._paths = [*parse_exclusions(config.field_exclude_list), *parse_renames(config.field_renames)]
+        self._known: dict[tuple[str, str], CollectionEvents] = {}
+
+    def of(self, database: str, collection: str) -> CollectionEvents:
+        """What makes a collection's records."""
+        made = self._known.get((database, collection))
+        if made is None:
+            topic = self.topics.data(database, collection)
+            edits = FieldEdits.of(f"{database}.{collection}", self._paths)
+            made = CollectionEvents(database, collection, topic, self._config, self._headers, edits)
+            self._known[database, collection] = made
+        return made

@@ -1,0 +1,83 @@
+"""The schemas of a collection's records, as Debezium 3 has them."""
+
+from __future__ import annotations
+
+from cdckit.envelope import TRANSACTION_BLOCK
+from cdckit.schema import (
+    INT32,
+    INT64,
+    OPTIONAL_INT64,
+    OPTIONAL_STRING,
+    STRING,
+    Schema,
+    array_schema,
+    struct_schema,
+)
+
+DOCUMENT = Schema("string", optional=True, name="io.debezium.data.Json", version=1)
+"""A document as text."""
+
+TRUNCATED_ARRAY = struct_schema(
+    "io.debezium.connector.mongodb.changestream.truncatedarray", {"field": STRING, "size": INT32}, version=1
+)
+UPDATE_DESCRIPTION = struct_schema(
+    "io.debezium.connector.mongodb.changestream.updatedescription",
+    {
+        "removedFields": array_schema(STRING, optional=True),
+        "updatedFields": DOCUMENT,
+        "truncatedArrays": array_schema(TRUNCATED_ARRAY, optional=True),
+    },
+    optional=True,
+    version=1,
+)
+"""What an update has changed."""
+
+SOURCE = struct_schema(
+    "io.debezium.connector.mongo.Source",
+    {
+        "version": STRING,
+        "connector": STRING,
+        "name": STRING,
+        "ts_ms": INT64,
+        "snapshot": Schema(
+            "string",
+            optional=True,
+            default="false",
+            name="io.debezium.data.Enum",
+            version=1,
+            parameters={
+                "allowed": "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
+            },
+        ),
+        "db": STRING,
+        "sequence": OPTIONAL_STRING,
+        "ts_us": OPTIONAL_INT64,
+        "ts_ns": OPTIONAL_INT64,
+        "collection": STRING,
+        "ord": INT32,
+        "lsid": OPTIONAL_STRING,
+        "txnNumber": OPTIONAL_INT64,
+        "wallTime": OPTIONAL_INT64,
+    },
+    version=1,
+)
+"""Where an event comes from."""
+
+
+def key_schema(name: str) -> Schema:
+    """The schema of a record's key."""
+    return struct_schema(name, {"id": STRING})
+
+
+def envelope_schema(name: str) -> Schema:
+    """The schema of a change event's value."""
+    members = {
+        "before": DOCUMENT,
+        "after": DOCUMENT,
+        "updateDescription": UPDATE_DESCRIPTION,
+        "source": SOURCE,
+        "op": OPTIONAL_STRING,
+        "ts_ms": OPTIONAL_INT64,
+        "transaction": TRANSACTION_BLOCK,
+    }
+    return struct_schema(name, members)

@@ -1,0 +1,235 @@
+"""Documents as texts of MongoDB's Extended JSON, character for character as Debezium's driver writes them.
+
+Three dialects stand in events: `COMPACT` (legacy mode, in `before`, `after` and session ids), `SPACED` (relaxed mode,
+in `updateDescription.updatedFields`) and `IDENTIFIER` (relaxed mode without spaces after commas, in keys). Sources:
+MongoDB's "MongoDB Extended JSON (v2)" and "(v1)", and what is recorded of Debezium.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import cache, partial
+from json.encoder import encode_basestring
+from typing import Any
+
+from bson import Binary, Code, DatetimeMS, DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
+
+from cdckit.errors import DecodeError
+
+Write = Callable[[Any], str]
+
+_SHAPES_KEPT = 4096
+_LATEST_ISO_MS = 253402300799999
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ESCAPED_CATEGORIES = frozenset({"Lm", "Mn", "Me", "Mc", "Zl", "Zp", "Cc", "Cf", "Co", "Cs", "Cn"})
+
+
+class _Shapes(dict[tuple[str, ...], str]):
+    """The text around the values of a document, by the names of its fields."""
+
+    def __init__(self, comma: str) -> None:
+        super().__init__()
+        self._comma = comma
+
+    def __missing__(self, names: tuple[str, ...]) -> str:
+        if len(self) >= _SHAPES_KEPT:
+            self.clear()
+        members = (f"{quoted(name)}: ".replace("%", "%%") + "%s" for name in names)
+        made = self[names] = "{" + self._comma.join(members) + "}"
+        return made
+
+
+class _Writers(dict[type, Write]):
+    """What writes a value, by its type."""
+
+    def __missing__(self, kind: type) -> Write:
+        raise DecodeError(f"a value of the type {kind.__name__} has no Extended JSON")
+
+
+class Dialect:
+    """Writes documents and values.
+
+    Args:
+        comma: what stands between two members.
+        writers: what writes the scalar types, given the dialect.
+    """
+
+    def __init__(self, comma: str, writers: Callable[[Dialect], Mapping[type, Write]]) -> None:
+        self.comma = comma
+        self._shapes = _Shapes(comma)
+        self._writers = _Writers(_COMMON)
+        self._writers.update({dict: self.document, list: self._array, Code: self._code, DBRef: self._reference})
+        self._writers.update(writers(self))
+
+    def value(self, value: Any) -> str:
+        """Any value as its text.
+
+        Raises:
+            DecodeError: its type is none of BSON's.
+        """
+        return self._writers[type(value)](value)
+
+    def document(self, document: dict[str, Any]) -> str:
+        """A document as its text.
+
+        Raises:
+            DecodeError: it holds a value whose type is none of BSON's.
+        """
+        writers = self._writers
+        values = [writers[type(value)](value) for value in document.values()]
+        return self._shapes[tuple(document)] % tuple(values)
+
+    def _array(self, items: list[Any]) -> str:
+        writers = self._writers
+        return f"[{self.comma.join([writers[type(item)](item) for item in items])}]"
+
+    def _code(self, code: Code) -> str:
+        members: dict[str, Any] = {"$code": str(code)}
+        if code.scope is not None:
+            members["$scope"] = dict(code.scope)
+        return self.document(members)
+
+    def _reference(self, reference: DBRef) -> str:
+        return self.document(dict(reference.as_doc()))
+
+
+def quoted(text: str) -> str:
+    """A JSON string; characters that are neither letter, digit, punctuation nor symbol are escaped."""
+    made = encode_basestring(text)
+    if text.isascii():
+        return made if "\x7f" not in made else made.replace("\x7f", "\\u007f")
+    return _unusual().sub(_escaped, made)
+
+
+@cache
+def _unusual() -> re.Pattern[str]:
+    """Matches what a string must not show as it is, beyond what JSON itself forbids."""
+    ranges: list[list[int]] = []
+    for code in range(0x7F, 0x10000):
+        if unicodedata.category(chr(code)) in _ESCAPED_CATEGORIES:
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return re.compile("[" + "".join(f"\\u{a:04x}-\\u{b:04x}" for a, b in ranges) + "\U00010000-\U0010ffff]")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A character by its UTF-16 units."""
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def java_double(value: float, power: str = "E+") -> str:
+    """A number as Java's `Double.toString` writes it.
+
+    Args:
+        value: the number.
+        power: what stands before a positive exponent: the driver of Debezium 3 puts `E+`, Java itself `E`.
+    """
+    if 1e-3 <= value < 1e7 or value == 0 or -1e7 < value <= -1e-3:
+        return repr(value)
+    if value - value != 0:
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
+    number = Decimal(repr(value)).normalize()
+    if len(number.as_tuple().digits) == 1 and float(two := f"{value:.1e}") == value:
+        number = Decimal(two)  # Java writes two digits at least: of those, the nearest
+    digits = "".join(map(str, number.as_tuple().digits))
+    exponent = number.adjusted()
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}{power if exponent > 0 else 'E'}{exponent}"
+
+
+def _timestamp(comma: str, value: Timestamp) -> str:
+    return f'{{"$timestamp": {{"t": {value.time}{comma}"i": {value.inc}}}}}'
+
+
+def _options(regex: Regex[Any]) -> str:
+    flags = ((re.I, "i"), (re.L, "l"), (re.M, "m"), (re.S, "s"), (re.U, "u"), (re.X, "x"))
+    return "".join(letter for flag, letter in flags if regex.flags & flag)
+
+
+def _pattern(regex: Regex[Any]) -> str:
+    return regex.pattern if isinstance(regex.pattern, str) else regex.pattern.decode("utf-8", "replace")
+
+
+_COMMON: Mapping[type, Write] = {
+    str: quoted,
+    int: int.__repr__,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda _: "null",
+    ObjectId: lambda value: f'{{"$oid": "{value.binary.hex()}"}}',
+    Decimal128: lambda value: f'{{"$numberDecimal": "{value}"}}',
+    MinKey: lambda _: '{"$minKey": 1}',
+    MaxKey: lambda _: '{"$maxKey": 1}',
+}
+
+
+def _legacy(dialect: Dialect, power: str = "E+") -> Mapping[type, Write]:
+    comma = dialect.comma
+
+    def binary(value: bytes, kind: int = 0) -> str:
+        return f'{{"$binary": "{b64encode(value).decode()}"{comma}"$type": "{kind:02x}"}}'
+
+    def regex(value: Regex[Any]) -> str:
+        return f'{{"$regex": {quoted(_pattern(value))}{comma}"$options": "{_options(value)}"}}'
+
+    return {
+        float: partial(java_double, power=power),
+        Int64: lambda value: f'{{"$numberLong": "{value:d}"}}',
+        DatetimeMS: lambda value: f'{{"$date": {int(value)}}}',
+        Timestamp: partial(_timestamp, comma),
+        bytes: binary,
+        Binary: lambda value: binary(value, value.subtype),
+        Regex: regex,
+    }
+
+
+def _relaxed(dialect: Dialect, power: str = "E+") -> Mapping[type, Write]:
+    comma = dialect.comma
+
+    def binary(value: bytes, kind: int = 0) -> str:
+        return f'{{"$binary": {{"base64": "{b64encode(value).decode()}"{comma}"subType": "{kind:02x}"}}}}'
+
+    def regex(value: Regex[Any]) -> str:
+        pattern = quoted(_pattern(value))
+        return f'{{"$regularExpression": {{"pattern": {pattern}{comma}"options": "{_options(value)}"}}}}'
+
+    def double(value: float) -> str:
+        text = java_double(value, power)
+        return text if value - value == 0 else f'{{"$numberDouble": "{text}"}}'
+
+    return {
+        float: double,
+        Int64: int.__repr__,
+        DatetimeMS: _iso_date,
+        Timestamp: partial(_timestamp, comma),
+        bytes: binary,
+        Binary: lambda value: binary(value, value.subtype),
+        Regex: regex,
+    }
+
+
+def _iso_date(value: DatetimeMS) -> str:
+    """ISO 8601 for the years 1970 to 9999, with as many digits of a second as needed."""
+    milliseconds = int(value)
+    if not 0 <= milliseconds <= _LATEST_ISO_MS:
+        return f'{{"$date": {{"$numberLong": "{milliseconds}"}}}}'
+    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    fraction = f".{milliseconds % 1000:03d}".rstrip("0").rstrip(".")
+    return f'{{"$date": "{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"}}'
+
+
+COMPACT = Dialect(",", _legacy)
+SPACED = Dialect(", ", _relaxed)
+IDENTIFIER = Dialect(",", _relaxed)
+
+OLD_COMPACT = Dialect(",", partial(_legacy, power="E"))
+"""The three dialects of Debezium 1.9 differ in how a large double is written."""
+OLD_SPACED = Dialect(", ", partial(_relaxed, power="E"))
+OLD_IDENTIFIER = Dialect(",", partial(_relaxed, power="E"))

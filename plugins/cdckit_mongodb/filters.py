@@ -1,0 +1,54 @@
+"""Which databases and collections are captured."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from cdckit.choice import Choice
+from cdckit.config.lists import split_names
+from cdckit_mongodb.config import MongoDbConfig
+
+BUILTIN_DATABASES = frozenset({"admin", "config", "local"})
+
+
+class Names:
+    """An include list or an exclude list of names as they are."""
+
+    def __init__(self, include: str, exclude: str) -> None:
+        self._include, self._exclude = frozenset(split_names(include)), frozenset(split_names(exclude))
+
+    def __call__(self, name: str) -> bool:
+        """Whether a name is chosen."""
+        return name in self._include if self._include else name not in self._exclude
+
+
+class Filters:
+    """The capture lists of a configuration, and the scope of its stream."""
+
+    def __init__(self, config: MongoDbConfig) -> None:
+        chosen = Choice if config.filters_match_mode == "regex" else Names
+        self._databases = chosen(config.database_include_list, config.database_exclude_list)
+        self._collections = chosen(config.collection_include_list, config.collection_exclude_list)
+        self._snapshot = Choice(config.snapshot_include_collection_list, "")
+        self._scope = config.capture_scope
+        self._target = config.capture_target
+        self.captures = cache(self._captures)
+
+    def database(self, name: str) -> bool:
+        """Whether collections of the database may be captured."""
+        if name in BUILTIN_DATABASES or (self._scope == "database" and name != self._target):
+            return False
+        if self._scope == "collection" and name != self._target.partition(".")[0]:
+            return False
+        return self._databases(name)
+
+    def _captures(self, database: str, collection: str) -> bool:
+        """Whether a collection is captured."""
+        name = f"{database}.{collection}"
+        if collection.startswith("system.") or (self._scope == "collection" and name != self._target):
+            return False
+        return self.database(database) and self._collections(name)
+
+    def snapshot(self, database: str, collection: str) -> bool:
+        """Whether a captured collection's documents are read by the snapshot."""
+        return self._snapshot(f"{database}.{collection}")

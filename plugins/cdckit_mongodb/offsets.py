@@ -1,0 +1,133 @@
+"""Offsets and positions of the change stream.
+
+An offset has the members of Debezium's own (`sec`, `ord`, `resume_token`, `initsync`, `transaction_id` …), so that one
+can stand for the other, and some more for what Debezium does not keep. `sec` and `ord` say up to which cluster time
+everything is read, the token where to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from cdckit.errors import StateError
+from cdckit.record import Offset
+from cdckit_mongodb.tokens import Token, token_of, token_text, token_time
+
+_COUNTS = "transaction_data_collection_order_"
+_INVALIDATED = "cdckit_invalidated"
+_TIE = "cdckit_tie"
+_AFTER_SNAPSHOT = "cdckit_after_snapshot"
+_SNAPSHOT = "cdckit_snapshot"
+
+Moment = tuple[int, int]
+"""A cluster time: seconds since 1970, and the number within the second."""
+
+
+def stream_position(moment: Moment, operation: int, tie: int) -> str:
+    """The text that the positions of all records of one event begin with."""
+    return f"{moment[0]:010d}-{moment[1]:010d}-0-{operation:012d}-{tie:03d}-"
+
+
+def snapshot_position(moment: Moment, row: int) -> str:
+    """The position of a document that a snapshot found: behind the events up to its moment, before all later ones."""
+    return f"{moment[0]:010d}-{moment[1]:010d}-1-{row:012d}-000-0"
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPlace:
+    """How far a snapshot has come.
+
+    Attributes:
+        collection: the collection (`database.name`) in hand; those that sort before it are done.
+        after: the `_id` behind which to go on, as BSON in hexadecimal; None: from its beginning.
+        rows: how many documents have been read.
+    """
+
+    collection: str
+    after: str | None = None
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOffset:
+    """How far the changes have been read.
+
+    Attributes:
+        sec: everything up to this cluster time has been read: seconds since 1970 …
+        ord: … and the number within the second.
+        token: behind which event or moment to go on; None: behind `sec` and `ord`.
+        invalidated: whether that event ended the stream, so that a new one starts after it.
+        snapshot_due: whether collections are to be read before the stream.
+        snapshot: how far that has come.
+        after_snapshot: whether the collections are read between the offset before and this one.
+        tie: how many events before the token's had the same time and operation number, as on several shards.
+        transaction_id: the id of the transaction in hand, for its records.
+        counts: how many events of it each collection has had (`database.name`).
+    """
+
+    sec: int = 0
+    ord: int = 0
+    token: Token | None = None
+    invalidated: bool = False
+    snapshot_due: bool = False
+    snapshot: SnapshotPlace | None = None
+    after_snapshot: bool = False
+    tie: int = 0
+    transaction_id: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def moment(self) -> Moment:
+        """Everything up to this cluster time has been read."""
+        return self.sec, self.ord
+
+    def with_changes(self, **changes: Any) -> Self:
+        """An offset like this one but for `changes`."""
+        return replace(self, **changes)
+
+    def to_json(self) -> Offset:
+        """The offset as a runner keeps it; members that say nothing are left out."""
+        place = self.snapshot
+        members = {
+            "sec": self.sec,
+            "ord": self.ord,
+            "resume_token": None if self.token is None else token_text(self.token),
+            "initsync": self.snapshot_due,
+            "transaction_id": self.transaction_id,
+            **{_COUNTS + collection: count for collection, count in self.counts.items()},
+            _INVALIDATED: self.invalidated,
+            _SNAPSHOT: None if place is None else [place.collection, place.after, place.rows],
+            _AFTER_SNAPSHOT: self.after_snapshot,
+            _TIE: self.tie,
+        }
+        return {name: value for name, value in members.items() if value or name in ("sec", "ord")}
+
+    @classmethod
+    def from_json(cls, offset: Offset) -> Self:
+        """Reads an offset of this source or of Debezium's connector.
+
+        Raises:
+            StateError: a member has a value that it cannot have.
+        """
+        counts = {name.removeprefix(_COUNTS): value for name, value in offset.items() if name.startswith(_COUNTS)}
+        try:
+            text = offset.get("resume_token")
+            token = token_of(text) if text else None
+            sec, order = token_time(token) if token and not offset.get("sec") else (0, 0)
+            place = offset.get(_SNAPSHOT)
+            return cls(
+                sec=int(offset.get("sec") or sec),
+                ord=int(offset.get("ord") or order),
+                token=token,
+                invalidated=bool(offset.get(_INVALIDATED)),
+                snapshot_due=str(offset.get("initsync", "false")).lower() == "true",
+                snapshot=SnapshotPlace(*place) if place else None,
+                after_snapshot=bool(offset.get(_AFTER_SNAPSHOT)),
+                tie=int(offset.get(_TIE) or 0),
+                transaction_id=offset.get("transaction_id"),
+                counts={collection: int(count) for collection, count in counts.items()},
+            )
+        except (TypeError, ValueError) as error:
+            raise StateError(f"the offset {offset} is not one of a MongoDB source: {error}") from error

@@ -1,0 +1,23 @@
+"""Registers the source `mongodb`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cdckit.hookspecs import Registration, hookimpl
+
+
+@hookimpl
+def cdckit_sources() -> Sequence[Registration]:
+    """The source for replica sets and sharded clusters."""
+    return [
+        Registration(
+            name="mongodb",
+            factory="cdckit_mongodb.source:MongoDbSource",
+            config="cdckit_mongodb.config:MongoDbConfig",
+            summary="document changes from the change stream of MongoDB, after a snapshot",
+            extra="mongodb",
+            requires=("pymongo", "bson"),
+            aliases=("io.debezium.connector.mongodb.MongoDbConnector",),
+        ),
+    ]

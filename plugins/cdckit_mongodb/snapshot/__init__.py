@@ -1,0 +1,1 @@
+"""Reading collections as they are now."""

@@ -1,0 +1,120 @@
+"""Which collections a snapshot reads, and the documents of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import bson
+from bson import json_util
+from pymongo.client_session import ClientSession
+from pymongo.read_concern import ReadConcern
+
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.connection import CODEC, Client
+from cdckit_mongodb.filters import Filters
+
+Document = dict[str, Any]
+
+IN_ORDER_FROM = 100_000
+"""Collections of more documents than this are read in the order of `_id`, so that reading can go on in their middle."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenCollection:
+    """A collection to read.
+
+    Attributes:
+        database: its database.
+        name: its name there.
+        estimate: about how many documents it has.
+    """
+
+    database: str
+    name: str
+    estimate: int
+
+    @property
+    def full_name(self) -> str:
+        """`database.name`."""
+        return f"{self.database}.{self.name}"
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """Debezium takes collections by their names, whatever the database."""
+        return self.name, self.database
+
+
+def choose_collections(client: Client, config: MongoDbConfig, filters: Filters) -> list[ChosenCollection]:
+    """The captured collections that the snapshot reads, in order; views have nothing to read."""
+    chosen = [
+        ChosenCollection(database, name, client[database][name].estimated_document_count())
+        for database, name in captured(client, config, filters)
+        if filters.snapshot(database, name)
+    ]
+    return sorted(chosen, key=lambda one: one.order)
+
+
+def captured(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str]]:
+    """The captured collections that there are now; a narrower scope needs no right to list the rest."""
+    database, _, collection = config.capture_target.partition(".")
+    if config.capture_scope == "collection":
+        yield database, collection
+        return
+    databases = [config.capture_target] if config.capture_scope == "database" else client.list_database_names()
+    for one in filter(filters.database, databases):
+        for described in client[one].list_collections(filter={"type": {"$in": ["collection", "timeseries"]}}):
+            if filters.captures(one, described["name"]):
+                yield one, described["name"]
+
+
+def documents(
+    client: Client,
+    config: MongoDbConfig,
+    session: ClientSession | None,
+    collection: ChosenCollection,
+    *,
+    low: str | None = None,
+    high: str | None = None,
+    in_order: bool = False,
+) -> Iterator[list[Document]]:
+    """The documents in batches.
+
+    Args:
+        client: where to.
+        config: the source's options.
+        session: sees at least the moment that the snapshot counts from.
+        collection: which one.
+        low: the first `_id`, as BSON in hexadecimal; None: from the beginning.
+        high: the `_id` before which to end; None: to the end.
+        in_order: whether they come in the order of `_id`.
+    """
+    found = client[collection.database].get_collection(
+        collection.name, codec_options=CODEC, read_concern=ReadConcern("majority")
+    )
+    chosen = json_util.loads(json.dumps(config.filter_for(collection.full_name)))
+    cursor = found.find_raw_batches(
+        chosen, batch_size=config.snapshot_fetch_size or config.max_batch_size, session=session
+    )
+    if in_order or low or high:
+        cursor.hint([("_id", 1)])
+    # bounds of the index, unlike a condition, compare values of different types
+    if low is not None:
+        cursor.min(list(identifier(low).items()))
+    if high is not None:
+        cursor.max(list(identifier(high).items()))
+    with cursor:
+        for batch in cursor:
+            yield bson.decode_all(cast("bytes", batch), CODEC)
+
+
+def identifier(text: str) -> Document:
+    """`{_id: …}` out of its BSON in hexadecimal."""
+    return bson.decode(bytes.fromhex(text), CODEC)
+
+
+def identifier_text(value: Any) -> str:
+    """The BSON of `{_id: value}` in hexadecimal."""
+    return bson.encode({"_id": value}, codec_options=CODEC).hex()

@@ -1,0 +1,165 @@
+"""The whole snapshot: every captured collection, one after the other."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from bson import Timestamp
+from pymongo.client_session import ClientSession
+
+from cdckit.record import Batch, Record
+from cdckit.snapshot_progress import SnapshotProgress
+from cdckit.source import SourceContext
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.connection import Client, told
+from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.offsets import SnapshotPlace, StreamOffset
+from cdckit_mongodb.snapshot.collections import (
+    IN_ORDER_FROM,
+    ChosenCollection,
+    Document,
+    choose_collections,
+    documents,
+    identifier_text,
+)
+from cdckit_mongodb.streaming.cursor import ChangeStream
+
+log = logging.getLogger("cdckit.mongodb")
+
+
+def note_moment(client: Client, config: MongoDbConfig) -> StreamOffset:
+    """The place in the stream that a snapshot counts from: now.
+
+    Raises:
+        SourceError: the server refuses.
+    """
+    with ChangeStream(client, config, None) as stream:
+        operation = stream.operation_time
+        return StreamOffset(sec=operation.time, ord=operation.inc, token=stream.token)
+
+
+@dataclass(slots=True)
+class _Found:
+    """Some documents of one collection, and how far the snapshot is once they are safe."""
+
+    collection: ChosenCollection
+    documents: list[Document]
+    place: SnapshotPlace
+    first_row: int
+
+
+class WholeSnapshot:
+    """Reads the snapshot of one source.
+
+    Args:
+        client: where to.
+        config: the source's options.
+        filters: what is captured.
+        collections: what makes records.
+        context: the runner's.
+    """
+
+    def __init__(
+        self, client: Client, config: MongoDbConfig, filters: Filters, collections: Collections, context: SourceContext
+    ) -> None:
+        self._client = client
+        self._config = config
+        self._filters = filters
+        self._collections = collections
+        self._context = context
+
+    def batches(self, start: StreamOffset) -> Iterator[Batch]:
+        """The snapshot's batches, from where it was left; the last one's offset lies behind it.
+
+        Raises:
+            RetriableSourceError: the connection was lost; it may go on from the last batch's offset.
+            SourceError: the server refuses.
+        """
+        offset = start if start.snapshot is not None else self._begin()
+        with self._client.start_session() as session, told(self._config, "reading the snapshot"):
+            session.advance_operation_time(Timestamp(*offset.moment))
+            for found, last in _with_last(self._read(session, start.snapshot)):
+                if self._context.stopping():
+                    return
+                unfinished = offset.with_changes(snapshot_due=True, snapshot=found.place)
+                yield Batch(self._records(found, offset, last=last), unfinished.to_json())
+        pause(self._config.streaming_delay_ms, self._context.stopping)
+        done = offset.with_changes(snapshot_due=False, snapshot=None)
+        yield Batch([], done.to_json(), time.time_ns() // 1_000_000)
+
+    def _begin(self) -> StreamOffset:
+        pause(self._config.snapshot_delay_ms, self._context.stopping)
+        offset = note_moment(self._client, self._config)
+        log.info("snapshot from %d:%d on", *offset.moment)
+        return offset
+
+    def _records(self, found: _Found, offset: StreamOffset, *, last: bool) -> list[Record]:
+        """The records of some documents; Debezium marks the very last one of a snapshot."""
+        made = self._collections.of(found.collection.database, found.collection.name)
+        first = found.first_row
+        if not last:
+            return made.reads(found.documents, offset.moment, first)
+        *before, final = found.documents
+        return [
+            *made.reads(before, offset.moment, first),
+            *made.reads([final], offset.moment, first + len(before), "last"),
+        ]
+
+    def _read(self, session: ClientSession, place: SnapshotPlace | None) -> Iterator[_Found]:
+        """The documents of all collections from `place` on."""
+        rows = 0 if place is None else place.rows
+        for collection in choose_collections(self._client, self._config, self._filters):
+            after = None
+            if place is not None:
+                if collection.order < _order(place.collection):
+                    continue
+                after = place.after if collection.full_name == place.collection else None
+            for found in self._documents(session, collection, after, rows):
+                rows = found.first_row + len(found.documents)
+                yield found
+
+    def _documents(
+        self, session: ClientSession, collection: ChosenCollection, after: str | None, rows: int
+    ) -> Iterator[_Found]:
+        progress = SnapshotProgress(self._context.notify, collection.full_name, collection.estimate)
+        in_order = after is not None or collection.estimate > IN_ORDER_FROM
+        begin = rows
+        for found in documents(self._client, self._config, session, collection, low=after, in_order=in_order):
+            read_before = after is not None and found and identifier_text(found[0]["_id"]) == after
+            batch = found[1:] if read_before else found
+            if not batch:
+                continue
+            place = SnapshotPlace(collection.full_name, None, begin)
+            if in_order:
+                place = SnapshotPlace(collection.full_name, identifier_text(batch[-1]["_id"]), rows + len(batch))
+            yield _Found(collection, batch, place, rows)
+            rows += len(batch)
+            progress.read(len(batch))
+        progress.finished()
+
+
+def _order(full_name: str) -> tuple[str, str]:
+    database, _, name = full_name.partition(".")
+    return name, database
+
+
+def _with_last(found: Iterator[_Found]) -> Iterator[tuple[_Found, bool]]:
+    """Each one with whether it is the last."""
+    held: _Found | None = None
+    for one in found:
+        if held is not None:
+            yield held, False
+        held = one
+    if held is not None:
+        yield held, True
+
+
+def pause(milliseconds: int, stopping: Callable[[], bool]) -> None:
+    """Waits, unless the pipeline is asked to stop."""
+    until = time.monotonic() + milliseconds / 1000
+    while time.monotonic() < until and not stopping():
+        time.sleep(min(0.1, max(0.0, until - time.monotonic())))

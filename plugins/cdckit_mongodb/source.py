@@ -1,0 +1,202 @@
+"""The source `mongodb`: a snapshot of the captured collections, then the change stream."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+
+from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.record import Batch, Offset
+from cdckit.source import Source, SourceContext, Split
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
+from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
+from cdckit_mongodb.splits import SnapshotWork, StreamWork
+from cdckit_mongodb.streaming.cursor import HistoryLostError
+from cdckit_mongodb.streaming.reader import StreamReader
+from cdckit_mongodb.streaming.retention import why_lost
+
+log = logging.getLogger("cdckit.mongodb")
+
+_END_POLL = 0.025
+"""How often, in seconds, the server is asked for its newest operation while that is waited for."""
+
+
+class MongoDbSource(Source):
+    """Reads a replica set, or a sharded cluster through its routers."""
+
+    def __init__(self, config: MongoDbConfig) -> None:
+        self._config = config
+        self._filters = Filters(config)
+        self._collections = Collections(config)
+        self._context = SourceContext(config.topic_prefix)
+        self._client: Client | None = None
+        self._cluster: Cluster | None = None
+        self._started = False
+
+    def open(self, context: SourceContext) -> None:
+        """Keeps the context; connects when something is asked."""
+        self._context = context
+
+    def close(self) -> None:
+        """Lets the connections go."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    # -- planning
+
+    def initial_offset(self) -> Offset:
+        """Before a snapshot; without one, from now on or from `capture.start.op.time`."""
+        if self._takes_snapshot:
+            return StreamOffset(snapshot_due=True).to_json()
+        start = self._config.capture_start_op_time
+        if start >= 0:
+            return StreamOffset(sec=start >> 32, ord=(start & 0xFFFFFFFF) - 1).to_json()
+        return note_moment(self._asked(), self._config).to_json()
+
+    @property
+    def _takes_snapshot(self) -> bool:
+        """Whether collections are read where there is no offset."""
+        if self._config.snapshot_mode == "configuration_based":
+            return self._config.snapshot_mode_configuration_based_snapshot_data
+        return self._config.snapshot_mode != "no_data"
+
+    @property
+    def _streams(self) -> bool:
+        if self._config.snapshot_mode == "configuration_based":
+            return self._config.snapshot_mode_configuration_based_start_stream
+        return self._config.snapshot_mode != "initial_only"
+
+    @property
+    def _repeats_when_lost(self) -> bool:
+        if self._config.snapshot_mode == "configuration_based":
+            return self._config.snapshot_mode_configuration_based_snapshot_on_data_error
+        return self._config.snapshot_mode == "when_needed"
+
+    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
+        """Where the stream ends now, as soon as that is beyond `start`."""
+        at = self._checked(StreamOffset.from_json(start))
+        if at.snapshot_due:
+            return note_moment(self._asked(), self._config).with_changes(after_snapshot=True).to_json()
+        if not self._streams:
+            return start
+        until = time.monotonic() + wait_seconds
+        while True:
+            end = self._newest()
+            if end > at.moment:
+                return note_moment(self._asked(), self._config).to_json()
+            if time.monotonic() >= until or self._context.stopping():
+                return start
+            time.sleep(_END_POLL)
+
+    def _newest(self) -> tuple[int, int]:
+        """The newest operation that a majority of the members has."""
+        with told(self._config, "asking for the newest operation"):
+            hello = self._asked().admin.command("hello")
+        newest = hello["lastWrite"]["majorityOpTime"]["ts"] if "lastWrite" in hello else hello["operationTime"]
+        return newest.time, newest.inc
+
+    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
+        """The snapshot, or the stream: open-ended, or a range of it."""
+        if start == end:
+            return []
+        if end is not None:
+            return [Split(start, end, StreamWork())]
+        at = self._checked(StreamOffset.from_json(start))
+        if at.snapshot_due:
+            return [Split(at.to_json(), at.to_json(), SnapshotWork())]
+        if not self._streams:
+            return []
+        return [Split(start, None, StreamWork())]
+
+    def _checked(self, at: StreamOffset) -> StreamOffset:
+        """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
+
+        Raises:
+            SourceError: the place is gone from the oplog.
+        """
+        first, self._started = not self._started, True
+        if not first:
+            return at
+        if at.snapshot_due and at.snapshot is not None:
+            log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
+        elif not at.snapshot_due and self._config.snapshot_mode == "always":
+            return StreamOffset(snapshot_due=True)
+        if at.moment == (0, 0):
+            return at
+        reason = why_lost(self._asked(), self._config, at)
+        if reason is None:
+            return at
+        if self._repeats_when_lost:
+            return self._again(reason)
+        raise SourceError(_lost(reason))
+
+    @staticmethod
+    def _again(reason: str) -> StreamOffset:
+        log.warning("%s: a new snapshot is taken", reason)
+        return StreamOffset(snapshot_due=True)
+
+    # -- reading
+
+    def read(self, split: Split) -> Iterator[Batch]:
+        """The split's batches."""
+        start = StreamOffset.from_json(split.start)
+        if isinstance(split.payload, SnapshotWork):
+            snapshot = WholeSnapshot(self._asked(), self._config, self._filters, self._collections, self._context)
+            return snapshot.batches(start)
+        reader = StreamReader(
+            self._asked(),
+            self._config,
+            self._filters,
+            self._collections,
+            self._context.stopping,
+            self._context.idle_seconds,
+        )
+        if split.end is not None:
+            return reader.range(start, StreamOffset.from_json(split.end))
+        return self._following(reader, start)
+
+    def _following(self, reader: StreamReader, start: StreamOffset) -> Iterator[Batch]:
+        """Ends, with an offset before a snapshot, where the place was lost and one is to be taken."""
+        try:
+            yield from reader.follow(start)
+        except HistoryLostError as error:
+            if not self._repeats_when_lost:
+                raise SourceError(_lost(str(error))) from error
+            yield Batch([], self._again(str(error)).to_json())
+
+    # -- the servers
+
+    def _asked(self) -> Client:
+        """The client, once the servers are known to be fit.
+
+        Raises:
+            SourceError: they cannot be reached for the first time, refuse, or are no replica set.
+            RetriableSourceError: they cannot be reached any more.
+        """
+        if self._client is None:
+            client = connect(self._config)
+            try:
+                self._cluster = read_cluster(client, self._config)
+            except RetriableSourceError as error:
+                client.close()
+                if self._cluster is not None:
+                    raise
+                raise SourceError(f"{error}; check mongodb.connection.string") from error
+            except SourceError:
+                client.close()
+                raise
+            self._client = client
+        return self._client
+
+
+def _lost(reason: str) -> str:
+    return (
+        f"{reason}: changes are lost; snapshot.mode=when_needed takes a new snapshot, as does a new state folder; "
+        "a larger oplog (--oplogSize, storage.oplogMinRetentionHours) keeps more"
+    )

@@ -1,0 +1,47 @@
+"""What the splits of this source carry: all that a reader in another process must know besides the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a collection, or all of it.
+
+    Attributes:
+        database: the collection's database.
+        collection: its name.
+        low: the first `_id`, as BSON in hexadecimal; None: from the beginning.
+        high: the `_id` before which to end; None: to the end.
+        estimate: about how many documents there are.
+        first_row: the number of its first document in the records' positions.
+    """
+
+    database: str
+    collection: str
+    low: str | None = None
+    high: str | None = None
+    estimate: int = 0
+    first_row: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotWork:
+    """A whole snapshot, from where the split's start says."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWork:
+    """Chunks of a snapshot which the stream completes; the split's end is the moment that they count from.
+
+    Attributes:
+        chunks: what to read.
+    """
+
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamWork:
+    """A range of the stream, or all of it from the split's start on."""

@@ -1,0 +1,111 @@
+"""The aggregation that opens a change stream: where it starts, what it shows, what the server leaves out."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from bson import Timestamp, json_util
+
+from cdckit.config.lists import split_names
+from cdckit.java_regex import split_patterns
+from cdckit_mongodb.config import MongoDbConfig, Stage
+from cdckit_mongodb.offsets import StreamOffset
+
+_KINDS = {"c": ("insert",), "u": ("update", "replace"), "d": ("delete",)}
+_NOTICES = ("drop", "rename", "dropDatabase", "invalidate")
+"""Events that make no record, yet are told of."""
+_SIMPLE_PATTERN = re.compile(r"(?:[\w*+?|()$^. -]|\\[.dswDSW$-])*")
+"""Regular expressions that mean the same to Java and to the server; `*+` and the like do not stand in them."""
+_POSSESSIVE = re.compile(r"[*+?][+]|\(\?")
+
+
+def stages(config: MongoDbConfig, offset: StreamOffset | None) -> list[Stage]:
+    """The stages, by `cursor.pipeline.order`.
+
+    Args:
+        config: the source's options.
+        offset: where to go on; None: from now on.
+    """
+    user = json_util.loads(json.dumps(config.cursor_pipeline))
+    own = _match(config)
+    order = {"internal_first": [*own, *user], "user_first": [*user, *own], "user_only": user}
+    split: list[Stage] = (
+        [{"$changeStreamSplitLargeEvent": {}}] if config.cursor_oversize_handling_mode == "split" else []
+    )
+    return [
+        {"$changeStream": _change_stream(config, offset)},
+        *_sizes(config),
+        *order[config.cursor_pipeline_order],
+        *split,
+    ]
+
+
+def _change_stream(config: MongoDbConfig, offset: StreamOffset | None) -> Stage:
+    options: Stage = {"allChangesForCluster": True} if config.capture_scope == "deployment" else {}
+    if "update_full" in config.capture_mode:
+        looked_up = config.capture_mode_full_update_type == "lookup"
+        options["fullDocument"] = "updateLookup" if looked_up else "whenAvailable"
+    if "pre_image" in config.capture_mode:
+        options["fullDocumentBeforeChange"] = "whenAvailable"
+    return {**options, **_start(offset)}
+
+
+def _start(offset: StreamOffset | None) -> Stage:
+    if offset is None:
+        return {}
+    if offset.token is None:
+        return {"startAtOperationTime": Timestamp(offset.sec, offset.ord + 1)}
+    return {"startAfter" if offset.invalidated else "resumeAfter": offset.token}
+
+
+def _sizes(config: MongoDbConfig) -> list[Stage]:
+    """Leaves out documents beyond the threshold before the server builds their events."""
+    if config.cursor_oversize_handling_mode != "skip":
+        return []
+    small = [
+        {"$expr": {"$lte": [{"$bsonSize": field}, config.cursor_oversize_skip_threshold]}}
+        for field in ("$fullDocument", "$fullDocumentBeforeChange")
+    ]
+    return [{"$match": {"$and": small}}]
+
+
+def _match(config: MongoDbConfig) -> list[Stage]:
+    """What the server need not send: other operations, and what the lists leave out as far as it can tell."""
+    kinds = [kind for operation, kinds in _KINDS.items() if operation not in config.skipped for kind in kinds]
+    changes: Stage = {"operationType": {"$in": kinds}, **_namespace(config)}
+    return [{"$match": {"$or": [changes, {"operationType": {"$in": list(_NOTICES)}}]}}]
+
+
+def _namespace(config: MongoDbConfig) -> Stage:
+    name = {"$concat": ["$ns.db", ".", "$ns.coll"]}
+    conditions = [
+        condition
+        for field, include, exclude in (
+            ("$ns.db", config.database_include_list, config.database_exclude_list),
+            (name, config.collection_include_list, config.collection_exclude_list),
+        )
+        for condition in (_listed(config, field, include), _not(_listed(config, field, exclude)))
+        if condition
+    ]
+    if not conditions:
+        return {}
+
+    return {"$expr": {"$and": conditions}}
+
+
+def _listed(config: MongoDbConfig, field: Any, text: str) -> Stage | None:
+    """Whether a name is in a list; None where there is no list, or one that only Java's rules can tell."""
+    if not text:
+        return None
+    if config.filters_match_mode == "literal":
+        return {"$in": [field, list(split_names(text))]}
+    patterns = split_patterns(text)
+    if not all(_SIMPLE_PATTERN.fullmatch(one) and not _POSSESSIVE.search(one) for one in patterns):
+        return None
+    return {"$regexMatch": {"input": field, "regex": f"^(?:{'|'.join(patterns)})$", "options": "i"}}
+
+
+def _not(condition: Stage | None) -> Stage | None:
+    return None if condition is None else {"$not": [condition]}

@@ -1,0 +1,202 @@
+"""Change events become records, in order."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import Any
+
+from cdckit.errors import DecodeError
+from cdckit.record import Record
+from cdckit.struct import Struct
+from cdckit.transactions import Transaction
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.events.collection_events import CollectionEvents, Collections, Session
+from cdckit_mongodb.extended_json import COMPACT
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.offsets import Moment, StreamOffset, stream_position
+from cdckit_mongodb.tokens import Token, operation_number, token_time
+
+log = logging.getLogger("cdckit.mongodb")
+
+Event = dict[str, Any]
+
+_OPERATIONS = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
+_PASSED_OVER = 10_000
+
+
+class StreamProcessor:
+    """Turns events into records; `records` collects them until `take`.
+
+    Args:
+        config: the source's options.
+        filters: what is captured.
+        collections: what makes records.
+        start: where reading begins.
+    """
+
+    def __init__(self, config: MongoDbConfig, filters: Filters, collections: Collections, start: StreamOffset) -> None:
+        self.records: list[Record] = []
+        self.time_ms: int | None = None
+        self.invalidated = False
+        self._start = start
+        self._offset = start
+        self._token = start.token
+        self._filters = filters
+        self._collections = collections
+        self._skipped = config.skipped
+        self._handling = config.event_processing_failure_handling_mode
+        self._with_transactions = config.provide_transaction_metadata
+        self._known: dict[tuple[str, str], CollectionEvents | None] = {}
+        self._failures: Counter[str] = Counter()
+        self._fragments: Event | None = None
+        self._session: tuple[Any, Session] | None = None
+        self._transaction = _resumed(collections.topics.transaction, start)
+        self._last: tuple[Moment, int] | None = None
+        self._tie = start.tie
+
+    def process(self, event: Event) -> None:
+        """Takes the next event.
+
+        Raises:
+            DecodeError: it cannot be understood; the message names the place and the collection.
+        """
+        if "splitEvent" in event and not self._is_last_fragment(event):
+            return
+        token: Token = event["_id"]
+        if self._fragments is not None:
+            event, self._fragments = {**self._fragments, **event}, None
+        operation = _OPERATIONS.get(event["operationType"])
+        if operation is None:
+            self._notice(event)
+        elif operation not in self._skipped:
+            self._change(event, operation, token)
+        self._token = token
+
+    def _is_last_fragment(self, event: Event) -> bool:
+        """Keeps the members of an event that comes in parts until the last part is there."""
+        part = event.pop("splitEvent")
+        if part["fragment"] == part["of"]:
+            return True
+        self._fragments = {**(self._fragments or {}), **event}
+        return False
+
+    def _change(self, event: Event, operation: str, token: Token) -> None:
+        namespace = event["ns"]
+        name = (namespace["db"], namespace["coll"])
+        made = self._known[name] if name in self._known else self._collection(name)
+        if made is None:
+            return
+        moment = token_time(token)
+        prefix = self._prefix(moment, token)
+        session = self._session_of(event) if "lsid" in event else None
+        block = self._block(made.name, session, prefix, event) if self._with_transactions else None
+        try:
+            self.records += made.change(event, operation, prefix, session, block)
+        except (DecodeError, KeyError, TypeError, ValueError) as error:
+            self._failed(error, made.name, moment)
+        wall = event.get("wallTime")
+        self.time_ms = moment[0] * 1000 if wall is None else int(wall)
+
+    def _collection(self, name: tuple[str, str]) -> CollectionEvents | None:
+        if len(self._known) >= _PASSED_OVER:
+            self._known.clear()
+        made = self._collections.of(*name) if self._filters.captures(*name) else None
+        self._known[name] = made
+        return made
+
+    def _prefix(self, moment: Moment, token: Token) -> str:
+        """What the positions of an event's records begin with."""
+        place = (moment, operation_number(token))
+        if place == self._last:
+            self._tie += 1
+        elif self._last is not None or moment != self._offset.moment:
+            self._tie = 0
+        self._last = place
+        return stream_position(moment, place[1], self._tie)
+
+    # -- transactions
+
+    def _session_of(self, event: Event) -> Session:
+        """The event's session; that of the event before is mostly the same."""
+        lsid, number = event["lsid"], int(event["txnNumber"])
+        if self._session is None or self._session[0] != lsid:
+            self._session = (lsid, Session(COMPACT.document(lsid), number))
+        session = self._session[1]
+        session.number = number
+        return session
+
+    def _block(self, collection: str, session: Session | None, prefix: str, event: Event) -> Struct | None:
+        """The event's transaction block; ends the transaction before, begins its own."""
+        identifier = None if session is None else session.identifier
+        time_ms = int(event.get("wallTime") or event["clusterTime"].time * 1000)
+        transaction = self._transaction
+        if transaction is not None and transaction.identifier != identifier:
+            self.records.append(transaction.end(f"{prefix}0", time_ms))
+            self._transaction = transaction = None
+        if identifier is None:
+            return None
+        if transaction is None:
+            self._transaction = transaction = Transaction(self._collections.topics.transaction, identifier)
+            self.records.append(transaction.begin(f"{prefix}1", time_ms))
+        return next(transaction.blocks(collection))
+
+    # -- what makes no record
+
+    def _notice(self, event: Event) -> None:
+        kind = event["operationType"]
+        if kind == "invalidate":
+            self.invalidated = True
+            log.warning("the change stream's target was dropped or renamed; the stream goes on after that")
+            return
+        namespace = event.get("ns", {})
+        database, collection = namespace.get("db", ""), namespace.get("coll")
+        if collection is None or self._filters.captures(database, collection):
+            name = database if collection is None else f"{database}.{collection}"
+            to = event.get("to")
+            log.info("%s: %s%s", kind, name, f" to {to['db']}.{to['coll']}" if to else "")
+
+    def _failed(self, error: Exception, collection: str, moment: Moment) -> None:
+        """Stops, or counts what the user wants left out; the first of each collection is logged."""
+        message = f"{moment[0]}:{moment[1]}: an event of {collection} cannot be decoded: {error}"
+        if self._handling == "fail":
+            raise DecodeError(
+                f"{message}; event.processing.failure.handling.mode=warn leaves such events out"
+            ) from error
+        self._failures[collection] += 1
+        if self._failures[collection] == 1 or self._handling == "warn":
+            log.warning("%s; left out, %d so far of this collection", message, self._failures[collection])
+
+    # -- what has been done
+
+    def take(self) -> list[Record]:
+        """The records since the last call."""
+        taken, self.records = self.records, []
+        return taken
+
+    def offset(self, batch_token: Token, *, complete: bool) -> StreamOffset:
+        """Where to go on once all records so far are safe.
+
+        Args:
+            batch_token: behind the whole batch.
+            complete: whether all events of the batch have been processed.
+        """
+        token = batch_token if complete and self._fragments is None and not self.invalidated else self._token
+        sec, order = self._offset.moment if token is None else token_time(token)
+        transaction = self._transaction
+        self._offset = StreamOffset(
+            sec=sec,
+            ord=order,
+            token=token,
+            invalidated=self.invalidated or (self._start.invalidated and token == self._start.token),
+            tie=self._tie if self._last is not None and self._last[0] == (sec, order) else 0,
+            transaction_id=None if transaction is None else transaction.identifier,
+            counts={} if transaction is None else dict(transaction.counts),
+        )
+        return self._offset
+
+
+def _resumed(topic: str, start: StreamOffset) -> Transaction | None:
+    if start.transaction_id is None:
+        return None
+    return Transaction(topic, start.transaction_id, start.counts)

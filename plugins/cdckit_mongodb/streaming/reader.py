@@ -1,0 +1,144 @@
+"""Reads the change stream as batches, and keeps at it when the connection is lost."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+
+from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.record import Batch, Record
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.connection import Client
+from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.streaming.cursor import ChangeStream
+from cdckit_mongodb.streaming.heartbeats import Heartbeats
+from cdckit_mongodb.streaming.processor import StreamProcessor
+from cdckit_mongodb.tokens import is_event, token_time
+
+log = logging.getLogger("cdckit.mongodb")
+
+_FIRST_WAIT = 0.3
+_NAP = 0.1
+_RANGE_WAIT_MS = 100
+
+
+class StreamReader:
+    """Batches of one stretch of the stream.
+
+    Args:
+        client: makes the connections.
+        config: the source's options.
+        filters: what is captured.
+        collections: what makes records.
+        stopping: once true, reading ends soon.
+        idle_seconds: how long to be silent at the most.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        config: MongoDbConfig,
+        filters: Filters,
+        collections: Collections,
+        stopping: Callable[[], bool],
+        idle_seconds: float,
+    ) -> None:
+        self._client = client
+        self._config = config
+        self._filters = filters
+        self._collections = collections
+        self._stopping = stopping
+        longest = min(idle_seconds * 1000, config.poll_interval_ms)
+        self._wait_ms = int(min(longest, config.cursor_max_await_time_ms or longest))
+
+    def follow(self, start: StreamOffset) -> Iterator[Batch]:
+        """Batches from `start` on, without end; a lost stream is opened anew.
+
+        Raises:
+            HistoryLostError: the place is gone from the oplog.
+            SourceError: it cannot go on.
+            DecodeError: an event cannot be understood.
+        """
+        at, attempts = start, 0
+        heartbeats = Heartbeats(self._config, self._collections.topics.heartbeat)
+        while not self._stopping():
+            try:
+                for batch in self._opened(at):
+                    batch.records = [*batch.records, *heartbeats.due()]
+                    yield batch
+                    attempts = 0
+                    at = StreamOffset.from_json(batch.offset or {})
+            except RetriableSourceError as error:
+                attempts += 1
+                yield from self._wait(error, attempts, at)
+
+    def range(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
+        """Batches from `start` up to the moment of `end`.
+
+        Raises:
+            HistoryLostError: the place is gone from the oplog.
+            RetriableSourceError: the connection was lost.
+        """
+        at = start
+        while at.moment < end.moment or at.invalidated:
+            for batch in self._stretch(at, end):
+                yield batch
+                at = StreamOffset.from_json(batch.offset or {})
+            if not at.invalidated:
+                return
+
+    def _opened(self, start: StreamOffset) -> Iterator[Batch]:
+        with ChangeStream(self._client, self._config, start) as stream:
+            processor = StreamProcessor(self._config, self._filters, self._collections, start)
+            while stream.alive and not self._stopping():
+                events = stream.next(self._wait_ms)
+                yield self._batch(stream, processor, events)
+
+    def _stretch(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
+        """Until everything up to `end` has come, or the stream was invalidated."""
+        with ChangeStream(self._client, self._config, start) as stream:
+            processor = StreamProcessor(self._config, self._filters, self._collections, start)
+            while stream.alive:
+                events = stream.next(_RANGE_WAIT_MS)
+                within = [event for event in events if token_time(event["_id"]) <= end.moment]
+                if len(within) < len(events) or _passed(stream, end, idle=not events):
+                    for event in within:
+                        processor.process(event)
+                    processor.offset(stream.token, complete=False)
+                    yield Batch(processor.take(), end.to_json(), processor.time_ms)
+                    return
+                yield self._batch(stream, processor, events)
+
+    @staticmethod
+    def _batch(stream: ChangeStream, processor: StreamProcessor, events: list[dict[str, object]]) -> Batch:
+        for event in events:
+            processor.process(event)
+        records: list[Record] = processor.take()
+        return Batch(records, processor.offset(stream.token, complete=True).to_json(), processor.time_ms)
+
+    def _wait(self, error: RetriableSourceError, attempts: int, at: StreamOffset) -> Iterator[Batch]:
+        """Waits before the next attempt; batches without records tell the runner that it is alive.
+
+        Raises:
+            SourceError: there have been attempts enough.
+        """
+        most = self._config.errors_max_retries
+        if 0 <= most < attempts:
+            raise SourceError(f"{error}; gave up after {most} attempts (errors.max.retries)") from error
+        wait = min(_FIRST_WAIT * 2 ** min(attempts - 1, 20), self._config.retriable_restart_connector_wait_ms / 1000)
+        log.warning(
+            "%s; trying again in %.1f s (attempt %d%s)", error, wait, attempts, f" of {most}" if most >= 0 else ""
+        )
+        until = time.monotonic() + wait
+        while time.monotonic() < until and not self._stopping():
+            time.sleep(min(_NAP, max(0.0, until - time.monotonic())))
+            yield Batch([], at.to_json())
+
+
+def _passed(stream: ChangeStream, end: StreamOffset, *, idle: bool) -> bool:
+    """Whether nothing more can come up to the moment of `end`; a transaction's events share theirs."""
+    moment = token_time(stream.token)
+    return moment > end.moment or (moment == end.moment and (idle or not is_event(stream.token)))

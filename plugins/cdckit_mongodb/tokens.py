@@ -1,0 +1,80 @@
+"""Resume tokens of change streams: the time and the place in a transaction that they hold.
+
+A token's `_data` is hexadecimal text of a key string: a timestamp, the token's version, its kind, the number of the
+operation in its transaction, and more (MongoDB's source, `src/mongo/db/pipeline/resume_token.h` and
+`src/mongo/db/storage/key_string.h`). It is read, never made, here.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from typing import Any
+
+from bson import decode, encode
+from bson.errors import BSONError
+
+from cdckit.errors import StateError
+
+Token = dict[str, Any]
+
+_TIMESTAMP = "82"
+_ZERO = 0x29
+_ONE_BYTE = 0x2B
+_EIGHT_BYTES = 0x32
+_USUAL = slice(28, 30)
+"""Where the operation's number stands when version and kind take the usual two and three bytes."""
+
+
+def token_time(token: Token) -> tuple[int, int]:
+    """Seconds since 1970 and the number within the second.
+
+    Raises:
+        StateError: it is no token that this program can read.
+    """
+    data = token.get("_data")
+    if not isinstance(data, str) or not data.startswith(_TIMESTAMP):
+        raise StateError(f"the resume token {token} is of an unknown form; take a new snapshot with a new state folder")
+    return int(data[2:10], 16), int(data[10:18], 16)
+
+
+def operation_number(token: Token) -> int:
+    """Which operation of its transaction the token's event is; 0 outside of transactions."""
+    data: str = token["_data"]
+    if data[18 : _USUAL.start] in ("2B022C0100", "2B042C0100") and data[_USUAL] == "29":
+        return 0
+    at = 18
+    number = 0
+    for _ in ("version", "kind", "operation"):
+        number, at = _integer(data, at)
+    return number
+
+
+def is_event(token: Token) -> bool:
+    """Whether the token is that of an event, not of a mere moment."""
+    _, at = _integer(token["_data"], 18)
+    kind, _ = _integer(token["_data"], at)
+    return kind != 0
+
+
+def _integer(data: str, at: int) -> tuple[int, int]:
+    """A whole number that is not negative, and where it ends."""
+    kind = int(data[at : at + 2] or "0", 16)
+    if kind == _ZERO:
+        return 0, at + 2
+    if not _ONE_BYTE <= kind <= _EIGHT_BYTES:
+        raise StateError(f"the resume token {data} cannot be read: no number at {at}")
+    end = at + 2 + 2 * (kind - _ONE_BYTE + 1)
+    return int(data[at + 2 : end], 16) >> 1, end
+
+
+def token_text(token: Token) -> str:
+    """A token as Debezium's offsets hold it: its BSON in base64."""
+    return b64encode(encode(token)).decode()
+
+
+def token_of(text: str) -> Token:
+    """A token out of an offset: BSON in base64, or, as older Debeziums had it, the hexadecimal text alone."""
+    try:
+        return dict(decode(b64decode(text, validate=True)))
+    except (ValueError, BSONError):
+        return {"_data": text}
