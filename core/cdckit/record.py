@@ -89,9 +89,11 @@ class Batch:
         offset: the place to resume once all records so far are safe; None where reading cannot resume.
         log_time_ms: when the newest change in it was committed at the source, or None.
         log_bytes: how much of the log it took, in bytes.
+        save: the offset is to be saved before anything that follows is delivered.
     """
 
     records: Sequence[Record]
     offset: Offset | None
     log_time_ms: int | None = None
     log_bytes: int = 0
+    save: bool = False

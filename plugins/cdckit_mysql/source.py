@@ -84,7 +84,8 @@ class MySqlSource(Source):
         """Where the log ends now, as soon as that is beyond `start`."""
         at = self._checked(LogOffset.from_json(start))
         if at.snapshot_due:
-            return note_point(self._config, self._filters, self._history, at.epoch).to_json()
+            point = self._unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
+            return point.with_changes(after_snapshot=True).to_json()
         if self._config.snapshot_mode == "initial_only":
             return start
         at = on_server(at, self._asked()[0], place(self._config))
@@ -118,7 +119,7 @@ class MySqlSource(Source):
             )
         at = self._checked(LogOffset.from_json(start))
         if at.snapshot_due:
-            return [Split(start, start, SnapshotWork(at.epoch, self._reads_rows))]
+            return [Split(start, start, SnapshotWork(at.epoch, self._reads_rows, self._unfinished(at)))]
         if self._config.snapshot_mode == "initial_only":
             return []
         return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect))]
@@ -159,7 +160,7 @@ class MySqlSource(Source):
                 log.warning("the last snapshot was not finished: it starts again")
             return at
         if mode == "always" and first:
-            return at.with_changes(snapshot=SNAPSHOT_RUNNING)
+            return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch)
         server, connection = self._asked()
         with told(self._config, "asking for the log files"):
             reason = why_lost(connection, server, at)
@@ -167,11 +168,25 @@ class MySqlSource(Source):
             return at
         if mode == "when_needed":
             log.warning("%s: a new snapshot is taken (snapshot.mode=when_needed)", reason)
-            return at.with_changes(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch + 1)
+            return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch + 1)
         raise SourceError(
             f"{place(self._config)}: {reason}: changes are lost; snapshot.mode=when_needed takes a new snapshot, "
             "as does a new state folder"
         )
+
+    def _unfinished(self, at: LogOffset) -> LogOffset | None:
+        """Where a snapshot of ours stood that was not finished, as long as the log tells what has changed since."""
+        if not at.file or at.server is None or not self._reads_rows:
+            return None
+        server, connection = self._asked()
+        with told(self._config, "asking for the log files"):
+            reason = why_lost(connection, server, at)
+        if reason is None and at.server != server.identity and at.gtids is None:
+            reason = f"{place(self._config)} is another server than before"
+        if reason is None:
+            return at.with_changes(snapshot=None)
+        log.warning("%s: rows that were deleted since the unfinished snapshot are not told of", reason)
+        return None
 
     # -- reading
 
@@ -179,12 +194,17 @@ class MySqlSource(Source):
         """The split's batches."""
         work = split.payload
         if isinstance(work, SnapshotWork):
-            snapshot = ConsistentSnapshot(self._config, self._filters, self._context, self._history)
-            return snapshot.batches(work.epoch, with_rows=work.with_rows)
+            return ConsistentSnapshot(
+                self._config, self._filters, self._context, self._history, self._read_between
+            ).batches(work)
         if isinstance(work, ChunkWork):
             point = LogOffset.from_json(split.end or {})
             return read_chunks(self._config, self._versions_of(work.mariadb), work.chunks, point)
         return self._read_log(split, work)
+
+    def _read_between(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
+        work = LogWork(self._history.tables_at(start.position), self._dialect)
+        return self._read_log(Split(start.to_json(), end.to_json()), work)
 
     def _read_log(self, split: Split, work: LogWork) -> Iterator[Batch]:
         start = LogOffset.from_json(split.start)
@@ -205,7 +225,7 @@ class MySqlSource(Source):
         if work.events is not None:
             return read_kept(work, start, make_processor(start), self._config.max_batch_size)
         opener = LogOpener(self._config, reader=work.reader, follow=split.end is None, by_file=split.end is not None)
-        reader = LogReader(self._config, opener, make_processor, self._context.stopping, self._context.idle_seconds)
+        reader = LogReader(self._config, opener, make_processor, self._context)
         return reader.follow(start) if split.end is None else reader.range(start, LogOffset.from_json(split.end))
 
     # -- the server and the state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Dialect
 from cdckit_mysql.snapshot.chunk_plan import Chunk
 from cdckit_mysql.table import Tables
@@ -16,10 +17,12 @@ class SnapshotWork:
     Attributes:
         epoch: that of its positions.
         with_rows: whether rows are read, or only definitions.
+        since: where the one before stood, which was not finished; the log tells what has changed since.
     """
 
     epoch: int
     with_rows: bool
+    since: LogOffset | None = None
 
 
 @dataclass(frozen=True, slots=True)

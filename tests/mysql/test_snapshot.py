@@ -157,6 +157,28 @@ def test_an_interrupted_snapshot_starts_again_and_says_so(
     assert "starts again" in caplog.text
 
 
+def test_changes_since_an_interrupted_snapshot_come_before_the_next_one(capture: NewCapture, sql: Sql) -> None:
+    _fill(sql)
+    reading = capture()
+    [split] = reading.source.plan(reading.offset(), None)
+    found: list[Any] = []
+    for batch in reading.source.read(split):
+        reading.keep(batch.offset)
+        found += batch.records
+        if len(changes(found)) > 10:
+            break
+    sql("DELETE FROM t WHERE id = 1; ALTER TABLE t ADD n INT; UPDATE t SET v = 'later' WHERE id = 2;")
+    again = capture().once()
+    log = [change for change in changes(again) if change[0] != "r"]
+    assert [change[0] for change in log] == ["d", "tombstone", "u"]
+    assert [change[0] for change in changes(again)[:3]] == ["d", "tombstone", "u"]
+    assert log[2][2:] == ((2, "v2", None), (2, "later", None))
+    after = _state_after(found + again)
+    assert (len(after), after.get(1), after[2]) == (ROWS - 1, None, "later")
+    positions = [record.position for record in found + again]
+    assert positions == sorted(set(positions))
+
+
 def test_progress_is_told(capture: NewCapture, sql: Sql, database: str) -> None:
     _fill(sql, 10)
     reading = capture()

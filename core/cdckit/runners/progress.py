@@ -39,14 +39,14 @@ class Progress:
         self._due = time.monotonic() + interval_seconds
 
     def took(self, batch: Batch) -> None:
-        """Notes a batch that the sink was given; saves when it is time."""
+        """Notes a batch that the sink was given; saves when it is time, or asked for."""
         self._records += len(batch.records)
         self._log_bytes += batch.log_bytes
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
         if batch.offset is not None:
             self.offset = batch.offset
-            if time.monotonic() >= self._due:
+            if batch.save or time.monotonic() >= self._due:
                 self.save()
 
     def save(self) -> None:

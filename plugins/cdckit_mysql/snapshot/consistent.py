@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from cdckit.record import Batch, Record
 from cdckit.snapshot_progress import SnapshotProgress
@@ -20,6 +21,8 @@ from cdckit_mysql.rows import open_rows
 from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk
 from cdckit_mysql.snapshot.selection import ChosenTable, choose_tables
+from cdckit_mysql.splits import SnapshotWork
+from cdckit_mysql.streaming.opening import on_server
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -51,20 +54,28 @@ class ConsistentSnapshot:
         filters: what is captured.
         context: the runner's.
         history: where the definitions are noted, before the first row is given out.
+        read_log: reads the log between two offsets.
     """
 
-    def __init__(self, config: MySqlConfig, filters: Filters, context: SourceContext, history: SchemaHistory) -> None:
+    def __init__(
+        self,
+        config: MySqlConfig,
+        filters: Filters,
+        context: SourceContext,
+        history: SchemaHistory,
+        read_log: Callable[[LogOffset, LogOffset], Iterator[Batch]],
+    ) -> None:
         self._config = config
         self._filters = filters
         self._context = context
         self._history = history
+        self._read_log = read_log
 
-    def batches(self, epoch: int, *, with_rows: bool) -> Iterator[Batch]:
+    def batches(self, work: SnapshotWork) -> Iterator[Batch]:
         """The snapshot's batches; only the last one's offset lies behind it.
 
-        Args:
-            epoch: that of the positions which it makes.
-            with_rows: whether rows are read, or only definitions.
+        After a snapshot that was not finished come first the changes since: a row that was given out then and has been
+        deleted in between is in no snapshot any more.
 
         Raises:
             RetriableSourceError: the connection was lost; the snapshot must start again.
@@ -72,14 +83,24 @@ class ConsistentSnapshot:
         """
         self._pause(self._config.snapshot_delay_ms)
         with consistent_point(self._config, self._filters) as point:
-            offset = _noted(point, self._config, self._history, epoch)
+            since = work.since and on_server(work.since, point.server, place(self._config))
+            offset = _noted(point, self._config, self._history, since.epoch if since else work.epoch)
             unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING).to_json()
-            for records in self._records(point, offset) if with_rows else ():
-                if self._context.stopping():
-                    return
-                yield Batch(records, unfinished)
+            if since is not None:
+                yield from self._changes(since, offset)
+            if work.with_rows:
+                yield Batch([], unfinished, save=True)
+                for records in self._records(point, offset):
+                    if self._context.stopping():
+                        return
+                    yield Batch(records, unfinished)
         self._pause(self._config.streaming_delay_ms)
         yield Batch([], offset.to_json(), time.time_ns() // 1_000_000)
+
+    def _changes(self, since: LogOffset, until: LogOffset) -> Iterator[Batch]:
+        for batch in self._read_log(since, until):
+            reached = LogOffset.from_json(batch.offset or {})
+            yield replace(batch, offset=reached.with_changes(snapshot=SNAPSHOT_RUNNING).to_json())
 
     def _records(self, point: ConsistentPoint, offset: LogOffset) -> Iterator[list[Record]]:
         versions = TableVersions(self._config, self._filters, mariadb=point.server.mariadb)

@@ -1,0 +1,202 @@
+"""Pipelines run as their users run them: by the command, in a process of their own, with a password never to show."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cdckit.record import Offset
+from cdckit.state.authority import current_offset
+from servers.mariadb import MariaDBServer
+from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
+
+USER = "reader"
+PASSWORD = "Zq8-never-shown-41"
+"""What no pipeline may ever show."""
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A call of the command that is over: its exit code, what it printed, what it logged."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def errors(self) -> str:
+        """The errors that it ended with, without the trace behind them."""
+        said = [line for line in self.stderr.splitlines() if line.startswith("error: ")]
+        return "\n".join(said)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipeline file and its folder. Every run of it shows the trace of an error, where secrets could be, too.
+
+    Attributes:
+        folder: where its files are.
+        source: options of the source.
+        sink: the sink, type and all.
+        others: members of the file's top level.
+        variables: of the environment.
+    """
+
+    folder: Path
+    source: Mapping[str, Any]
+    sink: Mapping[str, Any]
+    others: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def state(self) -> Path:
+        """The folder of its state."""
+        return self.folder / "state"
+
+    @property
+    def output(self) -> Path:
+        """What the file sink writes."""
+        return self.folder / "out.jsonl"
+
+    def run(self, *arguments: str, seconds: float = _SECONDS) -> Ended:
+        """Calls `cdc run` and waits for its end."""
+        with self.running(*arguments) as process:
+            return process.ended(seconds)
+
+    @contextmanager
+    def running(self, *arguments: str, limit: Callable[[], None] | None = None) -> Iterator[Running]:
+        """Calls `cdc run`; it is killed where the context ends before it does.
+
+        Args:
+            arguments: more of the command line.
+            limit: called in the new process before the command.
+        """
+        command = [sys.executable, "-m", "cdckit", "run", str(self._write()), *arguments]
+        logs = self.folder / "stderr.log", self.folder / "stdout.log"
+        with logs[0].open("wb") as errors, logs[1].open("wb") as out:
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                stdout=out,
+                stderr=errors,
+                env={**os.environ, "CDC_DEBUG": "1", **self.variables},
+                preexec_fn=limit,  # noqa: PLW1509 - it makes system calls only
+            )
+            try:
+                yield Running(self, process, *logs)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+        self.assert_secret()
+
+    def offset(self) -> Offset | None:
+        """The saved offset, as `cdc offsets show` prints it."""
+        return current_offset(self.state)
+
+    def events(self) -> list[dict[str, Any]]:
+        """What the file sink has written."""
+        return [json.loads(line) for line in self.output.read_text(encoding="utf-8").splitlines()]
+
+    def assert_secret(self) -> None:
+        """The password stands in no file but the one that it was written into."""
+        secret = PASSWORD.encode()
+        for path in self.folder.rglob("*"):
+            if path.is_file() and path != self._path:
+                assert secret not in path.read_bytes(), f"{path} shows the password"
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / "pipeline.json"
+
+    def _write(self) -> Path:
+        content = {
+            "runner": "direct",
+            "state": str(self.state),
+            **self.others,
+            "source": self.source,
+            "sink": self.sink,
+        }
+        self._path.write_text(json.dumps(content))
+        return self._path
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A call of the command that is not over yet."""
+
+    pipeline: Pipeline
+    process: subprocess.Popen[bytes]
+    stderr: Path
+    stdout: Path
+
+    @property
+    def log(self) -> str:
+        """What it has logged so far."""
+        return self.stderr.read_text(encoding="utf-8")
+
+    def wait_for(self, text: str, times: int = 1) -> None:
+        """Waits until the log says something, so often."""
+        self.wait_until(lambda: self.log.count(text) >= times, f"{text!r} in its log")
+
+    def wait_until(self, holds: Callable[[], bool], what: str = "what was waited for") -> None:
+        """Waits until something holds; fails when the command ends before, or never gets there."""
+        deadline = time.monotonic() + _SECONDS
+        while not holds():
+            assert self.process.poll() is None, f"ended with {self.process.returncode} before {what}:\n{self.log}"
+            assert time.monotonic() < deadline, f"never came to {what}:\n{self.log}"
+            time.sleep(0.005)
+
+    def kill(self) -> None:
+        """Kills it at once (SIGKILL)."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> Ended:
+        """Asks it to stop, and waits until it has."""
+        self.process.send_signal(number)
+        return self.ended()
+
+    def ended(self, seconds: float = _SECONDS) -> Ended:
+        """Waits for its end."""
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still runs after {seconds:.0f} s:\n{self.log}") from None
+        return Ended(code, self.stdout.read_text(encoding="utf-8"), self.log)
+
+
+def create_reader(server: SQLServer, *privileges: str) -> None:
+    """Makes the user anew, with what capturing needs unless privileges are named."""
+    server.run_sql(f"SET sql_log_bin = 0; DROP USER IF EXISTS {USER}")
+    server.create_user(USER, PASSWORD, privileges or CAPTURE_PRIVILEGES)
+
+
+def source_of(server: SQLServer, database: str, **options: Any) -> dict[str, Any]:
+    """Options of a source that captures one database; underscores stand for dots."""
+    return {
+        "type": "mariadb" if isinstance(server, MariaDBServer) else "mysql",
+        "topic.prefix": "p",
+        "database.hostname": server.host,
+        "database.port": server.port,
+        "database.user": USER,
+        "database.password": PASSWORD,
+        "database.include.list": database,
+        **{name.replace("_", "."): value for name, value in options.items()},
+    }
+
+
+def to_file(folder: Path, source: Mapping[str, Any], **others: Any) -> Pipeline:
+    """A pipeline to the file sink, without schemas in its events."""
+    sink = {"type": "file", "path": str(folder / "out.jsonl")}
+    return Pipeline(folder, source, sink, {"serializer": {"schemas.enable": False}, **others})
