@@ -360,7 +360,7 @@ class Incident(LogEvent):
 
 
 class StatementContext(LogEvent):
-    """A value that a logged statement depends on (INTVAR, RAND, USER_VAR, LOAD DATA): only in the statement format."""
+    """What a logged statement depends on: a number, a variable, a block of LOAD DATA. Only in the statement format."""
 
     __slots__ = ()
 

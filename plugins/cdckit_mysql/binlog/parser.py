@@ -34,7 +34,7 @@ from cdckit_mysql.binlog.events import (
 )
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE, LogPlace
-from cdckit_mysql.binlog.query import CompressedQuery, Query
+from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES, STATEMENT_END, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap, TableMapEvent, read_table_map
 
@@ -52,7 +52,7 @@ _CLASSES: dict[int, type[LogEvent]] = {
     event_types.RAND: StatementContext,
     event_types.USER_VAR: StatementContext,
     event_types.BEGIN_LOAD_QUERY: StatementContext,
-    event_types.EXECUTE_LOAD_QUERY: StatementContext,
+    event_types.EXECUTE_LOAD_QUERY: LoadQuery,
     event_types.QUERY: Query,
     event_types.XID: Xid,
     event_types.INCIDENT: Incident,

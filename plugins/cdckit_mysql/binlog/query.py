@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from struct import Struct
+from typing import ClassVar
 
 from cdckit.errors import DecodeError
 from cdckit_mysql.binlog.compression import inflate
@@ -57,6 +58,8 @@ class Query(LogEvent):
     __slots__ = ("_keyword",)
 
     _keyword: str
+    _extra: ClassVar[int] = 0
+    """How many bytes stand between the fixed part and the status variables."""
 
     @property
     def thread_id(self) -> int:
@@ -72,7 +75,7 @@ class Query(LogEvent):
     def database(self) -> str:
         """The session's current database, or the empty string."""
         _, _, size, _, status = _FIXED.unpack_from(self.buffer, self.body)
-        at = self.body + _FIXED.size + status
+        at = self.body + _FIXED.size + self._extra + status
         return self.buffer[at : at + size].decode("utf-8", "replace")
 
     @property
@@ -89,13 +92,13 @@ class Query(LogEvent):
     def session(self) -> SessionVariables:
         """What the session had set."""
         status: int = _FIXED.unpack_from(self.buffer, self.body)[4]
-        start = self.body + _FIXED.size
+        start = self.body + _FIXED.size + self._extra
         return _session_variables(self.buffer, start, start + status)
 
     @property
     def is_begin(self) -> bool:
         """Whether it is BEGIN as the server itself writes it."""
-        return self.limit - self._statement_start() == 5 and self.buffer.endswith(b"BEGIN", 0, self.limit)
+        return self.buffer.endswith(b"\0BEGIN", 0, self.limit) and self.limit - self._statement_start() == 5
 
     @property
     def keyword(self) -> str:
@@ -112,7 +115,7 @@ class Query(LogEvent):
 
     def _statement_start(self) -> int:
         _, _, size, _, status = _FIXED.unpack_from(self.buffer, self.body)
-        return int(self.body + _FIXED.size + status + size + 1)
+        return int(self.body + _FIXED.size + self._extra + status + size + 1)
 
 
 class CompressedQuery(Query):
@@ -129,6 +132,14 @@ class CompressedQuery(Query):
     def is_begin(self) -> bool:
         """Whether it is BEGIN: no, that is too short to be compressed."""
         return False
+
+
+class LoadQuery(Query):
+    """LOAD DATA in the statement format; what it loaded stands in events before."""
+
+    __slots__ = ()
+
+    _extra = 13
 
 
 def _text1(data: bytes, at: int) -> int:

@@ -15,6 +15,7 @@ from cdckit_mysql.binlog import column_types as types
 from cdckit_mysql.rows.cell import Cell
 from cdckit_mysql.rows.decimal_cell import decimal_cell
 from cdckit_mysql.rows.log_temporal_cells import TEMPORAL_CELLS
+from cdckit_mysql.rows.old_temporal_cells import OLD_TEMPORAL_CELLS
 from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.rows.value_expressions import bytes_expression, text_expression, vector_of
 from cdckit_mysql.values.column import ColumnValue
@@ -53,7 +54,7 @@ def log_cell(column_type: int, metadata: int, value: ColumnValue, scope: Scope) 
         DecodeError: the storage type does not fit the column's definition.
     """
     makers = _MAKERS.get(value.kind, {})
-    maker = makers.get(column_type)
+    maker = makers.get(column_type) or OLD_TEMPORAL_CELLS.get(value.kind, {}).get(column_type)
     if maker is None:
         raise DecodeError(
             f"column {value.column.name} is {value.column.type_name} by its definition, but the log stores it as type "

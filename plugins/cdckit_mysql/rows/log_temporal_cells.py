@@ -1,7 +1,7 @@
 """The cells of dates and times in row images.
 
 MySQL source documentation, "Date and Time Data Type Representation"; the fraction of a second takes a byte for each two
-digits. Numbers are stored big end first, but for DATE and for the formats of servers before 5.6.
+digits. Numbers are stored big end first, but for DATE.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from cdckit_mysql.values.temporal import (
     show_datetime,
     show_days,
     show_time,
-    unpack_decimal_date,
     unpack_log_date,
     unpack_log_datetime_day,
 )
@@ -106,7 +105,7 @@ def datetime_shower(value: ColumnValue) -> Callable[[int], Any]:
     return show
 
 
-def _timestamp(_type: int, digits: int, value: ColumnValue, scope: Scope) -> Cell:
+def timestamp_cell(_type: int, digits: int, value: ColumnValue, scope: Scope) -> Cell:
     """Its text has as many digits of the second as the column; 0 is MySQL's zero date, MariaDB's is shown as 1970."""
     zero_is_null = value.options.flavor == "mysql"
     if not digits:
@@ -126,46 +125,10 @@ def _year(_type: int, _metadata: int, _value: ColumnValue, _scope: Scope) -> Cel
     return Cell("B", 1, value="{0} + 1900")
 
 
-def _old_timestamp(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> Cell:
-    cell = _timestamp(types.TIMESTAMP2, 0, value, scope)
-    return Cell(cell.format, cell.size, "<", cell.value)
-
-
-def _old_datetime(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> Cell:
-    """YYYYMMDDHHMMSS as a number."""
-    days = day_table(value, unpack_decimal_date, "us", None)
-    show = datetime_shower(value)
-    null = value.null
-
-    def convert(number: int) -> Any:
-        day, time = divmod(number, 1_000_000)
-        start = days[day]
-        return null if start is None else show(start + _decimal_time_us(time))
-
-    return Cell("q", 8, value=f"{scope.name(convert)}({{0}})")
-
-
-def _old_time(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> Cell:
-    """HHMMSS as a number with sign."""
-    shown = time_shower(value)
-    null = value.null
-
-    def convert(number: int) -> Any:
-        us = _decimal_time_us(abs(number))
-        found = shown(us if number >= 0 else -us)
-        return null if found is None else found
-
-    return Cell("Hb", 3, value=f"{scope.name(convert)}({{0}} | {{1}} << 16)")
-
-
-def _decimal_time_us(number: int) -> int:
-    return ((number // 10_000 * 60 + number // 100 % 100) * 60 + number % 100) * 1_000_000
-
-
 TEMPORAL_CELLS: dict[Kind, dict[int, CellMaker]] = {
     "date": {types.DATE: _date, types.NEWDATE: _date},
-    "time": {types.TIME2: _time, types.TIME: _old_time},
-    "datetime": {types.DATETIME2: _datetime, types.DATETIME: _old_datetime},
-    "timestamp": {types.TIMESTAMP2: _timestamp, types.TIMESTAMP: _old_timestamp},
+    "time": {types.TIME2: _time},
+    "datetime": {types.DATETIME2: _datetime},
+    "timestamp": {types.TIMESTAMP2: timestamp_cell},
     "year": {types.YEAR: _year},
 }

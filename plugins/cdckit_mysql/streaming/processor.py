@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cdckit.errors import DecodeError
@@ -23,7 +23,7 @@ from cdckit_mysql.binlog.events import (
     XaPrepare,
     Xid,
 )
-from cdckit_mysql.binlog.query import CompressedQuery, Query
+from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
 from cdckit_mysql.config import MySqlConfig
@@ -38,6 +38,8 @@ from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders
 from cdckit_mysql.table import TableId
 
+_POS_DIGITS = 12
+"""How many digits a position within a file has in the text of a record's position."""
 _EVENT_ROWS = 10**8
 """Events of a compressed transaction share a position: each gets so many row numbers of its own."""
 
@@ -77,6 +79,7 @@ class LogProcessor:
         self._counts = dict(start.counts)
         self._last_end = -1
         self._inner = 0
+        self._front_file = self._front = ""
         self._handlers: dict[type[LogEvent], Callable[[Any], None]] = {
             RowsEvent: self._rows,
             TableMapEvent: self._counted,
@@ -86,6 +89,7 @@ class LogProcessor:
             MariaDbGtid: self._mariadb_gtid,
             Query: self._statement,
             CompressedQuery: self._statement,
+            LoadQuery: self._statement,
             RowsQuery: self._rows_query,
             AnnotateRows: self._rows_query,
             Xid: self._committed,
@@ -95,17 +99,22 @@ class LogProcessor:
             Incident: self._incident,
         }
 
-    def process(self, event: LogEvent) -> None:
-        """Takes the next event.
+    def process(self, events: Iterator[LogEvent], most: int, end: LogOffset | None = None) -> bool:
+        """Takes events until there are `most` records or `end` is reached; false when the events ran out before.
 
         Raises:
-            DecodeError: it cannot be understood; the message names the place and the table.
+            DecodeError: one cannot be understood; the message names the place and the table.
         """
-        handle = self._handlers.get(type(event))
-        if handle is None:
-            self.progress.passed(event)
-        else:
-            handle(event)
+        handler_of, progress = self._handlers.get, self.progress
+        for event in events:
+            handle = handler_of(type(event))
+            if handle is None:
+                progress.passed(event)
+            else:
+                handle(event)
+            if len(self.records) >= most or (end is not None and progress.reached(end)):
+                return True
+        return False
 
     def offset(self) -> LogOffset:
         """Where to go on once all records so far are safe."""
@@ -121,10 +130,13 @@ class LogProcessor:
 
     def _prefix(self, event: LogEvent) -> str:
         """What the positions of an event's records begin with."""
-        return LogPosition(self.progress.epoch, self.progress.file, event.end).prefix
+        file = self.progress.file
+        if file != self._front_file:
+            self._front_file, self._front = file, LogPosition(self.progress.epoch, file, 0).prefix[:-_POS_DIGITS]
+        return f"{self._front}{event.end:012d}"
 
     def _first_position(self, event: LogEvent) -> int:
-        """The first row number of the event among those that share its position."""
+        """The first row number of an event with records among those that share its position."""
         if event.end == self._last_end:
             self._inner += 1
         else:
@@ -165,20 +177,19 @@ class LogProcessor:
 
     # -- rows
 
-    def _counted(self, event: LogEvent) -> None:
-        self._first_position(event)
-        self.progress.event_done()
+    def _counted(self, _event: LogEvent) -> None:
+        self.progress.events_done += 1
 
     def _rows_query(self, event: RowsQuery | AnnotateRows) -> None:
         if self._with_query:
             self._query = event.sql
-        self._counted(event)
+        self.progress.events_done += 1
 
     def _rows(self, event: RowsEvent) -> None:
         first_position = self._first_position(event)
         if not self.progress.skips():
             self._captured_rows(event, first_position)
-        self.progress.event_done()
+        self.progress.events_done += 1
 
     def _captured_rows(self, event: RowsEvent, first_position: int) -> None:
         try:
@@ -246,7 +257,7 @@ class LogProcessor:
     def _stood(self, event: Query) -> None:
         """A statement within a transaction is one of its events; one that stands alone is all of it."""
         if self.progress.in_transaction and not self.progress.alone:
-            self.progress.event_done()
+            self.progress.events_done += 1
         else:
             self._close(event)
 

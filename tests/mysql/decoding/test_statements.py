@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cdckit.errors import DecodeError
@@ -18,7 +20,7 @@ from cdckit_mysql.binlog.events import (
 )
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.binlog.place import HEADER, LogPlace
-from cdckit_mysql.binlog.query import Query
+from cdckit_mysql.binlog.query import LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
 from mysql.decoding.reading import Reading
@@ -90,6 +92,23 @@ def test_changes_of_rows_in_the_statement_format_are_told(reading: Reading) -> N
     assert [query.keyword for query in changes] == ["INSERT", "UPDATE", "REPLACE", "DELETE"]
     assert any(isinstance(event, StatementContext) for event in events)
     assert not any(isinstance(event, RowsEvent) for event in events)
+
+
+def test_loading_in_the_statement_format_is_told(reading: Reading, tmp_path: Path) -> None:
+    file = tmp_path / "rows.txt"
+    file.write_text("1\n2\n")
+    reading.execute("CREATE TABLE t (id INT PRIMARY KEY)", "SET GLOBAL local_infile = ON")
+    start = reading.position()
+    connection = reading.server.connect(database=reading.database, local_infile=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SET binlog_format = STATEMENT")
+        cursor.execute(f"LOAD DATA LOCAL INFILE '{file}' INTO TABLE t")
+    connection.close()
+    [query] = [query for query in queries(reading.events(start)) if query.keyword != "COMMIT"]
+    assert isinstance(query, LoadQuery)
+    assert query.changes_rows
+    assert query.database == reading.database
+    assert query.sql.startswith("LOAD DATA LOCAL INFILE")
 
 
 def test_statements_that_change_no_rows(reading: Reading) -> None:

@@ -50,6 +50,29 @@ def test_year_zero_and_two_digit_years(reading: Reading) -> None:
     assert [row["dt"] for row in plain] == [days(70, 1, 2) * 86_400_000, days(99, 12, 31) * 86_400_000]
 
 
+def test_times_in_the_formats_of_old_servers(mariadb_reading: Reading) -> None:
+    digits = range(7)
+    columns = ", ".join(f"ts{n} TIMESTAMP({n}) NULL, dt{n} DATETIME({n}), t{n} TIME({n})" for n in digits)
+    mariadb_reading.server.execute("SET GLOBAL mysql56_temporal_format = OFF")
+    try:
+        mariadb_reading.execute(f"CREATE TABLE old ({columns})")
+    finally:
+        mariadb_reading.server.execute("SET GLOBAL mysql56_temporal_format = ON")
+    mariadb_reading.execute(f"CREATE TABLE new ({columns})")
+    moments = [
+        ("2038-01-19 03:14:07.123456", "9999-12-31 23:59:59.987654", "838:59:58.999999"),
+        ("1970-01-01 00:00:01", "1000-01-01 00:00:00.000001", "-838:59:58.999999"),
+        ("2020-02-29 12:34:56.5", "2020-02-29 12:34:56.5", "-00:00:00.100001"),
+        ("0000-00-00 00:00:00", "2018-00-01 00:00:00", "00:00:00"),
+    ]
+    rows = ", ".join("(" + ", ".join(f"'{value}'" for _ in digits for value in moment) + ")" for moment in moments)
+    for mode in ("adaptive_time_microseconds", "isostring"):
+        options = ValueOptions(time_mode=mode)
+        old = mariadb_reading.inserted(f"INSERT INTO old VALUES {rows}", options=options)
+        assert old == mariadb_reading.inserted(f"INSERT INTO new VALUES {rows}", options=options)
+        assert old[2]["ts2"] == "2020-02-29T12:34:56.50Z"
+
+
 def test_dates_that_do_not_exist(reading: Reading) -> None:
     reading.execute("CREATE TABLE t (d DATE, dt DATETIME(6))")
     start = reading.position()
