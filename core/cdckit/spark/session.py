@@ -57,11 +57,12 @@ def start_session(name: str, settings: Mapping[str, str], *, delta: bool) -> Spa
         delta: whether Delta tables are written.
 
     Raises:
-        ConfigError: there is no Java, or Spark does not start with these settings.
+        ConfigError: there is no Java, Spark does not start with these settings, or the session that is there cannot
+            write Delta tables.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
-        return running
+        return _fitting(running, delta=delta)
     require_java()
     handler = signal.getsignal(signal.SIGINT)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -78,6 +79,15 @@ def start_session(name: str, settings: Mapping[str, str], *, delta: bool) -> Spa
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)  # PySpark put its own there, which cancels what runs
     return session
+
+
+def _fitting(running: SparkSession, *, delta: bool) -> SparkSession:
+    if delta and "delta" not in str(running.conf.get("spark.sql.extensions", "")).lower():
+        raise ConfigError(
+            "sink.format: 'delta' needs Delta Lake in the Spark session that this process already has; start that "
+            "with Delta's jars and `spark.sql.extensions`"
+        )
+    return running
 
 
 def session_settings(settings: Mapping[str, str], *, delta: bool) -> dict[str, str]:

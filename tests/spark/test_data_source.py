@@ -1,0 +1,98 @@
+"""The data source in a user's own Spark job."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdckit.spark.datasource import CdckitDataSource
+from servers.mysql import MySQLServer
+
+pytestmark = pytest.mark.spark
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "spark_job.py"
+
+
+@pytest.fixture
+def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
+    """A database with a table of three items."""
+    mysql_server.execute(f"create database {unique_name}")
+    mysql_server.execute(f"create table {unique_name}.items (id int primary key, price decimal(8,2))")
+    mysql_server.execute(f"insert into {unique_name}.items values (1, 1.50), (2, 2.50), (3, 3.50)")
+    yield unique_name
+    mysql_server.execute(f"drop database {unique_name}")
+
+
+def options(server: MySQLServer, shop: str) -> dict[str, str]:
+    """A source's options by their full names."""
+    return {
+        "source.type": "mysql",
+        "source.topic.prefix": shop,
+        "source.database.hostname": server.host,
+        "source.database.port": str(server.port),
+        "source.database.user": "dbz",
+        "source.database.password": "dbz",
+        "source.database.server.id": "5701",
+        "source.table.include.list": f"{shop}.items",
+        "source.decimal.handling.mode": "string",
+        "serializer.type": "json",
+        "serializer.schemas.enable": "false",
+    }
+
+
+def test_batch_read_holds_snapshot_and_log(
+    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    session.dataSource.register(CdckitDataSource)
+    reader = session.read.format("cdckit").options(**options(mysql_server, shop), state=str(tmp_path / "state"))
+    rows = reader.load().where("topic like '%items'").collect()
+    assert {json.loads(row.key)["id"]: json.loads(row.value)["after"]["price"] for row in rows} == {
+        1: "1.50", 2: "2.50", 3: "3.50",
+    }  # fmt: skip
+    assert all(row.position and row.timestamp for row in rows)
+
+
+def test_wrong_options_are_told_at_once(session: SparkSession) -> None:
+    session.dataSource.register(CdckitDataSource)
+    with pytest.raises(Exception, match=r"source.database.hostnam: unknown option; did you mean"):
+        session.readStream.format("cdckit").options(
+            **{"source.type": "mysql", "source.database.hostnam": "localhost"}
+        ).load()
+
+
+def test_the_example_goes_on_where_it_stopped(
+    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    pipeline = tmp_path / "pipeline.json"
+    pipeline.write_text(json.dumps(_nested(options(mysql_server, shop)) | {"state": str(tmp_path / "state")}))
+    assert _run_example(pipeline, tmp_path / "out") == 0
+    mysql_server.execute(f"update {shop}.items set price = 9.99 where id = 2")
+    assert _run_example(pipeline, tmp_path / "out") == 0
+    prices = session.read.parquet(str(tmp_path / "out" / "prices"))
+    found = prices.orderBy("position").select("op", "id", "price_before", "price_after").collect()
+    assert [tuple(row) for row in found][-1] == ("u", 2, "2.50", "9.99")
+    assert sorted(tuple(row) for row in found[:-1]) == [
+        ("r", 1, None, "1.50"), ("r", 2, None, "2.50"), ("r", 3, None, "3.50"),
+    ]  # fmt: skip
+
+
+def _run_example(pipeline: Path, output: Path) -> int:
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    run = subprocess.run([sys.executable, EXAMPLE, pipeline, output], env=environment, check=False)
+    return run.returncode
+
+
+def _nested(options: dict[str, str]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name, value in options.items():
+        component, _, option = name.partition(".")
+        tree.setdefault(component, {})[option] = value
+    return tree
