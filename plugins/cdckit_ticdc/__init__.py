@@ -1,0 +1,1 @@
+"""Reads what TiCDC, Debezium or cdckit put on Kafka, or into files, as a source."""

@@ -1,0 +1,189 @@
+"""Options of the sources `ticdc` and `debezium`."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, field_validator, model_validator
+
+from cdckit.config.model import PluginConfig
+from cdckit_ticdc.columns.options import BigIntMode, BinaryForm, DecimalMode
+from cdckit_ticdc.columns.texts import time_zone
+from cdckit_ticdc.columns.types import MySqlType, parse_type
+from cdckit_ticdc.decoding.protocols import Protocol
+
+_OWN_SETTINGS = {
+    "bootstrap.servers": "is the source's own option: write `bootstrap.servers`",
+    "group.id": "is the source's own option: write `group.id`",
+    "enable.auto.commit": "cannot be changed: offsets are committed once the sink has acknowledged",
+    "enable.auto.offset.store": "cannot be changed: offsets are committed once the sink has acknowledged",
+    "enable.partition.eof": "cannot be changed: the source relies on it",
+    "auto.offset.reset": "is the source's own option: write `auto.offset.reset`",
+}
+
+
+def _names(value: Any) -> Any:
+    """A list, or the trimmed items of a comma-separated text."""
+    if isinstance(value, str):
+        return tuple(item for item in (part.strip() for part in value.split(",")) if item)
+    return value
+
+
+def _text(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+Text = Annotated[str, BeforeValidator(_text)]
+
+
+class TopicsConfig(PluginConfig):
+    """What both sources have in common: where messages are, and how columns are shown."""
+
+    renamed: ClassVar[dict[str, str]] = {"consumer.group.id": "group.id"}
+
+    bootstrap_servers: str | None = None
+    """The Kafka brokers to ask first: `host:port`, several separated by commas."""
+    topics: Names = ()
+    """The topics to read. A name that begins with `^` is a regular expression of whole names."""
+    group_id: str | None = None
+    """The consumer group that offsets are committed to, for others to see; `cdckit-` and the pipeline's name by
+    default. Where to go on is decided by the pipeline's state alone.
+    """
+    auto_offset_reset: Literal["earliest", "latest"] = "earliest"
+    """Where a pipeline without saved offsets starts: at the beginning of the topics, or at their end."""
+    kafka: dict[str, Text] = Field(default_factory=dict, repr=False)
+    """Any option of librdkafka's consumer, such as `kafka.security.protocol`, `kafka.sasl.password` or
+    `kafka.fetch.message.max.bytes`.
+    """
+    files: Names = ()
+    """In the place of topics: files with a recorded message a line (JSON lines, `kcat -J`, or values alone). `*`, `?`
+    and `**` stand for other characters.
+    """
+    schema_registry_url: str | None = None
+    """The schema registry of Avro messages: an http or https URL, or a file with a JSON list of ids and schemas."""
+    schema_registry_basic_auth_user_info: SecretStr = SecretStr("")
+    """`user:password` for the schema registry."""
+    column_types: dict[str, Text] = Field(default_factory=dict)
+    """Types that messages do not tell, by `database.table.column`: `shop.orders.total: decimal(12,2)`."""
+
+    @field_validator("kafka")
+    @classmethod
+    def _not_the_sources_own(cls, kafka: dict[str, str]) -> dict[str, str]:
+        faults = [f"'{name}' {_OWN_SETTINGS[name]}" for name in kafka if name in _OWN_SETTINGS]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return kafka
+
+    @field_validator("topics")
+    @classmethod
+    def _patterns_compile(cls, topics: tuple[str, ...]) -> tuple[str, ...]:
+        for topic in topics:
+            if topic.startswith("^"):
+                try:
+                    re.compile(topic)
+                except re.error as error:
+                    raise ValueError(f"'{topic}' is no regular expression: {error}") from error
+        return topics
+
+    @field_validator("column_types")
+    @classmethod
+    def _types_exist(cls, types: dict[str, str]) -> dict[str, str]:
+        for name, text in types.items():
+            if name.count(".") < 2:
+                raise ValueError(f"'{name}' names no column: write database.table.column")
+            parse_type(text)
+        return types
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        places = [bool(self.topics), bool(self.files)]
+        if sum(places) != 1:
+            raise ValueError("give either 'topics' or 'files'")
+        if self.topics and not self.bootstrap_servers:
+            raise ValueError("'topics' needs 'bootstrap.servers': host:port")
+        return self
+
+    @property
+    def given_types(self) -> dict[str, MySqlType]:
+        """`column.types`, read."""
+        return {name: parse_type(text).declared for name, text in self.column_types.items()}
+
+
+class TicdcConfig(TopicsConfig):
+    """Options of the source `ticdc`."""
+
+    protocol: Protocol
+    """The changefeed's protocol: `debezium`, `debezium-avro`, `canal-json`, `open-protocol`, `simple` or `avro`."""
+    topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = None
+    """What the records' topics begin with, before `.database.table`; by default the name in the messages, which is
+    the changefeed's cluster, `default` as a rule.
+    """
+    watermarks: Literal["auto", "always", "never"] = "auto"
+    """Whether rows are held back until every partition has been sent up to their time. `auto`: where watermarks come;
+    `always`: from the start; `never`: rows come out in their partitions' order.
+    """
+    buffer_max_messages: PositiveInt = 50_000
+    """How many messages that wait for a watermark are held in memory; more wait on disk."""
+    buffer_max_bytes: PositiveInt = 64 << 20
+    """How many bytes of messages that wait for a watermark are held in memory; more wait on disk."""
+    resent_max_keys: PositiveInt = 1_000_000
+    """Without watermarks: of how many keys the newest time is remembered, to leave out rows that are sent again."""
+    message_key_columns: str = ""
+    """The key's columns of tables whose messages have none: `shop.orders:id;shop.items:order_id,line`."""
+    tombstones_on_delete: bool = False
+    """Whether a delete is followed by a record without value, for compacted topics."""
+    decimal_handling_mode: DecimalMode = "precise"
+    """DECIMAL as exact numbers where precision and scale are known, else as texts (`precise`); `double`; `string`."""
+    bigint_unsigned_handling_mode: BigIntMode = "long"
+    """BIGINT UNSIGNED as int64, its two's complement beyond 2^63 (`long`), or as exact numbers (`precise`)."""
+    binary_handling_mode: BinaryForm = "base64"
+    """How the changefeed writes bytes into texts (its option `debezium-binary-handling-mode`)."""
+    time_zone: str = "UTC"
+    """The changefeed's time zone, in which protocols but `debezium` and `simple` write TIMESTAMP."""
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone_exists(cls, zone: str) -> str:
+        time_zone(zone)
+        return zone
+
+    @field_validator("message_key_columns")
+    @classmethod
+    def _keys_can_be_read(cls, text: str) -> str:
+        _keys(text)
+        return text
+
+    @model_validator(mode="after")
+    def _registry_where_needed(self) -> Self:
+        if self.protocol in {"avro", "debezium-avro"} and self.schema_registry_url is None:
+            raise ValueError(f"'protocol: {self.protocol}' needs 'schema.registry.url'")
+        return self
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """`time.zone`, read."""
+        return time_zone(self.time_zone)
+
+    @property
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """`message.key.columns`, read."""
+        return _keys(self.message_key_columns)
+
+
+def _keys(text: str) -> dict[str, tuple[str, ...]]:
+    """Key columns by table.
+
+    Raises:
+        ValueError: an entry is not `database.table:column,column`.
+    """
+    found = {}
+    for entry in filter(None, (part.strip() for part in text.split(";"))):
+        table, colon, columns = entry.partition(":")
+        names = tuple(name.strip() for name in columns.split(",") if name.strip())
+        if not colon or not names or "." not in table:
+            raise ValueError(f"'{entry}' is not database.table:column,column")
+        found[table.strip()] = names
+    return found

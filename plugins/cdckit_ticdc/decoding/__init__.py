@@ -1,0 +1,1 @@
+"""Decoders: one for each protocol, from messages to events."""

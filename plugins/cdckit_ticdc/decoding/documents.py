@@ -1,0 +1,51 @@
+"""Documents of Kafka's JSON converter, `{"schema": …, "payload": …}`, taken apart without parsing the schema."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import orjson
+
+_PAYLOAD_FIRST, _SCHEMA_NEXT = b'{"payload":', b',"schema":{'
+_SCHEMA_FIRST, _PAYLOAD_NEXT = b'{"schema":{', b'},"payload":'
+
+
+class Document(NamedTuple):
+    """A key or a value.
+
+    Attributes:
+        schema: the schema's text, the same bytes for the same schema of one producer; None: without a schema.
+        payload: the value itself.
+    """
+
+    schema: bytes | None
+    payload: Any
+
+
+def read_document(text: bytes) -> Document:
+    """Takes a document apart; one without `payload` is its own payload.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    if text.startswith(_PAYLOAD_FIRST):
+        at = text.rfind(_SCHEMA_NEXT)
+        schema, payload = (text[at + 10 : -1], text[11:at]) if at > 0 else (None, text[11:-1])
+    elif text.startswith(_SCHEMA_FIRST):
+        at = text.find(_PAYLOAD_NEXT)
+        schema, payload = text[10 : at + 1], text[at + 12 : -1]
+    else:
+        return _parsed(text)
+    try:
+        return Document(schema, orjson.loads(payload))
+    except orjson.JSONDecodeError:
+        return _parsed(text)
+
+
+def _parsed(text: bytes) -> Document:
+    """Any other way of writing it: other order, spaces, no schema around it."""
+    found = orjson.loads(text)
+    if not isinstance(found, dict) or "payload" not in found or not found.keys() <= {"schema", "payload"}:
+        return Document(None, found)
+    schema = found.get("schema")
+    return Document(None if schema is None else orjson.dumps(schema), found["payload"])

@@ -1,0 +1,222 @@
+"""Messages in, batches of records out, in commit order where the messages allow it.
+
+With watermarks: rows are held back until all partitions have been sent up to their time, then come out sorted; DDL
+takes part in that. Without: rows come out as they stand in their partitions, and one that is older than the newest of
+its key is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from cdckit.record import Batch, Record
+from cdckit_ticdc.decoding.decoder import Decoder
+from cdckit_ticdc.events import Bootstrap, Ddl, Event, Watermark
+from cdckit_ticdc.message import Message
+from cdckit_ticdc.offsets import LogOffset, Partition
+from cdckit_ticdc.ordering.buffer import Buffer, Held
+from cdckit_ticdc.ordering.resent import NewestByKey
+from cdckit_ticdc.ordering.watermarks import Watermarks
+from cdckit_ticdc.reading.log import Chunk
+from cdckit_ticdc.records import PHYSICAL_BITS, time_of
+
+log = logging.getLogger("cdckit.ticdc")
+
+_RECORDS = 2000
+_SORTED_TOGETHER = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is kept in memory.
+
+    Attributes:
+        messages: how many held messages.
+        bytes: how many bytes of them.
+        keys: of how many keys the newest time.
+    """
+
+    messages: int = 50_000
+    bytes: int = 64 << 20
+    keys: int = 1_000_000
+
+
+class Assembler:
+    """Puts the messages of several partitions into order.
+
+    Args:
+        decoder: makes events of messages.
+        start: where reading begins, and what was delivered before.
+        partitions: those that are read.
+        limits: how much memory may hold.
+        changed: is told of each DDL statement once, at its time.
+        watermarked: whether watermarks are waited for from the start.
+        heeds_watermarks: whether they count once they come.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        start: LogOffset,
+        partitions: Iterable[Partition],
+        limits: Limits,
+        changed: Callable[[Ddl], None],
+        *,
+        watermarked: bool,
+        heeds_watermarks: bool = True,
+    ) -> None:
+        self._decoder = decoder
+        self._start = start
+        self._limits = limits
+        self._changed = changed
+        self._watermarked = watermarked
+        self._heeds = heeds_watermarks
+        self._marks = Watermarks(partitions, start.watermark)
+        self._released = start.watermark
+        self._read: dict[Partition, int] = {**start.resume, **start.read}
+        self._at: dict[Partition, int] = dict(start.resume)
+        self._buffer = Buffer(limits.messages, limits.bytes)
+        self._newest = NewestByKey(limits.keys)
+        self._statements: dict[tuple[int, str], None] = {}
+        self._ready: list[Record] = []
+        self._bytes = 0
+        self.resent = 0
+
+    def take(self, chunk: Chunk) -> None:
+        """Takes messages of one partition.
+
+        Raises:
+            DecodeError: a message cannot be understood.
+        """
+        self._marks.add(chunk.partition)
+        for message in chunk.messages:
+            if self._watermarked:
+                self._hold(chunk.partition, message)
+            else:
+                self._pass(chunk.partition, message)
+        self._at[chunk.partition] = chunk.next
+        self._bytes += chunk.size
+
+    def batches(self, *, all_held: bool = False) -> Iterator[Batch]:
+        """What can be delivered now; at the end of all that is to be read, what is held back too.
+
+        Every batch but the last repeats the offset before it: reading cannot resume inside.
+        """
+        before = self.offset()
+        records = self._ready
+        self._ready = []
+        for record in self._released_records(all_held=all_held):
+            records.append(record)
+            if len(records) >= _RECORDS:
+                yield Batch(records, before)
+                records = []
+        after = self.offset()
+        if records or after != before or self._bytes:
+            time_ms = time_of(records[-1]) >> PHYSICAL_BITS if records else None
+            taken, self._bytes = self._bytes, 0
+            yield Batch(records, after, time_ms or None, taken)
+
+    def offset(self) -> dict[str, object]:
+        """Where to go on."""
+        held = self._buffer.first_offsets()
+        resume = {partition: held.get(partition, at) for partition, at in self._at.items()}
+        read = {partition: max(at, self._read.get(partition, at)) for partition, at in self._at.items()}
+        return LogOffset(resume, read, self._released).to_json()
+
+    def close(self) -> None:
+        """Removes what lies on disk."""
+        self._buffer.close()
+
+    # -- with watermarks
+
+    def _hold(self, partition: Partition, message: Message) -> None:
+        times, other = self._decoder.peek(message)
+        if isinstance(other, Watermark):
+            self._advance(partition, other)
+        elif isinstance(other, Ddl) and not self._is_new(other):
+            return
+        for time in times:
+            if self._was_delivered(partition, message, time):
+                self.resent += 1
+            else:
+                self._buffer.add(time, partition, message)
+
+    def _was_delivered(self, partition: Partition, message: Message, time: int) -> bool:
+        """Rows below the watermark were sent before it, so this one comes again; of those at it, the ones read."""
+        if time < self._marks.passed:
+            return True
+        return time <= self._start.watermark and message.offset < self._start.was_read(partition)
+
+    def _advance(self, partition: Partition, mark: Watermark) -> None:
+        if not self._heeds:
+            return
+        if not self._watermarked:
+            log.info("watermarks come: rows are held back until all partitions have reached their time")
+            self._watermarked = True
+        self._marks.advance(partition, mark.commit_ts)
+
+    def _released_records(self, *, all_held: bool) -> Iterator[Record]:
+        if not len(self._buffer) or (self._marks.passed <= self._released and not all_held):
+            self._released = self._marks.passed
+            return
+        together: list[Record] = []
+        time = -1
+        for held in self._buffer.take(None if all_held else self._marks.passed):
+            if held.time != time or len(together) >= _SORTED_TOGETHER:
+                yield from _sorted(together)
+                together, time = [], held.time
+            together += self._records(held)
+        yield from _sorted(together)
+        self._released = self._marks.passed
+
+    def _records(self, held: Held) -> Iterator[Record]:
+        for event in self._decoder.decode(held.message):
+            if isinstance(event, Ddl):
+                self._changed(event)
+            elif isinstance(event, Record) and time_of(event) == held.time:
+                yield event
+
+    # -- without watermarks
+
+    def _pass(self, partition: Partition, message: Message) -> None:
+        for event in self._decoder.decode(message):
+            if isinstance(event, Record):
+                self._pass_record(event)
+            else:
+                self._pass_other(partition, event)
+
+    def _pass_record(self, record: Record) -> None:
+        if self._decoder.times_rows and self._newest.is_older(record, time_of(record)):
+            self.resent += 1
+        else:
+            self._ready.append(record)
+
+    def _pass_other(self, partition: Partition, event: Event) -> None:
+        if isinstance(event, Watermark):
+            self._advance(partition, event)
+        elif isinstance(event, Ddl) and self._is_new(event):
+            self._changed(event)
+        else:
+            assert isinstance(event, Ddl | Bootstrap)
+
+    def _is_new(self, ddl: Ddl) -> bool:
+        """Whether the statement was not met yet, in this partition or another."""
+        identity = (ddl.commit_ts, ddl.statement)
+        if identity in self._statements or ddl.commit_ts <= self._start.watermark:
+            return False
+        self._statements[identity] = None
+        if len(self._statements) > self._limits.messages:
+            del self._statements[next(iter(self._statements))]
+        return True
+
+
+def _sorted(records: list[Record]) -> list[Record]:
+    """The records of one time: deletes first, and each transaction's together where start_ts is known."""
+    records.sort(key=_position)
+    return records
+
+
+def _position(record: Record) -> str:
+    return record.position

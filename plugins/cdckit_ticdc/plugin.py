@@ -1,0 +1,22 @@
+"""Registers the sources `ticdc` and `debezium`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cdckit.hookspecs import Registration, hookimpl
+
+
+@hookimpl
+def cdckit_sources() -> Sequence[Registration]:
+    """The sources that read change events which others wrote."""
+    return [
+        Registration(
+            name="ticdc",
+            factory="cdckit_ticdc.source:TicdcSource",
+            config="cdckit_ticdc.config:TicdcConfig",
+            summary="row changes that TiCDC puts on Kafka, in any of its protocols",
+            extra="ticdc",
+            requires=("confluent_kafka", "fastavro"),
+        ),
+    ]

@@ -1,0 +1,251 @@
+"""Topics of Kafka as a log, through librdkafka's consumer with partitions assigned by hand."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit_ticdc.message import Message
+from cdckit_ticdc.offsets import Partition
+from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
+
+log = logging.getLogger("cdckit.topics")
+
+_BATCH = 2000
+_AT_END = -1
+"""The size of a chunk that says that the partition has no more for now."""
+_REQUEST_SECONDS = 30.0
+_NEW_PARTITIONS_SECONDS = 30.0
+_SECRET = re.compile(r"password|secret|\.pem$|sasl\.oauthbearer\.config")
+_UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
+_DEFAULTS = {
+    "enable.auto.commit": "false",
+    "enable.auto.offset.store": "false",
+    "auto.offset.reset": "error",
+    "enable.partition.eof": "true",
+    "fetch.message.max.bytes": "10485760",
+    "queued.max.messages.kbytes": "65536",
+    "fetch.wait.max.ms": "100",
+    "allow.auto.create.topics": "false",
+}
+_FATAL = frozenset(
+    (
+        KafkaError._AUTHENTICATION,
+        KafkaError._SSL,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.UNSUPPORTED_SASL_MECHANISM,
+    )
+)
+
+
+class KafkaLog(MessageLog):
+    """Reads topics.
+
+    Args:
+        servers: the brokers to ask first.
+        topics: names; one that begins with `^` is a regular expression of names.
+        group: the consumer group that is told how far reading has come.
+        settings: librdkafka's, the user's.
+    """
+
+    def __init__(self, servers: str, topics: Sequence[str], group: str, settings: Mapping[str, str]) -> None:
+        self._topics = [topic for topic in topics if not topic.startswith("^")]
+        self._patterns = [re.compile(topic) for topic in topics if topic.startswith("^")]
+        self._settings = {**_DEFAULTS, **settings, "bootstrap.servers": servers, "group.id": group}
+        self._consumer: Consumer | None = None
+        self._errors: list[KafkaError] = []
+
+    # -- the contract
+
+    def ranges(self) -> dict[Partition, Range]:
+        """The low and high watermarks of every partition."""
+        return {partition: self._range(partition) for partition in self._partitions()}
+
+    def read(
+        self, start: Mapping[Partition, int], end: Mapping[Partition, int] | None, idle_seconds: float
+    ) -> Iterator[list[Chunk]]:
+        """Messages of all partitions, as they come."""
+        if end is not None:
+            yield from self._bounded(start, end)
+        else:
+            yield from self._following(start, idle_seconds)
+
+    def commit(self, resume: Mapping[Partition, int]) -> None:
+        """Commits to the consumer group; what it cannot take is logged, since the state store decides."""
+        places = [TopicPartition(*partition, at) for partition, at in resume.items()]
+        try:
+            if places:
+                self._connected().commit(offsets=places, asynchronous=True)
+        except KafkaException as error:
+            log.warning("the offsets could not be committed to the consumer group: %s", self._told(error))
+
+    def close(self) -> None:
+        """Leaves the brokers."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    # -- reading
+
+    def _bounded(self, start: Mapping[Partition, int], end: Mapping[Partition, int]) -> Iterator[list[Chunk]]:
+        left = {partition: stop for partition, stop in end.items() if start.get(partition, 0) < stop}
+        if not left:
+            return
+        self._assign({partition: start.get(partition, 0) for partition in left})
+        quiet_since = time.monotonic()
+        while left:
+            found = self._consumed(1.0)
+            chunks = [_cut(chunk, left[chunk.partition]) for chunk in found if chunk.partition in left]
+            if chunks:
+                quiet_since = time.monotonic()
+                yield chunks
+            for chunk in found:
+                if chunk.partition in left and (chunk.next >= left[chunk.partition] or chunk.size == _AT_END):
+                    del left[chunk.partition]
+            if time.monotonic() - quiet_since > _REQUEST_SECONDS:
+                raise RetriableSourceError(f"Kafka gave nothing for {_REQUEST_SECONDS:.0f} s{self._reason()}")
+
+    def _following(self, start: Mapping[Partition, int], idle_seconds: float) -> Iterator[list[Chunk]]:
+        at = dict(start)
+        self._assign(at)
+        looked = time.monotonic()
+        while True:
+            found = [chunk for chunk in self._consumed(idle_seconds) if chunk.messages]
+            for chunk in found:
+                at[chunk.partition] = chunk.next
+            yield found
+            if time.monotonic() - looked > _NEW_PARTITIONS_SECONDS:
+                looked = time.monotonic()
+                new = {partition: self._range(partition).low for partition in self._partitions() if partition not in at}
+                if new:
+                    at |= new
+                    self._assign(at)
+
+    def _consumed(self, seconds: float) -> list[Chunk]:
+        """What came, and a chunk of size `_AT_END` for each partition that has no more for now."""
+        gathered: dict[Partition, list[Message]] = {}
+        ends: list[Chunk] = []
+        for message in self._connected().consume(_BATCH, seconds):
+            error = message.error()
+            if error is None:
+                made = _message(message)
+                gathered.setdefault(Partition(made.topic, made.partition), []).append(made)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                ends.append(_end(message))
+            else:
+                raise self._fault(error)
+        self._check()
+        chunks = [
+            Chunk(partition, messages, messages[-1].offset + 1, sum(_size(message) for message in messages))
+            for partition, messages in gathered.items()
+        ]
+        return [*chunks, *ends]
+
+    def _assign(self, places: Mapping[Partition, int]) -> None:
+        self._connected().assign([TopicPartition(*partition, at) for partition, at in places.items()])
+
+    # -- what the brokers say
+
+    def _partitions(self) -> list[Partition]:
+        try:
+            known = self._connected().list_topics(timeout=_REQUEST_SECONDS).topics
+        except KafkaException as error:
+            raise self._fault(error.args[0]) from error
+        missing = [topic for topic in self._topics if topic not in known]
+        if missing:
+            raise SourceError(
+                f"source.topics: there is no topic '{missing[0]}' at {self._settings['bootstrap.servers']}, or the "
+                "user may not describe it; create it, or correct the name"
+            )
+        wanted = {*self._topics, *(name for name in known if any(one.fullmatch(name) for one in self._patterns))}
+        return sorted(Partition(topic, number) for topic in wanted for number in known[topic].partitions)
+
+    def _range(self, partition: Partition) -> Range:
+        try:
+            low, high = self._connected().get_watermark_offsets(TopicPartition(*partition), timeout=_REQUEST_SECONDS)
+        except KafkaException as error:
+            raise self._fault(error.args[0]) from error
+        return Range(low, high)
+
+    def _connected(self) -> Consumer:
+        if self._consumer is None:
+            try:
+                self._consumer = Consumer({**self._settings, "error_cb": self._errors.append}, logger=log)
+            except KafkaException as error:
+                raise self._wrong_setting(error) from error
+        return self._consumer
+
+    def _wrong_setting(self, error: KafkaException) -> ConfigError:
+        said = self._told(error)
+        unknown = _UNKNOWN.search(said)
+        if unknown:
+            return ConfigError(f"source.kafka.{unknown[1]}: librdkafka has no such option")
+        return ConfigError(f"source.kafka: {said}")
+
+    def _check(self) -> None:
+        """Raises what was reported since, where it cannot pass by itself."""
+        refused = next((error for error in self._errors if error.code() in _FATAL or error.fatal()), None)
+        if refused is not None:
+            raise self._fault(refused)
+        del self._errors[:-1]
+
+    def _reason(self) -> str:
+        return f": {self._errors[-1].str()}" if self._errors else ""
+
+    def _fault(self, error: KafkaError) -> SourceError:
+        said = self._redacted(error.str())
+        at = f"Kafka at {self._settings['bootstrap.servers']}"
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            return SourceError(f"{at}: {said}: messages between the saved offset and the oldest one left are lost")
+        if error.code() in _FATAL or error.fatal():
+            return SourceError(f"{at} refuses: {said}; check the options under source.kafka")
+        return RetriableSourceError(f"{at}: {said}{self._reason()}")
+
+    def _told(self, error: KafkaException) -> str:
+        found: Any = error.args[0]
+        return self._redacted(found.str() if isinstance(found, KafkaError) else str(found))
+
+    def _redacted(self, text: str) -> str:
+        for name, value in self._settings.items():
+            if value and _SECRET.search(name):
+                text = text.replace(str(value), "***")
+        return text
+
+
+def _message(message: Any) -> Message:
+    kind, time_ms = message.timestamp()
+    headers = message.headers()
+    return Message(
+        message.topic(),
+        message.partition(),
+        message.offset(),
+        message.key(),
+        message.value(),
+        time_ms if kind else None,
+        tuple(headers) if headers else (),
+    )
+
+
+def _end(message: Any) -> Chunk:
+    return Chunk(Partition(message.topic(), message.partition()), [], message.offset(), _AT_END)
+
+
+def _size(message: Message) -> int:
+    return len(message.key or b"") + len(message.value or b"")
+
+
+def _cut(chunk: Chunk, stop: int) -> Chunk:
+    """The chunk without what lies beyond the end that was asked for."""
+    if chunk.next <= stop or not chunk.messages:
+        return chunk._replace(next=min(chunk.next, stop), size=max(chunk.size, 0))
+    messages = [message for message in chunk.messages if message.offset < stop]
+    return Chunk(chunk.partition, messages, stop, sum(_size(message) for message in messages))

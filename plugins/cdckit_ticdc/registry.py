@@ -1,0 +1,120 @@
+"""Schemas by their number: from a Confluent-compatible schema registry, or a file that holds what one held."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import fastavro
+import orjson
+
+from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
+from cdckit_ticdc.columns.avro import without_logical_types
+
+_HEAD = struct.Struct(">bI")
+_SECONDS = 30.0
+_NOT_FOUND = 404
+_REFUSED = frozenset({401, 403})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegisteredSchema:
+    """One schema.
+
+    Attributes:
+        number: its id.
+        written: the Avro schema as it was registered.
+        parsed: the same, ready for reading values as Avro's primitive types.
+    """
+
+    number: int
+    written: Mapping[str, Any]
+    parsed: Any
+
+
+class Registry:
+    """Looks schemas up, each once.
+
+    Args:
+        place: the registry's URL, or the path of a JSON file: a list of `{"id": …, "schema": …}`.
+        credentials: `user:password`, or "".
+    """
+
+    def __init__(self, place: str, credentials: str = "") -> None:
+        self._place = place.rstrip("/")
+        self._credentials = credentials
+        self._known: dict[int, RegisteredSchema] = {}
+        if urlsplit(place).scheme not in {"http", "https"}:
+            self._read_file(Path(place.removeprefix("file://")))
+
+    def schema(self, number: int) -> RegisteredSchema:
+        """The schema with this id.
+
+        Raises:
+            DecodeError: the registry has none.
+            SourceError: the registry refuses; a `RetriableSourceError` where it cannot be reached now.
+        """
+        found = self._known.get(number)
+        if found is None:
+            found = self._known[number] = _registered(number, self._fetched(number))
+        return found
+
+    def _fetched(self, number: int) -> Any:
+        if urlsplit(self._place).scheme not in {"http", "https"}:
+            raise DecodeError(f"schema.registry.url: {self._place} has no schema with id {number}")
+        request = urllib.request.Request(f"{self._place}/schemas/ids/{number}")  # noqa: S310 - http and https alone
+        if self._credentials:
+            request.add_header("Authorization", f"Basic {base64.b64encode(self._credentials.encode()).decode()}")
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
+                return orjson.loads(answer.read())["schema"]
+        except urllib.error.HTTPError as error:
+            raise self._refusal(number, error.code) from error
+        except (OSError, urllib.error.URLError) as error:
+            raise RetriableSourceError(f"schema.registry.url: {self._place} cannot be reached: {error}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise SourceError(
+                f"schema.registry.url: {self._place} does not answer as a schema registry does"
+            ) from error
+
+    def _refusal(self, number: int, status: int) -> SourceError | DecodeError:
+        if status == _NOT_FOUND:
+            return DecodeError(f"the schema registry {self._place} has no schema with id {number}")
+        if status in _REFUSED:
+            return SourceError(
+                f"the schema registry {self._place} refuses (HTTP {status}): check schema.registry.basic.auth.user.info"
+            )
+        return RetriableSourceError(f"the schema registry {self._place} answers HTTP {status}")
+
+    def _read_file(self, path: Path) -> None:
+        try:
+            entries = orjson.loads(path.read_bytes())
+            self._known = {entry["id"]: _registered(entry["id"], entry["schema"]) for entry in entries}
+        except OSError as error:
+            raise ConfigError(f"schema.registry.url: {path}: {error.strerror}; give an http URL or a file") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"schema.registry.url: {path} is no list of schemas with their ids") from error
+
+
+def _registered(number: int, schema: Any) -> RegisteredSchema:
+    written = orjson.loads(schema) if isinstance(schema, str) else schema
+    return RegisteredSchema(number, written, fastavro.parse_schema(without_logical_types(written)))
+
+
+def schema_number(text: bytes) -> int:
+    """The id in front of an Avro message (Confluent's wire format: 0, four bytes of id, the body).
+
+    Raises:
+        DecodeError: it does not begin so.
+    """
+    if len(text) < _HEAD.size or text[0] != 0:
+        raise DecodeError("no message of a schema registry: it does not begin with 0 and the schema's id")
+    number: int = _HEAD.unpack_from(text)[1]
+    return number

@@ -1,0 +1,291 @@
+"""The source `ticdc`: row changes of TiDB that TiCDC put on Kafka, or that were recorded in files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cdckit.errors import SourceError
+from cdckit.record import Batch, Offset, Record
+from cdckit.source import Source, SourceContext, Split
+from cdckit_ticdc.columns.options import ColumnOptions
+from cdckit_ticdc.config import TicdcConfig, TopicsConfig
+from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions
+from cdckit_ticdc.decoding.protocols import make_decoder
+from cdckit_ticdc.definitions import Definition, Definitions
+from cdckit_ticdc.events import Ddl, Watermark
+from cdckit_ticdc.message import Message
+from cdckit_ticdc.offsets import LogOffset, Partition
+from cdckit_ticdc.ordering.assembler import Assembler, Limits
+from cdckit_ticdc.ordering.scan import Scan
+from cdckit_ticdc.reading.files import FileLog
+from cdckit_ticdc.reading.kafka import KafkaLog
+from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
+from cdckit_ticdc.records import time_of
+from cdckit_ticdc.registry import Registry
+
+_POLL_SECONDS = 0.05
+_PROBED = 500
+"""How many messages at a partition's end show whether watermarks come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The payload of a split: what it delivers of the messages in its range.
+
+    Attributes:
+        start: what was delivered before.
+        up_to: the commit_ts up to which rows are delivered; None: all.
+        alone: whether the split holds all partitions, so that their rows come out in order.
+        definitions: what is known of tables, for workers that have no state.
+    """
+
+    start: LogOffset
+    up_to: int | None
+    alone: bool
+    definitions: tuple[Definition, ...] = ()
+
+
+class TopicSource(Source):
+    """What the sources of messages have in common: places in logs."""
+
+    def __init__(self, config: TopicsConfig) -> None:
+        self.base = config
+        self.context = SourceContext("cdckit")
+
+    def open(self, context: SourceContext) -> None:
+        """Keeps the context; connects when something is asked."""
+        self.context = context
+
+    def initial_offset(self) -> Offset:
+        """The beginning of every partition, or its end with `auto.offset.reset: latest`."""
+        latest = self.base.auto_offset_reset == "latest"
+        places = {partition: held.high if latest else held.low for partition, held in self.log.ranges().items()}
+        return LogOffset(places).to_json()
+
+    def committed(self, offset: Offset) -> None:
+        """Commits to the consumer group."""
+        self.log.commit(LogOffset.from_json(offset).resume)
+
+    def close(self) -> None:
+        """Lets the connections go."""
+        if "log" in self.__dict__:
+            self.log.close()
+            del self.log
+
+    @cached_property
+    def log(self) -> MessageLog:
+        """The topics or files."""
+        if self.base.files:
+            return FileLog(self.base.files)
+        group = self.base.group_id or f"cdckit-{self.context.name}"
+        return KafkaLog(self.base.bootstrap_servers or "", self.base.topics, group, self.base.kafka)
+
+    @cached_property
+    def registry(self) -> Registry | None:
+        """The schema registry, where one is given."""
+        if self.base.schema_registry_url is None:
+            return None
+        return Registry(
+            self.base.schema_registry_url, self.base.schema_registry_basic_auth_user_info.get_secret_value()
+        )
+
+    def checked(self, start: LogOffset) -> dict[Partition, Range]:
+        """What the partitions hold.
+
+        Raises:
+            SourceError: messages beyond `start` are gone, or a partition is.
+        """
+        held = self.log.ranges()
+        for partition, at in start.resume.items():
+            if partition not in held:
+                raise SourceError(f"{partition} was read up to offset {at} and is gone")
+            low, high = held[partition]
+            if at < low:
+                raise SourceError(
+                    f"{partition}: offset {at} is gone, the oldest left is {low}: changes are lost; a new state folder "
+                    "begins anew, and the topic's retention should outlast the longest downtime"
+                )
+            if at > high:
+                raise SourceError(
+                    f"{partition}: offset {at} is beyond the end, {high}: the topic was made anew; a new state folder "
+                    "begins anew"
+                )
+        return held
+
+    def moved(self, start: LogOffset, wait_seconds: float) -> dict[Partition, Range]:
+        """What the partitions hold, as soon as one of them goes beyond what was read; or after `wait_seconds`."""
+        until = time.monotonic() + wait_seconds
+        while True:
+            held = self.log.ranges()
+            if any(found.high > max(start.was_read(one), found.low) for one, found in held.items()):
+                return held
+            if time.monotonic() >= until or self.context.stopping():
+                return held
+            time.sleep(_POLL_SECONDS)
+
+
+def ends_of(held: Mapping[Partition, Range]) -> dict[Partition, int]:
+    """The end of every partition."""
+    return {partition: found.high for partition, found in held.items()}
+
+
+class TicdcSource(TopicSource):
+    """Reads what TiCDC wrote."""
+
+    def __init__(self, config: TicdcConfig) -> None:
+        super().__init__(config)
+        self._config = config
+        self._watermarked: bool | None = None
+
+    # -- the contract
+
+    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
+        """Where the topics end now; where it is waited for and watermarks come, only what is complete counts."""
+        at = LogOffset.from_json(start)
+        if wait_seconds == 0 or not self._with_watermarks(at):
+            ends = ends_of(self.moved(at, wait_seconds))
+            return start if ends == at.resume else LogOffset(ends, {}, at.watermark).to_json()
+        until = time.monotonic() + wait_seconds
+        scan = Scan(self._decoder, at)
+        while True:
+            scan.read(self.log, self.moved(at, max(0.0, until - time.monotonic())))
+            found = scan.offset()
+            if found.watermark > at.watermark:
+                return found.to_json()
+            if time.monotonic() >= until or self.context.stopping():
+                return start
+            time.sleep(_POLL_SECONDS)
+
+    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
+        """All partitions as one split, or a split for each."""
+        at = LogOffset.from_json(start)
+        self.checked(at)
+        if end is None:
+            return [Split(start, None, Stretch(at, None, alone=True))]
+        stop = LogOffset.from_json(end)
+        ends = {partition: stop.was_read(partition) for partition in stop.resume}
+        unread = [one for one in sorted(ends) if ends[one] > at.resume.get(one, 0)]
+        if not unread:
+            return []
+        up_to = stop.watermark if any(stop.was_read(one) != to for one, to in stop.resume.items()) else None
+        if parallelism == 1 or len(unread) == 1:
+            return [Split(start, end, Stretch(at, up_to, alone=True, definitions=tuple(self._definitions)))]
+        self._learn(at, ends)
+        known = tuple(self._definitions)
+        return [_part(at, one, ends[one], Stretch(at, up_to, alone=False, definitions=known)) for one in unread]
+
+    def read(self, split: Split) -> Iterator[Batch]:
+        """The split's batches."""
+        stretch: Stretch = split.payload
+        for definition in stretch.definitions:
+            self._definitions.learn(definition)
+        if stretch.alone:
+            return self._ordered(split, stretch)
+        return self._partition(split, stretch)
+
+    # -- reading
+
+    def _ordered(self, split: Split, stretch: Stretch) -> Iterator[Batch]:
+        start = stretch.start
+        held = self.log.ranges()
+        begin = {one: start.resume.get(one, found.low) for one, found in held.items()}
+        end = None if split.end is None else LogOffset.from_json(split.end)
+        assembler = Assembler(
+            self._decoder,
+            LogOffset(begin, start.read, start.watermark),
+            held,
+            Limits(self._config.buffer_max_messages, self._config.buffer_max_bytes, self._config.resent_max_keys),
+            self._tell,
+            watermarked=self._with_watermarks(start),
+            heeds_watermarks=self._decoder.times_rows and self._config.watermarks != "never",
+        )
+        stop = None if end is None else {one: end.was_read(one) for one in end.resume}
+        try:
+            for chunks in self.log.read(begin, stop, self.context.idle_seconds):
+                for chunk in chunks:
+                    assembler.take(chunk)
+                yield from assembler.batches() if chunks else (Batch((), assembler.offset()),)
+                if self.context.stopping():
+                    return
+            if stretch.up_to is None:
+                yield from assembler.batches(all_held=True)
+        finally:
+            assembler.close()
+
+    def _partition(self, split: Split, stretch: Stretch) -> Iterator[Batch]:
+        """One partition's rows of the stretch. Their positions put them in order among those of others."""
+        ((partition, begin),) = LogOffset.from_json(split.start).resume.items()
+        end = LogOffset.from_json(split.end or {}).resume
+        for chunks in self.log.read({partition: begin}, end, self.context.idle_seconds):
+            for chunk in chunks:
+                yield Batch(self._rows(chunk, stretch), None, log_bytes=chunk.size)
+
+    def _rows(self, chunk: Chunk, stretch: Stretch) -> list[Record]:
+        start, made = stretch.start, []
+        was_read = start.was_read(chunk.partition)
+        for message in chunk.messages:
+            for event in self._decoder.decode(message):
+                if not isinstance(event, Record):
+                    continue
+                committed = time_of(event)
+                delivered = committed < start.watermark or (committed == start.watermark and message.offset < was_read)
+                if not (delivered and self._decoder.times_rows) and (
+                    stretch.up_to is None or committed <= stretch.up_to
+                ):
+                    made.append(event)
+        return made
+
+    # -- what the messages tell besides rows
+
+    def _tell(self, ddl: Ddl) -> None:
+        self.context.notify("schema_changed", position=f"{ddl.commit_ts:020d}", ddl=ddl.statement, tables=ddl.tables)
+
+    def _learn(self, start: LogOffset, ends: Mapping[Partition, int]) -> None:
+        """Reads definitions out of the messages of a stretch, for workers each of which sees one partition."""
+        if not self._decoder.learns:
+            return
+        scan = Scan(self._decoder, start)
+        scan.read(self.log, {partition: Range(0, end) for partition, end in ends.items()})
+
+    def _with_watermarks(self, start: LogOffset) -> bool:
+        """Whether the changefeed sends watermarks: they are among the last messages then."""
+        if not self._decoder.times_rows:
+            return False
+        if self._config.watermarks != "auto":
+            return self._config.watermarks == "always"
+        if self._watermarked is None:
+            self._watermarked = start.watermark > 0 or any(
+                _is_watermark(self._decoder, message)
+                for partition in self.log.ranges()
+                for message in self.log.tail(partition, _PROBED)
+            )
+        return self._watermarked
+
+    @cached_property
+    def _definitions(self) -> Definitions:
+        return Definitions(self.context.state)
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        config = self._config
+        columns = ColumnOptions(
+            config.decimal_handling_mode,
+            config.bigint_unsigned_handling_mode,
+            config.binary_handling_mode,
+            config.zone,
+            config.given_types,
+        )
+        options = DecoderOptions(columns, config.topic_prefix, config.keys, config.tombstones_on_delete)
+        return make_decoder(config.protocol, options, self._definitions, self.registry)
+
+
+def _part(start: LogOffset, partition: Partition, end: int, stretch: Stretch) -> Split:
+    begin = LogOffset({partition: start.resume.get(partition, 0)})
+    return Split(begin.to_json(), LogOffset({partition: end}).to_json(), stretch)
+
+
+def _is_watermark(decoder: Decoder, message: Message) -> bool:
+    return isinstance(decoder.peek(message).other, Watermark)
