@@ -13,18 +13,14 @@ from cdckit_mysql.streaming.reader import batch_of
 
 
 def read_kept(work: LogWork, start: LogOffset, processor: LogProcessor, most: int) -> Iterator[Batch]:
-    """Batches of at least `most` records, but for the last one.
+    """Batches of `most` records or a few more, but for the last one.
 
     Raises:
         DecodeError: an event cannot be understood.
     """
     parser = EventParser(start.file, start.pos, checksums=work.checksums)
-    size = 0
-    for kept in work.events or ():
-        size += len(kept)
-        for event in parser.parse(kept, 0, len(kept)):
-            processor.process(event)
-        if len(processor.records) >= most:
-            yield batch_of(processor, size)
-            size = 0
-    yield batch_of(processor, size)
+    kept = work.events or ()
+    events = parser.events((event, 0, len(event)) for event in kept)
+    while processor.process(events, most):
+        yield batch_of(processor, 0)
+    yield batch_of(processor, sum(map(len, kept)))

@@ -13,7 +13,8 @@ _FIRST_EVENT = 4
 class LogProgress:
     """Follows the events of the log and knows the offset behind each.
 
-    Within a transaction the offset stays at its begin, and counts the events that are done, the begin included.
+    Within a transaction the offset stays at its begin, and counts the events that are done, the begin included:
+    `events_done`, which grows from outside.
 
     Args:
         start: where reading begins.
@@ -102,10 +103,6 @@ class LogProgress:
     def rows_to_skip(self) -> int:
         """How many rows of the event in hand were done before reading was interrupted."""
         return self._skip_rows if self.events_done == self._skip else 0
-
-    def event_done(self) -> None:
-        """One more event of the transaction is done."""
-        self.events_done += 1
 
     def commit(self, pos: int) -> None:
         """What was begun ends with the event that ends at `pos`."""

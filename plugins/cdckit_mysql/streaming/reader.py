@@ -5,13 +5,17 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Protocol
 
 from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.heartbeat import Heartbeats
 from cdckit.record import Batch, Record
+from cdckit.source import SourceContext
 from cdckit_mysql.binlog.connection import BinlogConnection
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.events.names import Topics
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.streaming.processor import LogProcessor
 
@@ -42,8 +46,7 @@ class LogReader:
         config: the source's options.
         open_log: asks the server for the log.
         make_processor: makes what turns events into records, from an offset on.
-        stopping: once true, reading ends soon.
-        idle_seconds: how long to be silent at the most.
+        context: the runner's.
     """
 
     def __init__(
@@ -51,14 +54,14 @@ class LogReader:
         config: MySqlConfig,
         open_log: OpenLog,
         make_processor: Callable[[LogOffset], LogProcessor],
-        stopping: Callable[[], bool],
-        idle_seconds: float,
+        context: SourceContext,
     ) -> None:
         self._config = config
         self._open_log = open_log
         self._make_processor = make_processor
-        self._stopping = stopping
-        self._idle = min(idle_seconds, config.poll_interval_ms / 1000)
+        self._stopping = context.stopping
+        self._idle = min(context.idle_seconds, config.poll_interval_ms / 1000)
+        self._heartbeats = Heartbeats(Topics(config).heartbeat, config.topic_prefix, config.heartbeat_interval_ms)
 
     def follow(self, start: LogOffset) -> Iterator[Batch]:
         """Batches from `start` on, without end; a lost connection is opened anew.
@@ -71,7 +74,7 @@ class LogReader:
         while not self._stopping():
             try:
                 for batch in self._connected(at):
-                    yield batch
+                    yield replace(batch, records=[*batch.records, *due]) if (due := self._heartbeats.due()) else batch
                     attempts = 0
                     at = LogOffset.from_json(batch.offset or {})
             except RetriableSourceError as error:
@@ -90,15 +93,13 @@ class LogReader:
             while not processor.progress.reached(end):
                 if connection.ended:
                     raise RetriableSourceError(f"the log ended before {end.position}")
-                yield self._bounded_batch(connection, processor, end)
-
-    def _bounded_batch(self, connection: BinlogConnection, processor: LogProcessor, end: LogOffset) -> Batch:
-        events, size = read_events(connection, self._idle)
-        for event in events:
-            processor.process(event)
-            if processor.progress.reached(end):
-                break
-        return batch_of(processor, size)
+                events, size = read_events(connection, self._idle)
+                while processor.process(events, self._config.max_batch_size, end):
+                    yield batch_of(processor, size)
+                    size = 0
+                    if processor.progress.reached(end):
+                        return
+                yield batch_of(processor, size)
 
     def _connected(self, start: LogOffset) -> Iterator[Batch]:
         connection, start = self._open_log(start)
@@ -118,11 +119,9 @@ class LogReader:
                 yield batch_of(processor, size)
                 raise
             size += arrived
-            for event in events:
-                processor.process(event)
-                if len(processor.records) >= most:
-                    yield batch_of(processor, size)
-                    size = 0
+            while processor.process(events, most):
+                yield batch_of(processor, size)
+                size = 0
             if not arrived or time.monotonic() >= until:
                 yield batch_of(processor, size)
                 return

@@ -131,8 +131,9 @@ class LogSurvey:
         if code == event_types.XID and not self._identified:
             self._progress.commit(behind)
             self._cut()
-        file = self._progress.file
-        return behind > start and (file_number(file), behind) >= (file_number(end.file), end.pos)
+        if code == event_types.ROTATE:
+            behind = self._connection.parser.position
+        return (file_number(self._progress.file), behind) >= (file_number(end.file), end.pos)
 
     def _transaction_begins(self, span: Span, start: int) -> None:
         self._identified = True

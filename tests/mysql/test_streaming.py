@@ -1,0 +1,333 @@
+"""The log read from live servers: batches, restarts, definitions that change, connections that break."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from typing import Any, cast
+
+import pytest
+
+from cdckit.errors import DecodeError, SourceError
+from cdckit.record import Batch, Record
+from cdckit.struct import Struct
+from cdckit_mysql.streaming import planning
+from mysql.capture import Capture, changes
+from mysql.conftest import NewCapture
+from servers.mariadb import MariaDBServer
+from servers.mysql_family import SQLServer
+
+Sql = Callable[[str], None]
+
+
+@pytest.fixture
+def streaming(capture: NewCapture) -> NewCapture:
+    """Captures that begin where the log stands at the first one, without rows of a snapshot."""
+
+    def new(**options: Any) -> Capture:
+        made = capture(snapshot_mode="no_data", **options)
+        if made.state.load_offset() is None:
+            made.once()
+        return made
+
+    return new
+
+
+def _inserts(first: int, last: int) -> str:
+    values = ",".join(f"({number}, 'v{number}')" for number in range(first, last))
+    return f"INSERT INTO t VALUES {values};"
+
+
+def _following(reading: Capture) -> closing[Generator[Batch]]:
+    """The open-ended log; its connection is let go at the end of the context."""
+    return closing(cast(Generator[Batch], reading.follow()))
+
+
+def _take(batches: Iterator[Batch], records: int) -> list[Record]:
+    """Reads until there are so many records."""
+    found: list[Record] = []
+    while len(found) < records:
+        found += next(batches).records
+    return found
+
+
+def _restarting(new: Callable[[], Capture], enough: Callable[[list[Record]], bool]) -> list[Record]:
+    """Reads one batch with records at a time, each with a source of its own that goes on from the kept offset."""
+    found: list[Record] = []
+    while not enough(found):
+        reading = new()
+        with _following(reading) as batches:
+            batch = next(batch for batch in batches if batch.records)
+        reading.keep(batch.offset)
+        found += batch.records
+    return found
+
+
+def _value(record: Record) -> dict[str, Any]:
+    assert isinstance(record.value, Struct)
+    return record.value.to_dict()
+
+
+def test_a_restart_within_a_transaction_repeats_nothing_that_was_kept(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    streaming()
+    sql("BEGIN;" + "".join(_inserts(n, n + 50) for n in range(0, 1000, 50)) + "UPDATE t SET v = 'x'; COMMIT;")
+    sql(_inserts(1000, 1001))
+    found = _restarting(lambda: streaming(max_batch_size=100), lambda records: len(records) >= 2001)
+    assert [change[3][0] for change in changes(found)] == [*range(1000), *range(1000), 1000]
+    positions = [record.position for record in found]
+    assert positions == sorted(set(positions))
+
+
+def test_transaction_metadata_goes_on_after_a_restart(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    streaming()
+    sql("BEGIN;" + "".join(_inserts(n, n + 10) for n in range(0, 100, 10)) + "COMMIT;")
+    found = _restarting(
+        lambda: streaming(max_batch_size=10, provide_transaction_metadata=True),
+        lambda records: bool(records) and _value(records[-1]).get("status") == "END",
+    )
+    begin, *rows, end = [_value(record) for record in found]
+    assert (begin["status"], end["event_count"], len(rows)) == ("BEGIN", 100, 100)
+    assert [row["transaction"]["total_order"] for row in rows] == list(range(1, 101))
+    assert {row["transaction"]["id"] for row in rows} == {begin["id"]} == {end["id"]}
+
+
+def test_rows_are_read_with_the_definition_at_their_place(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    streaming()
+    sql(
+        "INSERT INTO t VALUES (1, 'a'); ALTER TABLE t ADD n INT FIRST; INSERT INTO t VALUES (7, 2, 'b');"
+        "ALTER TABLE t DROP v, RENAME COLUMN n TO m; INSERT INTO t VALUES (8, 3);"
+        "RENAME TABLE t TO u; INSERT INTO u VALUES (9, 4); DROP TABLE u;"
+        "CREATE TABLE t (x VARCHAR(3)); INSERT INTO t VALUES ('new');"
+    )
+    reading = streaming()
+    assert changes(reading.once()) == [
+        ("c", "t", None, (1, "a")),
+        ("c", "t", None, (7, 2, "b")),
+        ("c", "t", None, (8, 3)),
+        ("c", "u", None, (9, 4)),
+        ("c", "t", None, ("new",)),
+    ]
+    assert [facts["tables"] for notice, facts in reading.notices if notice == "schema_changed"] != []
+
+
+def test_definitions_are_those_of_the_offset_when_reading_is_repeated(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    reading = streaming()
+    before = reading.offset()
+    sql("INSERT INTO t VALUES (1, 'a'); ALTER TABLE t ADD n INT FIRST; INSERT INTO t VALUES (7, 2, 'b');")
+    first = changes(reading.once())
+    reading.keep(before)
+    assert changes(streaming().once()) == first == [("c", "t", None, (1, "a")), ("c", "t", None, (7, 2, "b"))]
+
+
+def test_a_lost_connection_is_opened_anew_and_nothing_is_lost(
+    streaming: NewCapture, sql: Sql, db_server: SQLServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    found: list[Record] = []
+    with _following(streaming(max_batch_size=7)) as batches:
+        for number in range(0, 60, 20):
+            sql("BEGIN;" + _inserts(number, number + 10) + _inserts(number + 10, number + 20) + "COMMIT;")
+            found += _take(batches, 5)
+            _kill_dumps(db_server)
+        found += _take(batches, 60 - len(found))
+    assert [change[3][0] for change in changes(found)] == list(range(60))
+    assert "trying again" in caplog.text
+
+
+def _kill_dumps(server: SQLServer) -> None:
+    for row in server.execute("SHOW PROCESSLIST"):
+        if str(row[4]).startswith("Binlog Dump"):
+            server.execute(f"KILL {row[0]}")
+
+
+def test_reconnecting_ends_when_it_was_tried_often_enough(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    reading = streaming(errors_max_retries=2)
+    with _following(reading) as batches:
+        next(batches)
+        with _unreachable(reading), pytest.raises(SourceError, match="gave up after 2"):
+            for _ in batches:
+                pass
+
+
+@contextmanager
+def _unreachable(reading: Capture) -> Iterator[None]:
+    """Lets the log's connection break, and no other one be made."""
+    server_port = reading.config.database_port
+    object.__setattr__(reading.config, "database_port", 1)
+    thread = threading.Thread(target=_kill_dumps_at, args=(reading, server_port))
+    thread.start()
+    yield
+    thread.join()
+
+
+def _kill_dumps_at(reading: Capture, port: int) -> None:
+    import pymysql
+
+    connection = pymysql.connect(host=reading.config.database_hostname, port=port, user="dbz", password="dbz")
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SHOW PROCESSLIST")
+        for row in cursor.fetchall():
+            if str(row[4]).startswith("Binlog Dump"):
+                cursor.execute(f"KILL {row[0]}")
+
+
+def test_a_change_logged_as_a_statement_is_refused(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY); CREATE DATABASE IF NOT EXISTS elsewhere_db;")
+    sql("CREATE TABLE IF NOT EXISTS elsewhere_db.t (id INT);")
+    reading = streaming()
+    sql("SET binlog_format = 'STATEMENT'; INSERT INTO elsewhere_db.t VALUES (1);")
+    assert reading.once() == []
+    sql("SET binlog_format = 'STATEMENT'; INSERT INTO t VALUES (1);")
+    with pytest.raises(DecodeError, match="logged as a statement"):
+        streaming().once()
+
+
+def test_missing_columns_of_a_minimal_row_image_are_marked(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), n INT); INSERT INTO t VALUES (1, 'a', 5), (2, 'b', 6);")
+    reading = streaming()
+    sql("SET binlog_row_image = 'MINIMAL'; UPDATE t SET n = 7 WHERE id = 1; DELETE FROM t WHERE id = 2;")
+    absent = "__debezium_unavailable_value"
+    found = changes(reading.once())
+    assert found[0] == ("u", "t", (1, absent, None), (1, absent, 7))
+    assert found[1] == ("d", "t", (2, absent, None), None)
+
+
+def test_rows_of_an_unknown_table_stop_the_pipeline_or_are_left_out(
+    streaming: NewCapture, sql: Sql, caplog: pytest.LogCaptureFixture
+) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    start = streaming().offset()
+    sql("SET sql_log_bin = 0; CREATE TABLE hidden (id INT PRIMARY KEY); SET sql_log_bin = 1;")
+    sql("INSERT INTO hidden VALUES (1), (2); INSERT INTO t VALUES (3);")
+    with pytest.raises(DecodeError, match=r"hidden.*knows no such table"):
+        streaming().once()
+    reading = streaming(event_deserialization_failure_handling_mode="skip")
+    reading.keep(start)
+    assert changes(reading.once()) == [("c", "t", None, (3,))]
+    assert "hidden" in caplog.text
+
+
+def test_a_definition_that_was_changed_unseen_is_told(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    reading = streaming()
+    sql("SET sql_log_bin = 0; ALTER TABLE t ADD n INT; SET sql_log_bin = 1; INSERT INTO t VALUES (1, 2);")
+    with pytest.raises(DecodeError, match="the log has 2 columns, the tracked definition 1"):
+        reading.once()
+
+
+def test_columns_keys_and_operations_are_chosen(streaming: NewCapture, sql: Sql, database: str) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, secret VARCHAR(20), v INT);")
+    streaming()
+    sql(
+        "INSERT INTO t VALUES (1, 'x', 2); UPDATE t SET secret = 'y'; UPDATE t SET v = 3; DELETE FROM t;"
+        "TRUNCATE TABLE t;"
+    )
+    reading = streaming(
+        column_exclude_list=f"{database}.t.secret",
+        message_key_columns=f"{database}.t:v,id",
+        skipped_operations="d",
+        skip_messages_without_change=True,
+    )
+    found = reading.once()
+    assert changes(found) == [("c", "t", None, (1, 2)), ("c", "t", None, (1, 3)), ("t", "t", None, None)]
+    assert [record.key and record.key.values for record in found] == [(2, 1), (3, 1), None]  # type: ignore[union-attr]
+
+
+def test_a_dropped_table_leaves_the_others_alone(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY); CREATE TABLE gone (id INT PRIMARY KEY);")
+    with _following(streaming()) as batches:
+        sql("INSERT INTO gone VALUES (1); DROP TABLE gone; INSERT INTO t VALUES (2);")
+        assert changes(_take(batches, 2)) == [("c", "gone", None, (1,)), ("c", "t", None, (2,))]
+
+
+def test_heartbeats_are_sent_while_nothing_happens(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    with _following(streaming(heartbeat_interval_ms=1)) as batches:
+        found = _take(batches, 2)
+    assert {record.topic for record in found} == {"__debezium-heartbeat.p"}
+    assert {record.key.values for record in found if record.key} == {("p",)}  # type: ignore[union-attr]
+
+
+def test_compressed_transactions_are_read(streaming: NewCapture, sql: Sql, db_server: SQLServer) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    streaming()
+    if isinstance(db_server, MariaDBServer):
+        db_server.execute("SET GLOBAL log_bin_compress = ON, GLOBAL log_bin_compress_min_len = 10")
+    else:
+        db_server.execute("SET GLOBAL binlog_transaction_compression = ON")
+    try:
+        sql("BEGIN;" + _inserts(0, 50) + _inserts(50, 100) + "UPDATE t SET v = 'xxxxxxxxxxxxxxxxxx'; COMMIT;")
+    finally:
+        off = "log_bin_compress" if isinstance(db_server, MariaDBServer) else "binlog_transaction_compression"
+        db_server.execute(f"SET GLOBAL {off} = OFF")
+    found = _restarting(lambda: streaming(max_batch_size=30), lambda records: len(records) >= 200)
+    assert [change[3][0] for change in changes(found)] == [*range(100), *range(100)]
+    positions = [record.position for record in found]
+    assert positions == sorted(set(positions))
+
+
+@pytest.mark.parametrize("kept_bytes", [1 << 20, 0])
+def test_pieces_give_what_the_whole_gives(
+    streaming: NewCapture, sql: Sql, kept_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "LEAST_PIECE", 2000)
+    monkeypatch.setattr(planning, "KEPT_BYTES", kept_bytes)
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    start = streaming().offset()
+    sql("".join(_inserts(n, n + 25) for n in range(0, 500, 25)) + "ALTER TABLE t ADD m INT FIRST;")
+    sql("".join(f"UPDATE t SET m = id WHERE id BETWEEN {n} AND {n + 24};" for n in range(0, 500, 25)))
+    sql("FLUSH LOGS; UPDATE t SET id = id + 1000 WHERE id < 50; TRUNCATE TABLE t;")
+    reading = streaming(skipped_operations="none", provide_transaction_metadata=True)
+    parts = reading.parallel(5)
+    assert len(parts) > 3
+    positions = [[record.position for record in part] for part in parts]
+    reading.keep(start)
+    whole = streaming(skipped_operations="none", provide_transaction_metadata=True)
+    with _following(whole) as batches:
+        expected = _take(batches, sum(len(part) for part in parts))
+    assert [position for part in positions for position in part] == [record.position for record in expected]
+    assert [_plain(record) for part in parts for record in part] == [_plain(record) for record in expected]
+
+
+def _plain(record: Record) -> Any:
+    """A record without the time at which it was read."""
+    if not isinstance(record.value, Struct):
+        return record.topic, record.key and record.key.to_dict(), None  # type: ignore[union-attr]
+    value = {name: part for name, part in record.value.to_dict().items() if not name.startswith("ts_")}
+    return record.topic, record.key and record.key.to_dict(), value  # type: ignore[union-attr]
+
+
+def test_a_cut_is_a_place_to_go_on_from(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    reading = streaming()
+    sql("".join(_inserts(n, n + 25) for n in range(0, 1000, 25)))
+    found: list[Record] = []
+    rounds = 0
+    end = reading.source.latest_offset(reading.offset())
+    while reading.offset() != end:
+        stop = reading.source.cut(reading.offset(), end, 5000)
+        for split in reading.source.plan(reading.offset(), stop, 2):
+            found += [record for batch in reading.source.read(split) for record in batch.records]
+        reading.keep(stop)
+        rounds += 1
+    assert [change[3][0] for change in changes(found)] == list(range(1000))
+    assert rounds > 3
+
+
+def test_latest_offset_waits_for_news(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    reading = streaming()
+    start = reading.source.latest_offset(reading.offset())
+    assert reading.source.latest_offset(start, 0.1) == start
+    writer = threading.Timer(0.2, lambda: sql("INSERT INTO t VALUES (1);"))
+    writer.start()
+    end = reading.source.latest_offset(start, 30)
+    writer.join()
+    assert end["pos"] > start["pos"]
+    assert reading.source.lag_bytes(start) == end["pos"] - start["pos"]
