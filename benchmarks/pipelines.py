@@ -3,34 +3,68 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from benchmarks.targets import Place, Target
+from benchmarks.usage import Tree
 from benchmarks.workload import DATABASE
+from servers import process
 from servers.mysql import MySQLServer
 
 USER, PASSWORD = "bench", "bench"
+STOP_SECONDS = 60.0
+"""How long a following pipeline may take to end when it is asked to."""
+
+Options = tuple[tuple[str, str], ...]
+NO_SCHEMAS: Options = (("converter.schemas.enable", "false"),)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A connector configuration that both cdckit and Debezium read, and the folder of its run."""
+    """A connector configuration that both cdckit and Debezium read, and the folder of its run.
+
+    Attributes:
+        folder: of its configuration, state and log.
+        server: what is captured.
+        table: the one table of it.
+        options: of the connector, beside those that every pipeline here has.
+    """
 
     folder: Path
     server: MySQLServer
-    options: tuple[tuple[str, str], ...] = ()
+    table: str
+    options: Options = ()
+
+    @property
+    def place(self) -> Place:
+        """Where its events are in a target."""
+        return Place(self.folder, f"{self._prefix}.{DATABASE}.{self.table}")
+
+    @property
+    def _prefix(self) -> str:
+        return self.folder.name
+
+    @property
+    def log(self) -> Path:
+        """What it says while it runs."""
+        return self.folder / "run.log"
 
     def write(self) -> Path:
         """Writes the configuration file."""
         options = {
             "connector.class": "io.debezium.connector.mysql.MySqlConnector",
-            "topic.prefix": "b",
+            "topic.prefix": self._prefix,
             "database.hostname": self.server.host,
             "database.port": str(self.server.port),
             "database.user": USER,
             "database.password": PASSWORD,
             "database.server.id": "7654",
             "database.include.list": DATABASE,
+            "table.include.list": f"{DATABASE}.{self.table}",
             "include.schema.changes": "false",
             "driver.allowPublicKeyRetrieval": "true",
             **dict(self.options),
@@ -40,15 +74,37 @@ class Pipeline:
         path.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
         return path
 
-    @property
-    def output(self) -> Path:
-        """Where the file sink writes."""
-        return self.folder / "out.jsonl"
 
-    def cdc(self, *arguments: str, runner: str = "direct") -> list[str]:
-        """The command line of `cdc run` to the file sink; `arguments` may name another sink."""
+@dataclass(frozen=True, slots=True)
+class Cdckit:
+    """cdckit with a runner and a target.
+
+    Attributes:
+        name: for the table.
+        target: where it delivers.
+        runner: who drives it.
+        options: of the connector.
+    """
+
+    name: str
+    target: Target
+    runner: Literal["direct", "spark"] = "direct"
+    options: Options = NO_SCHEMAS
+
+    def command(self, pipeline: Pipeline, *arguments: str) -> list[str]:
+        """The command line of `cdc run`."""
         return [
-            *(sys.executable, "-m", "cdckit", "run", str(self.write()), "--runner", runner),
-            *("--set", f"state={self.folder / 'state'}", "--sink", "file", "--set", f"sink.path={self.output}"),
+            *(sys.executable, "-m", "cdckit", "run", str(pipeline.write()), "--runner", self.runner),
+            *("--set", f"state={pipeline.folder / 'state'}", *self.target.arguments(pipeline.place)),
+            *(("--set", "spark.master=local[2]") if self.runner == "spark" else ()),
             *arguments,
         ]
+
+    @contextmanager
+    def running(self, pipeline: Pipeline) -> Iterator[Tree]:
+        """Follows the log until the block ends."""
+        child = process.spawn(self.command(pipeline), pipeline.log)
+        try:
+            yield Tree(child.pid)
+        finally:
+            process.end(child, grace=STOP_SECONDS)

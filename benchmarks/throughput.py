@@ -1,102 +1,169 @@
-"""Snapshot, streaming in statements of 100 rows, and single-row transactions: CPU an event, peak memory."""
+"""Snapshot, streaming in statements of 100 rows, single-row transactions: each caught up with by a run of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import statistics
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from benchmarks import workload
-from benchmarks.pipelines import Pipeline
+from benchmarks.pipelines import Cdckit, Options, Pipeline
 from benchmarks.usage import Usage, run
 from servers.mysql import MySQLServer
 
-Command = Callable[[Pipeline, int], list[str]]
-"""The command line that captures a number of events and ends."""
+SNAPSHOT = "snapshot"
+BULK = "stream, 100 rows a statement"
+SINGLE = "stream, one row a transaction"
+HUGE = "stream, one transaction"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One scenario of one system: what start-up alone takes is taken off."""
+    """One scenario of one system.
+
+    Attributes:
+        scenario: what was captured.
+        system: by whom.
+        events: how many.
+        usage: what it took.
+        start: what a start alone takes.
+    """
 
     scenario: str
     system: str
     events: int
     usage: Usage
-    idle: Usage
+    start: Usage
 
     @property
     def cpu_us(self) -> float:
-        """Microseconds of CPU an event."""
-        return max(0.0, self.usage.cpu - self.idle.cpu) / self.events * 1e6
+        """Microseconds of CPU an event, start-up taken off."""
+        return max(0.0, self.usage.cpu - self.start.cpu) / self.events * 1e6
 
     @property
-    def rate(self) -> float:
-        """Events a second, start-up taken off."""
-        return self.events / max(1e-9, self.usage.wall - self.idle.wall)
+    def rate(self) -> float | None:
+        """Events a second, start-up taken off; None where hardly more than that is left."""
+        seconds = self.usage.wall - self.start.wall
+        return self.events / seconds if seconds > self.start.wall / 10 else None
+
+
+class System(Protocol):
+    """A system under test, which captures some events and ends."""
+
+    @property
+    def name(self) -> str:
+        """For the table."""
+
+    @property
+    def options(self) -> Options:
+        """Of the connector."""
+
+    def capture(self, pipeline: Pipeline, events: int) -> Usage:
+        """Captures `events` events to their end.
+
+        Raises:
+            AssertionError: it delivered another number: a figure counts only if the work was done.
+        """
 
 
 @dataclass(frozen=True, slots=True)
-class System:
-    """A system under test: its name and how it captures a number of events."""
+class CatchUp:
+    """cdckit under `--once`."""
 
-    name: str
-    command: Command
-    options: tuple[tuple[str, str], ...] = ()
+    cdckit: Cdckit
 
+    @property
+    def name(self) -> str:
+        """For the table."""
+        return self.cdckit.name
 
-def cdckit(name: str = "cdckit", options: tuple[tuple[str, str], ...] = (), *arguments: str) -> System:
-    """The direct runner, by default to the file sink."""
-    return System(name, lambda pipeline, _events: pipeline.cdc("--once", *arguments), options)
+    @property
+    def options(self) -> Options:
+        """Of the connector."""
+        return self.cdckit.options
 
-
-def measure(server: MySQLServer, systems: list[System], folder: Path, scale: float) -> Iterator[Measured]:
-    """All scenarios for all systems; `scale` multiplies the rows."""
-    rows, inserted, updated, single = (int(n * scale) for n in (500_000, 300_000, 100_000, 40_000))
-    workload.create(server, "nothing")
-    idle = {system.name: _capture(server, system, folder / "idle", "nothing", 0) for system in systems}
-    workload.create(server, "snapshot")
-    workload.write(server, workload.inserts(0, rows, 500, "snapshot"))
-    for system in systems:
-        used = _capture(server, system, folder / "snapshot", "snapshot", rows)
-        yield Measured("snapshot", system.name, rows, used, idle[system.name])
-    bulk = [*workload.inserts(1, inserted, 100, "bulk"), *workload.updates(1, updated, 100, "bulk")]
-    for system, used in _stream(server, systems, folder, "bulk", bulk, inserted + updated):
-        yield Measured("stream, 100 rows a statement", system.name, inserted + updated, used, idle[system.name])
-    ones = list(workload.inserts(1, single, 1, "single"))
-    for system, used in _stream(server, systems, folder, "single", ones, single):
-        yield Measured("stream, one row a transaction", system.name, single, used, idle[system.name])
+    def capture(self, pipeline: Pipeline, events: int) -> Usage:
+        """Runs up to the log's end and counts what arrived."""
+        target, place = self.cdckit.target, pipeline.place
+        before = target.count(place)
+        used = run(self.cdckit.command(pipeline, "--once"), pipeline.log)
+        found = target.count(place) - before
+        if found != events:
+            raise AssertionError(f"{self.name} delivered {found} events, {events} were expected")
+        target.clear(place)
+        return used
 
 
-def _stream(
-    server: MySQLServer, systems: list[System], folder: Path, table: str, statements: list[str], events: int
-) -> Iterator[tuple[System, Usage]]:
-    """Every system takes a snapshot of one row, the workload runs while all are down, then each catches up."""
-    workload.create(server, table)
-    workload.write(server, workload.inserts(0, 1, table=table))
-    for system in systems:
-        _capture(server, system, folder / table, table, 1)
-    workload.write(server, iter(statements))
-    for system in systems:
-        yield system, _capture(server, system, folder / table, table, events)
+class Bench:
+    """Systems that do the same work one after another.
+
+    Args:
+        server: where the work is.
+        systems: who does it.
+        folder: where they keep their state.
+        starts: how often a start without events is measured, with a snapshot and without; the median is taken off.
+    """
+
+    def __init__(self, server: MySQLServer, systems: Sequence[System], folder: Path, starts: int = 3) -> None:
+        self._server = server
+        self._systems = systems
+        self._folder = folder
+        self._repeats = starts
+        workload.create(server, "nothing")
+        self._starts = {system.name: self._measured_starts(system) for system in systems}
+
+    def snapshot(self, rows: int) -> Iterator[Measured]:
+        """A table of `rows` rows."""
+        workload.create(self._server, "snapshot")
+        workload.write(self._server, workload.inserts(0, rows, 500, "snapshot"))
+        for system in self._systems:
+            yield self._measured(SNAPSHOT, system, rows, self._capture(system, "snapshot", rows))
+
+    def bulk(self, inserted: int, updated: int) -> Iterator[Measured]:
+        """Inserts and updates in statements of 100 rows."""
+        statements = workload.bulk("bulk", 1, inserted, updated)
+        return self._stream(BULK, "bulk", statements, inserted + updated)
+
+    def single(self, rows: int) -> Iterator[Measured]:
+        """Transactions of one row."""
+        return self._stream(SINGLE, "single", workload.inserts(1, rows, 1, "single"), rows)
+
+    def huge(self, rows: int) -> Iterator[Measured]:
+        """One transaction."""
+        return self._stream(HUGE, "huge", workload.inserts(1, rows, 500, "huge"), rows, together=True)
+
+    def _stream(
+        self, scenario: str, table: str, statements: Iterator[str], events: int, *, together: bool = False
+    ) -> Iterator[Measured]:
+        """Every system takes a snapshot of one row, the work is done while all are down, then each catches up."""
+        workload.create(self._server, table)
+        workload.write(self._server, workload.inserts(0, 1, table=table))
+        for system in self._systems:
+            self._capture(system, table, 1)
+        workload.write(self._server, statements, together=together)
+        for system in self._systems:
+            yield self._measured(scenario, system, events, self._capture(system, table, events))
+
+    def _measured(self, scenario: str, system: System, events: int, used: Usage) -> Measured:
+        first, again = self._starts[system.name]
+        return Measured(scenario, system.name, events, used, first if scenario == SNAPSHOT else again)
+
+    def _measured_starts(self, system: System) -> tuple[Usage, Usage]:
+        """A first start, with the snapshot of an empty table, and one from a saved offset with nothing new."""
+        firsts, others = [], []
+        for number in range(self._repeats):
+            firsts.append(self._capture(system, "nothing", 0, f"-{number}"))
+            others.append(self._capture(system, "nothing", 0, f"-{number}"))
+        return _median(firsts), _median(others)
+
+    def _capture(self, system: System, table: str, events: int, suffix: str = "") -> Usage:
+        name = f"{system.name}-{table}{suffix}".replace(" ", "-").replace(",", "")
+        pipeline = Pipeline(self._folder / name, self._server, table, system.options)
+        pipeline.write()
+        return system.capture(pipeline, events)
 
 
-def _capture(server: MySQLServer, system: System, folder: Path, table: str, events: int) -> Usage:
-    options = (("table.include.list", f"{workload.DATABASE}.{table}"), *system.options)
-    pipeline = Pipeline(folder / system.name.replace(" ", "-"), server, options)
-    pipeline.write()
-    pipeline.output.unlink(missing_ok=True)
-    used = run(system.command(pipeline, events), pipeline.folder / "run.log")
-    _check(system, pipeline, events)
-    pipeline.output.unlink(missing_ok=True)
-    return used
-
-
-def _check(system: System, pipeline: Pipeline, events: int) -> None:
-    """A figure counts only if the work was done."""
-    if not pipeline.output.exists():
-        return
-    with pipeline.output.open("rb") as lines:
-        found = sum(1 for _ in lines)
-    if found != events:
-        raise AssertionError(f"{system.name} wrote {found} events, {events} were expected")
+def _median(used: Sequence[Usage]) -> Usage:
+    return Usage(*(statistics.median(values) for values in zip(*((u.cpu, u.wall, u.rss) for u in used), strict=True)))

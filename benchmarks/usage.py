@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,12 +53,10 @@ class Tree:
     def cpu(self) -> float:
         """Seconds of CPU so far; a child that has ended counts with what it was last seen at."""
         alive = {}
-        for process in [self._root, *self._root.children(recursive=True)]:
-            try:
+        for process in self._processes():
+            with suppress(psutil.Error):
                 times = process.cpu_times()
-            except psutil.Error:
-                continue
-            alive[process] = times.user + times.system
+                alive[process] = times.user + times.system
         self._ended += sum(used for process, used in self._seen.items() if process not in alive)
         self._seen = alive
         return self._ended + sum(alive.values())
@@ -65,12 +64,25 @@ class Tree:
     def rss(self) -> float:
         """Resident memory now, in MiB, of the process and its children."""
         total = 0
-        for process in [self._root, *self._root.children(recursive=True)]:
-            try:
+        for process in self._processes():
+            with suppress(psutil.Error):
                 total += process.memory_info().rss
-            except psutil.Error:
-                continue
         return total / 2**20
+
+    @contextmanager
+    def halted(self) -> Iterator[None]:
+        """Stops all of them (SIGSTOP) until the block ends."""
+        stopped = self._processes()
+        for process in stopped:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in reversed(stopped):
+                process.resume()
+
+    def _processes(self) -> list[psutil.Process]:
+        return [self._root, *self._root.children(recursive=True)]
 
 
 def wait_until(done: Callable[[], bool], seconds: float, every: float = 0.02) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from servers.mysql import MySQLServer
 
@@ -44,12 +44,19 @@ def updates(first: int, count: int, per_statement: int = 100, table: str = "t") 
         yield f"UPDATE {DATABASE}.{table} SET name = 'changed', price = price + 1 WHERE id >= {start} AND id < {end}"
 
 
-def write(server: MySQLServer, statements: Iterator[str]) -> None:
-    """Runs statements, each its own transaction."""
-    connection = server.connect()
+def bulk(table: str, first: int, inserted: int, updated: int) -> Iterator[str]:
+    """Inserts, then updates of the first of them, in statements of 100 rows."""
+    yield from inserts(first, inserted, table=table)
+    yield from updates(first, updated, table=table)
+
+
+def write(server: MySQLServer, statements: Iterable[str], *, together: bool = False) -> None:
+    """Runs statements, each its own transaction or all in one."""
+    connection = server.connect(autocommit=not together)
     try:
         with connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
+        connection.commit()
     finally:
         connection.close()

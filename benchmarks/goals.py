@@ -1,0 +1,105 @@
+"""What each figure should be: what must be reached, and what would be better still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmarks.following import WARM
+from benchmarks.latency import Latency
+from benchmarks.systems import FILE, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
+from benchmarks.throughput import BULK, HUGE, SINGLE, SNAPSHOT, Measured
+
+PEER_CPU_US = {SNAPSHOT: 45.0, BULK: 52.0, SINGLE: 150.0}
+"""Debezium's CPU an event, for runs in which it is not measured beside."""
+CPU_US_GOALS = {SNAPSHOT: 5.0, BULK: 6.0, SINGLE: 15.0}
+PEERS = {FILE: PEER, FILE_SCHEMAS: PEER_SCHEMAS}
+SPARK_AGAINST = {SPARK_KAFKA: KAFKA, SPARK_DELTA: FILE}
+"""The direct runner keeps no Delta tables: there the same work is to write the events to a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure and its target.
+
+    Attributes:
+        name: what it is.
+        value: what was measured.
+        reach: the bound that must hold.
+        goal: a harder one, or None.
+        unit: of all three.
+        at_least: whether the bounds are lower ones.
+    """
+
+    name: str
+    value: float
+    reach: float
+    goal: float | None
+    unit: str
+    at_least: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """`goal`, `reached` or `missed`."""
+        if self.goal is not None and self._within(self.goal):
+            return "goal"
+        return "reached" if self._within(self.reach) else "missed"
+
+    def _within(self, bound: float) -> bool:
+        return self.value >= bound if self.at_least else self.value <= bound
+
+
+def figures(measured: Sequence[Measured], latencies: Sequence[Latency]) -> list[Figure]:
+    """All figures that have a target."""
+    found = {(one.scenario, one.system): one for one in measured}
+    return [
+        *_cpu(found),
+        *_memory(measured),
+        *_kafka(found),
+        *_spark(found),
+        *(figure for one in latencies for figure in _latency(one)),
+    ]
+
+
+def _cpu(found: dict[tuple[str, str], Measured]) -> Iterator[Figure]:
+    for system, peer in PEERS.items():
+        for scenario, goal in CPU_US_GOALS.items():
+            if one := found.get((scenario, system)):
+                beside = found.get((scenario, peer))
+                reach = (beside.cpu_us if beside else PEER_CPU_US[scenario]) / 5
+                yield Figure(f"{system}: {scenario}", one.cpu_us, reach, goal, "µs CPU an event")
+
+
+def _memory(measured: Sequence[Measured]) -> Iterator[Figure]:
+    own = [one for one in measured if one.system in (*PEERS, KAFKA)]
+    usual = [one.usage.rss for one in own if one.scenario != HUGE]
+    huge = [one.usage.rss for one in own if one.scenario == HUGE]
+    if usual:
+        yield Figure("direct: peak RSS of all runs", max(usual), 120, None, "MiB")
+    if huge:
+        yield Figure("direct: peak RSS, one huge transaction", max(huge), 300, None, "MiB")
+
+
+def _kafka(found: dict[tuple[str, str], Measured]) -> Iterator[Figure]:
+    for scenario in (SNAPSHOT, BULK):
+        one = found.get((scenario, KAFKA))
+        if one is not None and one.rate is not None:
+            yield Figure(f"{KAFKA}: {scenario}", one.rate, 80_000, None, "events/s", at_least=True)
+
+
+def _spark(found: dict[tuple[str, str], Measured]) -> Iterator[Figure]:
+    for system, other in SPARK_AGAINST.items():
+        one, against = found.get((WARM, system)), found.get((WARM, other))
+        if one is not None and against is not None:
+            yield Figure(f"{system}: CPU an event against {other}", one.cpu_us / against.cpu_us, 2.5, None, "times")
+
+
+def _latency(one: Latency) -> Iterator[Figure]:
+    at = f"{one.system} at {one.rate:.0f} commits/s"
+    if one.system == FILE:
+        yield Figure(f"{at}: p50", one.p50, 3, None, "ms")
+        yield Figure(f"{at}: p99", one.p99, 20, None, "ms")
+        yield Figure(f"{one.system}: first event after start", one.first_event, 1, None, "s")
+    if one.system == SPARK_KAFKA:
+        yield Figure(f"{at}: p50", one.p50, 500, None, "ms")
+        yield Figure(f"{one.system}: idle", one.idle_share * 100, 2, None, "% of a core")

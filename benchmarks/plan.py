@@ -1,0 +1,134 @@
+"""What is measured, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+
+from benchmarks import debezium, following, latency
+from benchmarks.debezium import Debezium
+from benchmarks.latency import Latency
+from benchmarks.pipelines import NO_SCHEMAS, PASSWORD, USER, Cdckit
+from benchmarks.systems import FILE, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
+from benchmarks.targets import DeltaTarget, FileTarget, KafkaTarget
+from benchmarks.throughput import Bench, CatchUp, Measured, System
+from servers.kafka import KafkaBroker
+from servers.mysql import MySQLServer
+
+PARTS = ("direct", "kafka", "spark", "latency", "peer")
+
+SNAPSHOT_ROWS = 500_000
+INSERTED, UPDATED = 300_000, 100_000
+SINGLE_ROWS = 40_000
+HUGE_ROWS = 500_000
+COMMITS = 2000
+
+BROKER_HEAP = "512m"
+WRITE_TIMEOUT_SECONDS = 600
+"""A pipeline that is halted takes nothing from the server."""
+
+
+class Plan:
+    """Runs the parts that are wanted against one server and one broker.
+
+    Args:
+        parts: of `PARTS`.
+        folder: for all that the pipelines keep.
+        scale: multiplies the number of rows.
+
+    Attributes:
+        measured: what was found.
+        latencies: what was found.
+    """
+
+    def __init__(self, parts: Collection[str], folder: Path, scale: float) -> None:
+        self.measured: list[Measured] = []
+        self.latencies: list[Latency] = []
+        self._parts = parts
+        self._folder = folder
+        self._scale = scale
+        self._stack = ExitStack()
+        self._console = Console(stderr=True)
+
+    def __enter__(self) -> Self:
+        options = {"binlog_rows_query_log_events": False, "net_write_timeout": WRITE_TIMEOUT_SECONDS}
+        self._server = self._stack.enter_context(MySQLServer().start(**options))
+        self._server.create_user(USER, PASSWORD)
+        self._file = FileTarget()
+        if self._wants("kafka", "spark", "latency"):
+            self._kafka = KafkaTarget(self._stack.enter_context(KafkaBroker(heap=BROKER_HEAP, jvm=())))
+            self._stack.callback(self._kafka.close)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def run(self) -> None:
+        """Measures."""
+        if systems := list(self._systems()):
+            self._throughput(Bench(self._server, systems, self._folder / "throughput"))
+        if self._wants("spark"):
+            self._warm()
+        if self._wants("latency"):
+            self._latency()
+
+    def _wants(self, *parts: str) -> bool:
+        return any(part in self._parts for part in parts)
+
+    def _systems(self) -> Iterable[System]:
+        if self._wants("direct"):
+            yield CatchUp(Cdckit(FILE, self._file))
+            yield CatchUp(Cdckit(FILE_SCHEMAS, self._file, options=()))
+        if self._wants("kafka"):
+            yield CatchUp(Cdckit(KAFKA, self._kafka))
+        if self._wants("peer") and debezium.installed():
+            yield Debezium(PEER, NO_SCHEMAS)
+            yield Debezium(PEER_SCHEMAS, ())
+
+    def _throughput(self, bench: Bench) -> None:
+        self._take(bench.snapshot(self._rows(SNAPSHOT_ROWS)))
+        self._take(bench.bulk(self._rows(INSERTED), self._rows(UPDATED)))
+        self._take(bench.single(self._rows(SINGLE_ROWS)))
+        self._take(bench.huge(self._rows(HUGE_ROWS)))
+
+    def _warm(self) -> None:
+        kafka, delta = self._kafka, DeltaTarget()
+        systems = (
+            Cdckit(FILE, self._file), Cdckit(KAFKA, kafka),
+            Cdckit(SPARK_KAFKA, kafka, "spark"), Cdckit(SPARK_DELTA, delta, "spark"),
+        )  # fmt: skip
+        for system in systems:
+            load = (self._rows(INSERTED), self._rows(UPDATED))
+            self._take([following.measure(self._server, system, self._folder / "warm", *load)])
+
+    def _latency(self) -> None:
+        for system, rate, idle in (
+            (Cdckit(FILE, self._file), 200, 5),
+            (Cdckit(KAFKA, self._kafka), 200, 5),
+            (Cdckit(SPARK_KAFKA, self._kafka, "spark"), 50, 25),
+        ):
+            commits = max(20, self._rows(COMMITS))
+            self._tell(f"latency, {system.name}")
+            self.latencies.append(
+                latency.measure(
+                    self._server, system, self._folder / "latency", commits=commits, rate=rate, idle_seconds=idle
+                )
+            )
+
+    def _rows(self, rows: int) -> int:
+        return max(1, round(rows * self._scale))
+
+    def _take(self, measured: Iterable[Measured]) -> None:
+        for one in measured:
+            self._tell(f"{one.scenario}, {one.system}: {one.cpu_us:.2f} µs")
+            self.measured.append(one)
+
+    def _tell(self, what: str) -> None:
+        self._console.print(f"[dim]{what}[/]")

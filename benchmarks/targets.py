@@ -1,0 +1,165 @@
+"""Where a measured pipeline delivers: how it is told so, how many events are there, and when each arrives."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from confluent_kafka import OFFSET_END, Consumer, KafkaException, TopicPartition
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+
+from servers.kafka import KafkaBroker
+
+PARTITIONS = 4
+"""Of every topic that is written."""
+SECONDS = 10.0
+"""How long the broker may take to answer a question."""
+
+_KEY_IN_LINE = re.compile(rb'"key":\{"id":(\d+)\}')
+_KEY = re.compile(rb'\{"id":(\d+)\}')
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One pipeline's place in a target: its folder and its one topic."""
+
+    folder: Path
+    topic: str
+
+
+class Target(ABC):
+    """A sink with its options, seen from outside."""
+
+    @abstractmethod
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """The part of the command line that names it."""
+
+    @abstractmethod
+    def count(self, place: Place) -> int:
+        """How many events are there; 0 before the first."""
+
+    def clear(self, place: Place) -> None:
+        """Drops what is there, where that saves space; nothing by default."""
+
+    def arrivals(self, place: Place) -> Iterator[Iterable[int]]:
+        """The ids of rows whose events arrive from now on, as they come; nothing, again and again, while none do.
+
+        Raises:
+            NotImplementedError: this target is not watched event by event.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is not watched event by event")
+
+
+class FileTarget(Target):
+    """The file sink."""
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """The part of the command line that names it."""
+        return ("--sink", "file", "--set", f"sink.path={_file(place)}")
+
+    def count(self, place: Place) -> int:
+        """How many lines the file has."""
+        if not _file(place).exists():
+            return 0
+        with _file(place).open("rb") as file:
+            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+    def clear(self, place: Place) -> None:
+        """Removes the file."""
+        _file(place).unlink(missing_ok=True)
+
+    def arrivals(self, place: Place) -> Iterator[Iterable[int]]:
+        """The ids in the lines that are added."""
+        begun = b""
+        with _file(place).open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            while True:
+                lines, _, begun = (begun + file.read()).rpartition(b"\n")
+                if not lines:
+                    time.sleep(0.0005)
+                yield map(int, _KEY_IN_LINE.findall(lines))
+
+
+def _file(place: Place) -> Path:
+    return place.folder / "out.jsonl"
+
+
+class KafkaTarget(Target):
+    """The Kafka sink."""
+
+    def __init__(self, broker: KafkaBroker) -> None:
+        self._broker = broker
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """The part of the command line that names it."""
+        return (
+            *("--sink", "kafka", "--set", f"sink.bootstrap.servers={self._broker.bootstrap}"),
+            *("--set", f"sink.topic.creation.default.partitions={PARTITIONS}"),
+        )
+
+    @cached_property
+    def _consumer(self) -> Consumer:
+        return Consumer(
+            {
+                "bootstrap.servers": self._broker.bootstrap,
+                "group.id": "benchmark",
+                "enable.auto.commit": False,
+                "topic.metadata.refresh.interval.ms": 500,
+            }
+        )
+
+    def count(self, place: Place) -> int:
+        """How many messages the topic's partitions hold."""
+        try:
+            ends = [self._consumer.get_watermark_offsets(each, SECONDS)[1] for each in self._partitions(place)]
+        except KafkaException:  # its partitions have no leaders yet
+            return 0
+        return sum(ends)
+
+    def _partitions(self, place: Place, offset: int = OFFSET_END) -> list[TopicPartition]:
+        found = self._consumer.list_topics(place.topic, SECONDS).topics[place.topic].partitions
+        return [TopicPartition(place.topic, number, offset) for number in found]
+
+    def arrivals(self, place: Place) -> Iterator[Iterable[int]]:
+        """The ids in the keys of the messages that a consumer gets."""
+        partitions = self._partitions(place)
+        for each in partitions:
+            each.offset = self._consumer.get_watermark_offsets(each, SECONDS)[1]
+        self._consumer.assign(partitions)
+        try:
+            while True:
+                messages = self._consumer.consume(1000, 0.01)
+                yield [int(found[1]) for message in messages if (found := _KEY.search(message.key() or b""))]
+        finally:
+            self._consumer.unassign()
+
+    def close(self) -> None:
+        """Lets go of the consumer."""
+        self._consumer.close()
+
+
+class DeltaTarget(Target):
+    """Spark's changelog in Delta tables."""
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """The part of the command line that names it."""
+        return ("--sink", "spark", "--set", "sink.mode=changelog", "--set", f"sink.path={_lake(place)}")
+
+    def count(self, place: Place) -> int:
+        """How many rows the table's files hold, by its log."""
+        try:
+            table = DeltaTable(str(_lake(place) / place.topic))
+        except TableNotFoundError:
+            return 0
+        return sum(table.get_add_actions(flatten=True)["num_records"].to_pylist())
+
+
+def _lake(place: Place) -> Path:
+    return place.folder / "lake"

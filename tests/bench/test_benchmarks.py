@@ -1,0 +1,68 @@
+"""The benchmark's own code, with a handful of rows: that it runs, counts and reports; no figure is judged here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks import following, latency, report
+from benchmarks.goals import Figure, figures
+from benchmarks.latency import Latency
+from benchmarks.pipelines import PASSWORD, USER, Cdckit
+from benchmarks.systems import FILE, KAFKA
+from benchmarks.targets import FileTarget, KafkaTarget
+from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp, Measured
+from benchmarks.usage import Usage
+
+from servers.kafka import KafkaBroker
+from servers.mysql import MySQLServer
+
+
+@pytest.fixture
+def server(mysql_server: MySQLServer) -> Iterator[MySQLServer]:
+    mysql_server.create_user(USER, PASSWORD)
+    yield mysql_server
+    mysql_server.run_sql(f"SET sql_log_bin=0; DROP USER {USER}; DROP DATABASE bench;")
+
+
+def test_every_system_does_the_same_work(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    systems = [CatchUp(Cdckit(FILE, FileTarget())), CatchUp(Cdckit(KAFKA, KafkaTarget(kafka_broker)))]
+    bench = Bench(server, systems, tmp_path, starts=1)
+    measured = [*bench.snapshot(30), *bench.bulk(20, 10), *bench.huge(600)]
+    assert [one.events for one in measured] == [30, 30, 30, 30, 600, 600]
+    assert {one.system for one in measured} == {FILE, KAFKA}
+    assert all(one.usage.cpu > 0 and one.usage.rss > 0 for one in measured)
+
+
+def test_a_following_pipeline(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    kafka = Cdckit(KAFKA, KafkaTarget(kafka_broker))
+    measured = following.measure(server, kafka, tmp_path / "warm", 200, 100)
+    assert measured.events == 300
+    found = latency.measure(server, kafka, tmp_path / "latency", commits=20, rate=100, idle_seconds=0.1)
+    assert 0 < found.p50 <= found.p99
+
+
+def test_lines_of_a_file_as_they_arrive(server: MySQLServer, tmp_path: Path) -> None:
+    found = latency.measure(server, Cdckit(FILE, FileTarget()), tmp_path, commits=20, rate=100, idle_seconds=0.1)
+    assert found.p50 <= found.p99
+
+
+def test_a_figure_meets_its_goal_its_reach_or_neither() -> None:
+    assert [Figure("f", value, 10, 5, "µs").verdict for value in (4, 8, 12)] == ["goal", "reached", "missed"]
+    assert Figure("f", 12, 10, None, "events/s", at_least=True).verdict == "reached"
+
+
+def test_the_peers_figures_set_the_reach_where_it_was_measured() -> None:
+    own = Measured(BULK, FILE, 1_000_000, Usage(9, 12, 60), Usage(1, 2, 50))
+    peer = Measured(BULK, "Debezium 3.6.3", 1_000_000, Usage(41, 50, 400), Usage(1, 2, 300))
+    assert figures([own], [])[0].reach == pytest.approx(52 / 5)
+    assert figures([own, peer], [])[0].reach == pytest.approx(8)
+
+
+def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    measured = [Measured(SNAPSHOT, KAFKA, 1_000_000, Usage(9, 12, 60), Usage(1, 2, 50))]
+    report.show(measured, [Latency(FILE, 200, 1.5, 30, 0.9, 0.001)])
+    shown = capsys.readouterr().out
+    for words in ("8.00", "100,000", "direct to Kafka: snapshot", "reached", "missed"):
+        assert words in shown
