@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 from cdckit.errors import SinkError
@@ -24,23 +26,34 @@ class FileSink(Sink):
         self._lines = LineWriter(json_texts=context.json_texts)
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            _cut_torn_line(self._file)
+            self._regular = stat.S_ISREG(os.fstat(self._file).st_mode)
+            if self._regular:
+                _cut_torn_line(self._file)
+                _sync_folder(self.path.parent)
         except OSError as error:
             raise self._error(error, "name a file in a folder that exists and can be written") from error
 
     def write(self, messages: Messages) -> None:
-        """Hands the lines to the operating system at once, so that a reader sees them."""
+        """Hands the lines to the operating system at once, so that a reader sees them.
+
+        Raises:
+            SinkError: they were not all taken; no part of a line is left.
+        """
         rest = memoryview(self._lines.lines(messages))
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
         except OSError as error:
+            if self._regular:
+                with suppress(OSError):  # the next start tries it again
+                    _cut_torn_line(self._file)
             raise self._error(error, "make room, then start again: nothing is lost") from error
 
     def flush(self) -> None:
-        """Returns once the lines are on the disk."""
+        """Returns once the lines are on the disk; pipes and devices have none."""
         try:
-            os.fsync(self._file)
+            if self._regular:
+                os.fsync(self._file)
         except OSError as error:
             raise self._error(error, "what was written may not be on the disk; start again to repeat it") from error
 
@@ -52,6 +65,15 @@ class FileSink(Sink):
 
     def _error(self, error: OSError, advice: str) -> SinkError:
         return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a new file's name as durable as its lines."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _cut_torn_line(file: int) -> None:

@@ -1,6 +1,7 @@
 """The file sink: whole lines, appended, safe after flush."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,18 @@ def test_a_torn_last_line_is_cut_off_at_the_next_start(tmp_path: Path, torn: byt
 def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match=r"sink\.path .*missing/o: No such file"):
         sink(tmp_path / "missing" / "o")
+
+
+def test_what_is_no_regular_file_is_written_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    out = sink(path)
+    out.write(messages(b"1"))
+    out.flush()
+    assert json.loads(os.read(reader, 65536))["value"] == 1
+    out.close()
+    os.close(reader)
 
 
 def test_a_full_disk_is_an_error_and_no_silence() -> None:
