@@ -86,7 +86,7 @@ class JsonReader:
         schema = self._schema(document["schema"])
         if document["payload"] is None:
             return schema, None
-        return schema, _told("", _reader(schema), document["payload"])
+        return schema, _told("", value_reader(schema), document["payload"])
 
     def _schema(self, written: Mapping[str, Any]) -> Schema:
         text = orjson.dumps(written)
@@ -134,7 +134,7 @@ def schema_from_json(written: Mapping[str, Any]) -> Schema:
     )
     if written.get("default") is None:
         return schema
-    return schema.replace(default=_reader(schema)(written["default"]))
+    return schema.replace(default=value_reader(schema)(written["default"]))
 
 
 def _header_pairs(headers: Iterable[Mapping[str, Any]]) -> list[tuple[str, Any]]:
@@ -159,8 +159,11 @@ def _fault(error: Exception) -> str:
     return f"{error} is missing or unknown" if isinstance(error, KeyError) else str(error)
 
 
-def _reader(schema: Schema) -> Read:
-    """The function that reads a value of a schema that is not null, made once for each schema."""
+def value_reader(schema: Schema) -> Read:
+    """The function that reads a value of a schema that is not null, made once for each schema.
+
+    It raises `DecodeError`, `ValueError`, `TypeError` or `AttributeError` where the value does not fit.
+    """
     made: Read | None = schema.derived.get(_READ)
     if made is None:
         made = schema.derived[_READ] = _make_reader(schema)
@@ -179,7 +182,7 @@ def _make_reader(schema: Schema) -> Read:
 
 def _nullable(schema: Schema) -> Read:
     """The function for a value that may be null."""
-    read = _reader(schema)
+    read = value_reader(schema)
     instead = None if schema.optional else schema.default
 
     def read_or_null(document: Any) -> Any:
