@@ -80,9 +80,7 @@ class Group:
         arrays[POSITION] = pa.array(self.positions, pa.string())
         shown.append((POSITION, "string"))
         unavailable = tuple(self._unavailable(arrays)) if self.mode == "mirror" else ()
-        layout = Layout(
-            self.kind, self.source, tuple(shown), extra, self.key, self._operations(), unavailable
-        )
+        layout = Layout(self.kind, self.source, tuple(shown), extra, self.key, self._operations(), unavailable)
         data = arrow_stream(pa.RecordBatch.from_pydict(arrays))
         return Packet(self.topic, layout.dumps(), self.position, len(self.rows), data)
 

@@ -97,9 +97,7 @@ class ScriptedSource(Source):
         step = self.config.lines_per_batch
         for at in range(0, len(lines), step):
             part = lines[at : at + step]
-            records = [
-                r for n, text in enumerate(part, first + at) for r in _records(text, n, bool(split.payload))
-            ]
+            records = [r for n, text in enumerate(part, first + at) for r in _records(text, n, bool(split.payload))]
             log.info("read %d lines", len(records))
             yield Batch(records, split.payload or {"line": first + at + len(part)})
         while split.end is None and not self.context.stopping():
@@ -116,9 +114,7 @@ def _lines(path: Path) -> list[str]:
 
 def _parts(first: int, last: int, count: int, snapshot: Offset | None) -> list[Split]:
     size = max(1, -(-(last - first) // count))
-    return [
-        Split({"line": at}, {"line": min(at + size, last)}, snapshot) for at in range(first, last, size)
-    ]
+    return [Split({"line": at}, {"line": min(at + size, last)}, snapshot) for at in range(first, last, size)]
 
 
 def _records(text: str, number: int, snapshot: bool) -> list[Record]:
@@ -167,9 +163,7 @@ def _value(schema: Schema, value: Any) -> Any:
 
 
 @cache
-def _schemas(
-    table: str, columns: tuple[tuple[str, str], ...], key: tuple[str, ...]
-) -> tuple[Schema, Schema | None]:
+def _schemas(table: str, columns: tuple[tuple[str, str], ...], key: tuple[str, ...]) -> tuple[Schema, Schema | None]:
     members = {name: _schema(kind) for name, kind in columns}
     row = struct_schema(f"script.{table}.Value", members, optional=True)
     source = struct_schema("Source", {"ts_ms": OPTIONAL_INT64, "db": STRING, "table": OPTIONAL_STRING})

@@ -39,9 +39,7 @@ class _RefusedError(Exception):
 class PipelineQuery:
     """Runs a pipeline's query, as often as it is asked to, on one checkpoint."""
 
-    def __init__(
-        self, session: SparkSession, job: Job, delivery: Delivery, checkpoint: Path, notify: Notify
-    ) -> None:
+    def __init__(self, session: SparkSession, job: Job, delivery: Delivery, checkpoint: Path, notify: Notify) -> None:
         self.session = session
         self.job = job
         self.delivery = delivery

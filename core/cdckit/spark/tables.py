@@ -20,6 +20,7 @@ from cdckit.sink import TableSink
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+
 @dataclass(frozen=True, slots=True)
 class Packet:
     """Some rows of one table.
