@@ -12,8 +12,9 @@ from typing import Any
 
 from cdckit_mysql.binlog import column_types as types
 from cdckit_mysql.rows.cell import Cell
-from cdckit_mysql.rows.log_temporal_cells import CellMaker, datetime_shower, day_table, time_shower, timestamp_cell
+from cdckit_mysql.rows.log_temporal_cells import CellMaker, timestamp_cell
 from cdckit_mysql.rows.scope import Scope
+from cdckit_mysql.rows.temporal_tables import Shown, start_table
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.schemas import Kind
 from cdckit_mysql.values.temporal import UNITS, second_text, unpack_decimal_date
@@ -45,11 +46,12 @@ def _timestamp(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> 
 
 def _datetime(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> Cell:
     digits = value.column.length or 0
-    days, show, null = day_table(value, unpack_decimal_date, "us", None), datetime_shower(value), value.null
+    shown = Shown.of(value)
+    days = start_table(shown, unpack_decimal_date, "us")
 
     def moment(day: int, us: int) -> Any:
         start = days[day]
-        return null if start is None else show(start + us)
+        return shown.null if start is None else shown.datetime(start + us)
 
     def from_decimal(data: bytes) -> Any:
         day, time = divmod(int.from_bytes(data, "little"), 1_000_000)
@@ -67,11 +69,7 @@ def _datetime(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> C
 
 def _time(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> Cell:
     digits = value.column.length or 0
-    shown, null = time_shower(value), value.null
-
-    def show(us: int) -> Any:
-        found = shown(us)
-        return null if found is None else found
+    show = Shown.of(value).time
 
     def from_decimal(data: bytes) -> Any:
         number = int.from_bytes(data, "little", signed=True)

@@ -7,6 +7,7 @@ the connection's character set, utf8mb4.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from struct import Struct
 from typing import Any
 
@@ -14,13 +15,13 @@ from cdckit.errors import DecodeError
 from cdckit_mysql.binlog import column_types as types
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.rows.cell import Cell
-from cdckit_mysql.rows.log_temporal_cells import datetime_shower, day_table, time_shower
 from cdckit_mysql.rows.scope import Scope
+from cdckit_mysql.rows.temporal_tables import Shown, bytes_table, date_table
 from cdckit_mysql.rows.value_expressions import bytes_expression, vector_of
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.geometry import geometry_of, point_of
 from cdckit_mysql.values.numbers import decimal_bytes, decimal_double, decimal_text, six_digits
-from cdckit_mysql.values.schemas import Kind, temporal_form
+from cdckit_mysql.values.schemas import Kind
 from cdckit_mysql.values.temporal import DayTable, fraction_text, second_text, unpack_result_date
 
 CellMaker = Callable[[ColumnValue, Scope], Cell]
@@ -37,7 +38,6 @@ _MOMENT = Struct("<IBBB").unpack_from
 _MOMENT_US = Struct("<IBBBI").unpack
 _TIME = Struct("<BIBBB").unpack_from
 _TIME_US = Struct("<BIBBBI").unpack
-_TABLE_LIMIT = 1 << 16
 
 
 def result_cell(column_type: int, value: ColumnValue, scope: Scope) -> Cell:
@@ -128,68 +128,69 @@ def _year(_value: ColumnValue, _scope: Scope) -> Cell:
     return Cell("H", 2, value="{0} or 1900")
 
 
-class BytesTable(dict[bytes, Any]):
-    """From a value's bytes to what it is shown as."""
-
-    def __init__(self, show: Callable[[bytes], Any]) -> None:
-        super().__init__()
-        self.show = show
-
-    def __missing__(self, data: bytes) -> Any:
-        if len(self) >= _TABLE_LIMIT:
-            self.clear()
-        self[data] = shown = self.show(data)
-        return shown
-
-
-def _tabled(make: Callable[[ColumnValue], Callable[[bytes], Any]]) -> CellMaker:
+def _tabled(reader: Callable[[Shown, bytes], Any]) -> CellMaker:
     """Values that a function makes of their bytes, kept for the next time."""
 
     def cell(value: ColumnValue, scope: Scope) -> Cell:
-        return Cell("B", 1, value=f"{scope.name(BytesTable(make(value)))}[{{data}}]", length="{0}")
+        table = scope.name(bytes_table(reader, Shown.of(value)))
+        return Cell("B", 1, value=f"{table}[{{data}}]", length="{0}")
 
     return cell
 
 
-def _date(value: ColumnValue) -> Callable[[bytes], Any]:
-    form = temporal_form(value.column, "date", value.options.time_mode)
-    days = day_table(value, unpack_result_date, form, value.null)
-    return lambda data: days[_DAY(data)[0]] if data else value.null
+def _date(shown: Shown, data: bytes) -> Any:
+    return date_table(shown, unpack_result_date)[_DAY(data)[0]] if data else shown.null
 
 
-def _datetime_cell(value: ColumnValue, scope: Scope) -> Cell:
+def _time(shown: Shown, data: bytes) -> Any:
+    """No bytes for zero, else sign, days, hours, minutes, seconds, and with 12 bytes microseconds."""
+    if not data:
+        return shown.time(0)
+    negative, days, hours, minutes, seconds, *fraction = _TIME_US(data) if len(data) == 12 else _TIME(data)
+    us = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000 + sum(fraction)
+    return shown.time(-us if negative else us)
+
+
+def _datetime(value: ColumnValue, scope: Scope) -> Cell:
     """With fractions of a second hardly a value comes twice."""
-    if value.column.length:
-        return Cell("B", 1, value=f"{scope.name(_datetime(value))}({{data}})", length="{0}")
-    return _tabled(_datetime)(value, scope)
+    if not value.column.length:
+        return _tabled(_whole_datetime)(value, scope)
+    return Cell("B", 1, value=f"{scope.name(_datetime_reader(Shown.of(value)))}({{data}})", length="{0}")
 
 
-def _datetime(value: ColumnValue) -> Callable[[bytes], Any]:
-    form = temporal_form(value.column, "datetime", value.options.time_mode)
-    if form == "ms":
-        return _moment_reader(value, 1_000, lambda moment, us: moment + us // 1_000)
-    if form == "us":
-        return _moment_reader(value, 1_000_000, int.__add__)
-    show = datetime_shower(value)
-    return _moment_reader(value, 1_000_000, lambda moment, us: show(moment + us))
+def _whole_datetime(shown: Shown, data: bytes) -> Any:
+    return _datetime_reader(shown)(data)
 
 
-def _timestamp(value: ColumnValue) -> Callable[[bytes], Any]:
+def _timestamp(shown: Shown, data: bytes) -> Any:
     """The session is in UTC, so the server's civil time is shown as it comes."""
-    return _moment_reader(value, 1, lambda moment, us: f"{second_text(moment)}{fraction_text(us)}Z")
+    return _timestamp_reader(shown)(data)
 
 
-def _moment_reader(value: ColumnValue, unit: int, show: Callable[[int, int], Any]) -> Callable[[bytes], Any]:
+@cache
+def _timestamp_reader(shown: Shown) -> Callable[[bytes], Any]:
+    return _moment_reader(shown, 1, lambda moment, us: f"{second_text(moment)}{fraction_text(us)}Z")
+
+
+@cache
+def _datetime_reader(shown: Shown) -> Callable[[bytes], Any]:
+    if shown.form == "ms":
+        return _moment_reader(shown, 1_000, lambda moment, us: moment + us // 1_000)
+    if shown.form == "us":
+        return _moment_reader(shown, 1_000_000, int.__add__)
+    return _moment_reader(shown, 1_000_000, lambda moment, us: shown.datetime(moment + us))
+
+
+def _moment_reader(shown: Shown, unit: int, show: Callable[[int, int], Any]) -> Callable[[bytes], Any]:
     """The function from a moment's bytes: none for the zero date, 4 for a day, 7 with a time, 11 with microseconds.
 
     Args:
-        value: the column.
+        shown: how the column is shown.
         unit: of what `show` takes, so many a second.
         show: from the time since 1970 in units and from microseconds to what is shown.
     """
-    options, null, per_day = value.options, value.null, 86_400 * unit
-    invalid = 0 if options.invalid_dates == "epoch" else None
-    days = DayTable(unpack_result_date, lambda day: day * per_day, None, adjust=options.time_adjuster, invalid=invalid)
+    per_day, null, invalid = 86_400 * unit, shown.null, 0 if shown.lenient else None
+    days = DayTable(unpack_result_date, lambda day: day * per_day, None, adjust=shown.adjust, invalid=invalid)
 
     def convert(data: bytes) -> Any:
         hours = minutes = seconds = us = 0
@@ -205,22 +206,6 @@ def _moment_reader(value: ColumnValue, unit: int, show: Callable[[int, int], Any
     return convert
 
 
-def _time(value: ColumnValue) -> Callable[[bytes], Any]:
-    """No bytes for zero, else sign, days, hours, minutes, seconds, and with 12 bytes microseconds."""
-    show, null = time_shower(value), value.null
-
-    def convert(data: bytes) -> Any:
-        us = 0
-        if data:
-            negative, days, hours, minutes, seconds, *fraction = _TIME_US(data) if len(data) == 12 else _TIME(data)
-            us = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000 + sum(fraction)
-            us = -us if negative else us
-        shown = show(us)
-        return null if shown is None else shown
-
-    return convert
-
-
 _MAKERS: dict[Kind, CellMaker] = {
     "decimal": _decimal,
     "boolean": _converted(_boolean),
@@ -231,7 +216,7 @@ _MAKERS: dict[Kind, CellMaker] = {
     "set": _text,
     "date": _tabled(_date),
     "time": _tabled(_time),
-    "datetime": _datetime_cell,
+    "datetime": _datetime,
     "timestamp": _tabled(_timestamp),
     "year": _year,
     "json": _text,

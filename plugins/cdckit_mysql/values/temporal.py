@@ -17,7 +17,7 @@ TemporalForm = Literal["days", "ms", "us", "ns", "iso"]
 
 _EPOCH = date(1970, 1, 1)
 _EPOCH_ORDINAL = _EPOCH.toordinal()
-_TABLE_LIMIT = 1 << 16
+_TABLE_LIMIT = 1 << 14
 US_PER_DAY = 86_400_000_000
 UNITS = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 """How many of a form's units make a second."""
@@ -199,17 +199,15 @@ class TimeTable(dict[int, Any]):
 
     Args:
         fraction_bytes: how many bytes the fraction takes.
-        show: from µs to what is shown; None stands for what cannot be shown.
-        null: what is shown in its stead.
+        show: from µs to what is shown.
     """
 
-    def __init__(self, fraction_bytes: int, show: Callable[[int], Any], null: Any) -> None:
+    def __init__(self, fraction_bytes: int, show: Callable[[int], Any]) -> None:
         super().__init__()
         self.bits = 8 * fraction_bytes
         self.middle = 0x800000 << self.bits
         self.us_per_unit = 1_000_000 // 100**fraction_bytes
         self.show = show
-        self.null = null
 
     def __missing__(self, packed: int) -> Any:
         if len(self) >= _TABLE_LIMIT:
@@ -218,6 +216,5 @@ class TimeTable(dict[int, Any]):
         whole, fraction = size >> self.bits, size & (1 << self.bits) - 1
         seconds = ((whole >> 12) * 60 + (whole >> 6 & 63)) * 60 + (whole & 63)
         us = seconds * 1_000_000 + fraction * self.us_per_unit
-        shown = self.show(us if packed >= self.middle else -us)
-        self[packed] = shown = self.null if shown is None else shown
+        self[packed] = shown = self.show(us if packed >= self.middle else -us)
         return shown
