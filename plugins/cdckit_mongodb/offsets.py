@@ -41,13 +41,18 @@ class SnapshotPlace:
 
     Attributes:
         collection: the collection (`database.name`) in hand; those that sort before it are done.
-        after: the `_id` behind which to go on, as BSON in hexadecimal; None: from its beginning.
+        after: the `_id` behind which to go on, as BSON in hexadecimal; None: from its beginning; `DONE`: it is done.
         rows: how many documents have been read.
     """
 
     collection: str
     after: str | None = None
     rows: int = 0
+
+
+DONE = ""
+FIRST_PLACE = SnapshotPlace(".")
+"""Before every collection."""
 
 
 @dataclass(frozen=True, slots=True)

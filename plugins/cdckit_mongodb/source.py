@@ -13,9 +13,10 @@ from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
-from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
+from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
-from cdckit_mongodb.splits import SnapshotWork, StreamWork
+from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.cursor import HistoryLostError
 from cdckit_mongodb.streaming.reader import StreamReader
 from cdckit_mongodb.streaming.retention import why_lost
@@ -51,13 +52,15 @@ class MongoDbSource(Source):
     # -- planning
 
     def initial_offset(self) -> Offset:
-        """Before a snapshot; without one, from now on or from `capture.start.op.time`."""
-        if self._takes_snapshot:
-            return StreamOffset(snapshot_due=True).to_json()
+        """Before a snapshot, be it one that reads no documents and only notes the place."""
+        return StreamOffset(snapshot_due=True).to_json()
+
+    def _begin(self) -> StreamOffset:
+        """Where the stream starts when there is no offset."""
         start = self._config.capture_start_op_time
-        if start >= 0:
-            return StreamOffset(sec=start >> 32, ord=(start & 0xFFFFFFFF) - 1).to_json()
-        return note_moment(self._asked(), self._config).to_json()
+        if start >= 0 and not self._takes_snapshot:
+            return StreamOffset(sec=start >> 32, ord=(start & 0xFFFFFFFF) - 1)
+        return note_moment(self._asked(), self._config)
 
     @property
     def _takes_snapshot(self) -> bool:
@@ -82,7 +85,7 @@ class MongoDbSource(Source):
         """Where the stream ends now, as soon as that is beyond `start`."""
         at = self._checked(StreamOffset.from_json(start))
         if at.snapshot_due:
-            return note_moment(self._asked(), self._config).with_changes(after_snapshot=True).to_json()
+            return self._begin().with_changes(after_snapshot=True).to_json()
         if not self._streams:
             return start
         until = time.monotonic() + wait_seconds
@@ -106,13 +109,24 @@ class MongoDbSource(Source):
         if start == end:
             return []
         if end is not None:
+            if StreamOffset.from_json(end).after_snapshot:
+                return self._plan_chunks(start, end, parallelism)
             return [Split(start, end, StreamWork())]
         at = self._checked(StreamOffset.from_json(start))
         if at.snapshot_due:
-            return [Split(at.to_json(), at.to_json(), SnapshotWork())]
+            return [Split(at.to_json(), at.to_json(), SnapshotWork(with_documents=self._reads_documents(at)))]
         if not self._streams:
             return []
         return [Split(start, None, StreamWork())]
+
+    def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
+        if not self._reads_documents(StreamOffset.from_json(start)):
+            return []
+        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism)
+        return [
+            Split(start, end, ChunkWork(tuple(group)), sum(chunk.estimate for chunk in group))
+            for group in share_out(chunks, parallelism)
+        ]
 
     def _checked(self, at: StreamOffset) -> StreamOffset:
         """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
@@ -123,11 +137,11 @@ class MongoDbSource(Source):
         first, self._started = not self._started, True
         if not first:
             return at
-        if at.snapshot_due and at.snapshot is not None:
+        if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
-        elif not at.snapshot_due and self._config.snapshot_mode == "always":
+        if self._config.snapshot_mode == "always" and not at.snapshot_due:
             return StreamOffset(snapshot_due=True)
-        if at.moment == (0, 0):
+        if at.snapshot_due and at.snapshot is None:
             return at
         reason = why_lost(self._asked(), self._config, at)
         if reason is None:
@@ -136,10 +150,14 @@ class MongoDbSource(Source):
             return self._again(reason)
         raise SourceError(_lost(reason))
 
-    @staticmethod
-    def _again(reason: str) -> StreamOffset:
+    def _again(self, reason: str) -> StreamOffset:
+        """The beginning of a new snapshot, which has its place in the stream already."""
         log.warning("%s: a new snapshot is taken", reason)
-        return StreamOffset(snapshot_due=True)
+        return note_moment(self._asked(), self._config).with_changes(snapshot_due=True, snapshot=FIRST_PLACE)
+
+    def _reads_documents(self, at: StreamOffset) -> bool:
+        """Whether a snapshot reads documents: one that was begun goes on."""
+        return self._takes_snapshot or at.snapshot is not None
 
     # -- reading
 
@@ -148,7 +166,12 @@ class MongoDbSource(Source):
         start = StreamOffset.from_json(split.start)
         if isinstance(split.payload, SnapshotWork):
             snapshot = WholeSnapshot(self._asked(), self._config, self._filters, self._collections, self._context)
-            return snapshot.batches(start)
+            if split.payload.with_documents:
+                return snapshot.batches(start)
+            return iter([Batch([], self._begin().to_json(), time.time_ns() // 1_000_000)])
+        if isinstance(split.payload, ChunkWork):
+            moment = StreamOffset.from_json(split.end or {})
+            return read_chunks(self._asked(), self._config, self._collections, split.payload.chunks, moment)
         reader = StreamReader(
             self._asked(),
             self._config,

@@ -28,7 +28,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotWork:
-    """A whole snapshot, from where the split's start says."""
+    """A whole snapshot, from where the split's start says.
+
+    Attributes:
+        with_documents: whether documents are read, or only the place in the stream is noted.
+    """
+
+    with_documents: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 from bson import Binary, Code, DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
 from pymongo import DeleteOne, InsertOne, MongoClient, UpdateOne
 
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 Document = dict[str, Any]
 Client = MongoClient[Document]
 

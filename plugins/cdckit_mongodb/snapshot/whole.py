@@ -17,7 +17,7 @@ from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
-from cdckit_mongodb.offsets import SnapshotPlace, StreamOffset
+from cdckit_mongodb.offsets import DONE, SnapshotPlace, StreamOffset
 from cdckit_mongodb.snapshot.collections import (
     IN_ORDER_FROM,
     ChosenCollection,
@@ -82,11 +82,14 @@ class WholeSnapshot:
         offset = start if start.snapshot is not None else self._begin()
         with self._client.start_session() as session, told(self._config, "reading the snapshot"):
             session.advance_operation_time(Timestamp(*offset.moment))
-            for found, last in _with_last(self._read(session, start.snapshot)):
+            for found, following in _with_following(self._read(session, start.snapshot)):
                 if self._context.stopping():
                     return
-                unfinished = offset.with_changes(snapshot_due=True, snapshot=found.place)
-                yield Batch(self._records(found, offset, last=last), unfinished.to_json())
+                place = found.place
+                if following is None or following.collection != found.collection:
+                    place = SnapshotPlace(found.collection.full_name, DONE, found.first_row + len(found.documents))
+                unfinished = offset.with_changes(snapshot_due=True, snapshot=place)
+                yield Batch(self._records(found, offset, last=following is None), unfinished.to_json())
         pause(self._config.streaming_delay_ms, self._context.stopping)
         done = offset.with_changes(snapshot_due=False, snapshot=None)
         yield Batch([], done.to_json(), time.time_ns() // 1_000_000)
@@ -115,9 +118,10 @@ class WholeSnapshot:
         for collection in choose_collections(self._client, self._config, self._filters):
             after = None
             if place is not None:
-                if collection.order < _order(place.collection):
+                same = collection.full_name == place.collection
+                if collection.order < _order(place.collection) or (same and place.after == DONE):
                     continue
-                after = place.after if collection.full_name == place.collection else None
+                after = place.after if same else None
             for found in self._documents(session, collection, after, rows):
                 rows = found.first_row + len(found.documents)
                 yield found
@@ -147,15 +151,15 @@ def _order(full_name: str) -> tuple[str, str]:
     return name, database
 
 
-def _with_last(found: Iterator[_Found]) -> Iterator[tuple[_Found, bool]]:
-    """Each one with whether it is the last."""
+def _with_following(found: Iterator[_Found]) -> Iterator[tuple[_Found, _Found | None]]:
+    """Each one with the one after it."""
     held: _Found | None = None
     for one in found:
         if held is not None:
-            yield held, False
+            yield held, one
         held = one
     if held is not None:
-        yield held, True
+        yield held, None
 
 
 def pause(milliseconds: int, stopping: Callable[[], bool]) -> None:

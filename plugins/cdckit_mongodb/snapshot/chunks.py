@@ -1,0 +1,94 @@
+"""A snapshot in chunks which are read at the same time: collections, and ranges of `_id` of large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from bson import Timestamp
+
+from cdckit.record import Batch
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.connection import Client, told
+from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.snapshot.collections import ChosenCollection, choose_collections, documents, identifier_text
+from cdckit_mongodb.splits import Chunk
+
+_WORTH_DIVIDING = 10_000
+_CHUNKS_EACH = 4
+"""How many chunks a reader gets, so that they end at about the same time."""
+_SAMPLES = 20
+"""How many samples stand for one chunk."""
+_ROWS_EACH = 10**9
+"""How many row numbers each chunk has for its positions."""
+
+
+def plan_chunks(client: Client, config: MongoDbConfig, filters: Filters, parallelism: int) -> list[Chunk]:
+    """The chunks of a snapshot, in the order of their positions.
+
+    Args:
+        client: where to.
+        config: the source's options.
+        filters: what is captured.
+        parallelism: how many readers there are.
+    """
+    with told(config, "planning the snapshot"):
+        chosen = choose_collections(client, config, filters)
+        total = sum(one.estimate for one in chosen)
+        size = max(_WORTH_DIVIDING, total // max(1, parallelism * _CHUNKS_EACH))
+        chunks = [chunk for one in chosen for chunk in _divided(client, one, size)]
+    return [replace(chunk, first_row=number * _ROWS_EACH) for number, chunk in enumerate(chunks)]
+
+
+def _divided(client: Client, collection: ChosenCollection, size: int) -> Iterator[Chunk]:
+    parts = max(1, collection.estimate // size)
+    bounds = [None, *_bounds(client, collection, parts), None] if parts > 1 else [None, None]
+    for low, high in pairwise(bounds):
+        yield Chunk(collection.database, collection.name, low, high, collection.estimate // (len(bounds) - 1))
+
+
+def _bounds(client: Client, collection: ChosenCollection, parts: int) -> list[str]:
+    """Values of `_id` between which about as many documents lie, by a sample of them."""
+    sample = client[collection.database][collection.name].aggregate(
+        [{"$sample": {"size": parts * _SAMPLES}}, {"$project": {"_id": 1}}, {"$sort": {"_id": 1}}]
+    )
+    found = [identifier_text(document["_id"]) for document in sample][_SAMPLES::_SAMPLES]
+    return list(dict.fromkeys(found))
+
+
+def share_out(chunks: Sequence[Chunk], parallelism: int) -> list[list[Chunk]]:
+    """The chunks in as many groups as there are readers, the largest first to whoever has least."""
+    groups: list[list[Chunk]] = [[] for _ in range(max(1, min(parallelism, len(chunks))))]
+    for chunk in sorted(chunks, key=lambda one: one.estimate, reverse=True):
+        min(groups, key=lambda group: sum(one.estimate for one in group)).append(chunk)
+    return [group for group in groups if group]
+
+
+def read_chunks(
+    client: Client, config: MongoDbConfig, collections: Collections, chunks: Sequence[Chunk], moment: StreamOffset
+) -> Iterator[Batch]:
+    """The chunks' batches; reading cannot go on in the middle.
+
+    Args:
+        client: where to.
+        config: the source's options.
+        collections: what makes records.
+        chunks: what to read.
+        moment: what the snapshot counts from.
+
+    Raises:
+        RetriableSourceError: the connection was lost.
+        SourceError: the server refuses.
+    """
+    with client.start_session() as session, told(config, "reading a chunk of the snapshot"):
+        session.advance_operation_time(Timestamp(*moment.moment))
+        for chunk in chunks:
+            made = collections.of(chunk.database, chunk.collection)
+            collection = ChosenCollection(chunk.database, chunk.collection, chunk.estimate)
+            row = chunk.first_row
+            for found in documents(client, config, session, collection, low=chunk.low, high=chunk.high):
+                yield Batch(made.reads(found, moment.moment, row), None)
+                row += len(found)

@@ -1,0 +1,90 @@
+"""Runs the source as the direct runner does, and keeps what comes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cdckit.record import Batch, Offset, Record
+from cdckit.source import SourceContext, Split
+from cdckit.struct import Struct
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.source import MongoDbSource
+
+
+class Capture:
+    """A source that is stopped and started at will; what it read is kept."""
+
+    def __init__(self, uri: str, **options: Any) -> None:
+        named = {name.replace("_", "."): value for name, value in options.items()}
+        self.options = {"topic.prefix": "t", "mongodb.connection.string": uri, **named}
+        self.offset: Offset | None = None
+        self.records: list[Record] = []
+
+    def config(self) -> MongoDbConfig:
+        """The options as the source takes them."""
+        return MongoDbConfig.load(self.options, "source")[0]
+
+    @contextmanager
+    def source(self, **context: Any) -> Iterator[MongoDbSource]:
+        """The source, open."""
+        source = MongoDbSource(self.config())
+        source.open(SourceContext("test", **context))
+        try:
+            yield source
+        finally:
+            source.close()
+
+    def once(self, until: Callable[[], bool] = lambda: False) -> list[Record]:
+        """Reads to the end of the stream as it is now, or `until`; gives what came."""
+        before = len(self.records)
+        with self.source(stopping=until) as source:
+            at = self.offset if self.offset is not None else source.initial_offset()
+            while splits := source.plan(at, None):
+                bounded = splits
+                if splits[0].end is None:
+                    end = source.latest_offset(at)
+                    bounded = [Split(at, end, splits[0].payload)] if end != at else []
+                for split in bounded:
+                    for batch in source.read(split):
+                        self.take(batch)
+                        if until():
+                            return self.records[before:]
+                if splits[0].end is None:
+                    break
+                at = self.offset or at
+        return self.records[before:]
+
+    def take(self, batch: Batch) -> None:
+        """Keeps a batch; its offset goes through JSON as it does in a state store."""
+        self.records += batch.records
+        if batch.offset is not None:
+            self.offset = json.loads(json.dumps(batch.offset))
+
+    def follow(self, until: Callable[[], bool]) -> None:
+        """Reads the open-ended stream `until`."""
+        with self.source(stopping=until, idle_seconds=0.1) as source:
+            while not until():
+                at = self.offset if self.offset is not None else source.initial_offset()
+                for split in source.plan(at, None):
+                    for batch in source.read(split):
+                        self.take(batch)
+
+
+def change(record: Record) -> Struct:
+    """The envelope of a record that has one."""
+    assert isinstance(record.value, Struct)
+    return record.value
+
+
+def shown(record: Record) -> tuple[str | None, str, Any]:
+    """A change as its operation, key and the document after it; a tombstone has no operation."""
+    assert isinstance(record.key, Struct)
+    key = record.key["id"]
+    if record.value is None:
+        return None, key, None
+    envelope = change(record)
+    after = envelope["after"]
+    return envelope["op"], key, None if after is None else json.loads(after)
