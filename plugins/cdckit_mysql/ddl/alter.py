@@ -13,6 +13,7 @@ from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.defaults import Default, read_default
 from cdckit_mysql.ddl.keys import Key, at_key, read_key
 from cdckit_mysql.ddl.options import Options, read_table_option
+from cdckit_mysql.ddl.session import Flavor
 from cdckit_mysql.ddl.types import read_charset_name
 from cdckit_mysql.table import Period, TableId
 
@@ -285,3 +286,6 @@ def _read_conversion(cursor: Cursor, alteration: Alteration) -> None:
     alteration.conversion = Options(charset="" if cursor.accept("DEFAULT") else read_charset_name(cursor))
     if cursor.accept("COLLATE"):
         alteration.conversion.collation = read_charset_name(cursor)
+    if cursor.flavor is Flavor.MYSQL:  # of two, the last one holds for the table
+        alteration.options.charset = None
+        alteration.options.collation = alteration.conversion.collation

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cdckit_mysql.ddl.alter import FIRST, Alteration, ColumnClause
-from cdckit_mysql.ddl.charsets import BINARY, Collation
+from cdckit_mysql.ddl.charsets import Collation
 from cdckit_mysql.ddl.columns import ColumnDefinition, apply_timestamp_defaults, grown_text, settle
 from cdckit_mysql.ddl.create import with_keys
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.defaults import value_for
 from cdckit_mysql.ddl.keys import Indexes
+from cdckit_mysql.ddl.options import Options
+from cdckit_mysql.ddl.session import Flavor
 from cdckit_mysql.table import Column, Table
 
-Place = Column | ColumnDefinition
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A column's place in the altered table.
+
+    Attributes:
+        origin: the name by which the old keys know it: the old one, or a new column's own.
+        column: an old definition, or one that the statement gives.
+    """
+
+    origin: str
+    column: Column | ColumnDefinition
 
 
 def altered(table: Table, alteration: Alteration, database: Collation, cursor: Cursor) -> Table:
@@ -29,18 +42,21 @@ def altered(table: Table, alteration: Alteration, database: Collation, cursor: C
         DdlError: a clause names a column that is not there, or adds one that is.
     """
     alteration = _without_moot_clauses(table, alteration)
-    columns = _columns(table, alteration, cursor)
-    names = _new_names(table, alteration)
-    collation = _collation(table, alteration, database, cursor)
+    places = _places(table, alteration, cursor)
+    collation = _collation(table, alteration.options, database, cursor)
+    conversion: Collation | None = None
+    if alteration.conversion:
+        conversion = _collation(table, alteration.conversion, database, cursor)
+        collation = collation if alteration.options.names_collation else conversion
     result = replace(
-        table.with_columns(_settled(columns, collation, alteration, cursor)),
+        table.with_columns(_settled([place.column for place in places], collation, conversion, cursor)),
         charset=collation.charset,
         collation=collation.name,
         comment=_comment(table, alteration),
         period=None if alteration.drops_period else alteration.period or table.period,
         system_versioned=_system_versioned(table, alteration),
     )
-    return with_keys(result, _kept_indexes(table, alteration, names), alteration.keys, cursor)
+    return with_keys(result, _kept_indexes(table, alteration, places), alteration.keys, cursor)
 
 
 def _without_moot_clauses(table: Table, alteration: Alteration) -> Alteration:
@@ -61,22 +77,22 @@ def _without_moot_clauses(table: Table, alteration: Alteration) -> Alteration:
     )
 
 
-def _columns(table: Table, alteration: Alteration, cursor: Cursor) -> list[Place]:
-    """Return the columns in their new order: first those that stay in place, then one by one the others."""
+def _places(table: Table, alteration: Alteration, cursor: Cursor) -> list[Place]:
+    """Return the columns in their new order: first the old ones in place, then one by one those with a new place."""
     replacements = {clause.replaces.lower(): clause for clause in alteration.columns if clause.replaces}
     certain = [name for name, lenient in alteration.dropped.items() if not lenient]
     _check_names(table, [*replacements, *certain], cursor)
-    columns: list[Place] = []
+    places: list[Place] = []
     for column in table.columns:
         name = column.name.lower()
-        clause = replacements.get(name)
-        if name in alteration.dropped or (clause and clause.after is not None):
-            continue
-        columns.append(clause.column if clause else _touched(column, alteration))
+        if name not in alteration.dropped:
+            clause = replacements.get(name)
+            places.append(Place(name, clause.column if clause else _touched(column, alteration)))
     for clause in alteration.columns:
         if clause.replaces is None or clause.after is not None:
-            _insert(columns, clause, cursor)
-    return columns
+            _insert(places, clause, cursor)
+            _set_default(clause.column, alteration, cursor)
+    return places
 
 
 def _check_names(table: Table, names: list[str], cursor: Cursor) -> None:
@@ -86,21 +102,32 @@ def _check_names(table: Table, names: list[str], cursor: Cursor) -> None:
             raise cursor.error(f"{table.id} has no column {name!r} in the definition kept for it")
 
 
-def _insert(columns: list[Place], clause: ColumnClause, cursor: Cursor) -> None:
-    names = [column.name.lower() for column in columns]
-    if clause.column.name.lower() in names:
+def _insert(places: list[Place], clause: ColumnClause, cursor: Cursor) -> None:
+    if clause.replaces:
+        places[:] = [place for place in places if place.column is not clause.column]
+    names = [place.column.name.lower() for place in places]
+    new = clause.column.name.lower()
+    if new in names:
         raise cursor.error(f"the column {clause.column.name!r} is there already in the definition kept for the table")
     if clause.after is None:
-        columns.append(clause.column)
+        at = len(places)
     elif clause.after == FIRST:
-        columns.insert(1 if columns and _is_generated_key(columns[0]) else 0, clause.column)
+        at = 1 if places and _is_generated_key(places[0].column) else 0
     elif clause.after.lower() in names:
-        columns.insert(names.index(clause.after.lower()) + 1, clause.column)
+        at = names.index(clause.after.lower()) + 1
     else:
         raise cursor.error(f"there is no column {clause.after!r} to put {clause.column.name!r} after")
+    places.insert(at, Place((clause.replaces or new).lower(), clause.column))
 
 
-def _is_generated_key(column: Place) -> bool:
+def _set_default(column: ColumnDefinition, alteration: Alteration, cursor: Cursor) -> None:
+    """Apply ALTER COLUMN to a column of the same statement, which only MariaDB allows."""
+    name = column.name.lower()
+    if cursor.flavor is Flavor.MARIADB and name in alteration.defaults:
+        column.default = alteration.defaults[name]
+
+
+def _is_generated_key(column: Column | ColumnDefinition) -> bool:
     """Whether this is the key that MySQL gave a table without one, which keeps the first place.
 
     https://dev.mysql.com/doc/refman/en/create-table-gipks.html
@@ -129,46 +156,53 @@ def _touched(column: Column, alteration: Alteration) -> Column:
 
 def _with_default(column: Column, alteration: Alteration, key: str) -> Column:
     default = alteration.defaults[key]
-    if default is None:
+    if default is None or column.auto_incremented:
         return replace(column, has_default=False, default=None, default_is_expression=False)
-    text = default.text if default.expression else value_for(default, column.base_type, column.charset)
+    text = default.text if default.expression else value_for(default, column.base_type, column.scale, column.charset)
     return replace(column, has_default=True, default=text, default_is_expression=default.expression)
 
 
-def _new_names(table: Table, alteration: Alteration) -> dict[str, str]:
-    """Return the new name of each column that is kept, by the old one in lower case."""
-    names = {column.name.lower(): column.name for column in table.columns}
-    for dropped in alteration.dropped:
-        names.pop(dropped, None)
-    names.update({old: new for old, new in alteration.renamed.items() if old in names})
-    names.update({clause.replaces.lower(): clause.column.name for clause in alteration.columns if clause.replaces})
-    return names
-
-
-def _collation(table: Table, alteration: Alteration, database: Collation, cursor: Cursor) -> Collation:
-    """Return the table's new default collation."""
-    named = alteration.conversion or alteration.options
-    if named.charset == "":
-        return named.settle(database, cursor.charsets, cursor.session)
-    before = database if table.charset is None or table.collation is None else Collation(table.charset, table.collation)
+def _collation(table: Table, named: Options, database: Collation, cursor: Cursor) -> Collation:
+    """Return the collation that options ask for: the table's where they name none."""
+    inherits = named.charset == "" or table.charset is None or table.collation is None
+    before = database if inherits else Collation(str(table.charset), str(table.collation))
     return named.settle(before, cursor.charsets, cursor.session)
 
 
-def _settled(columns: list[Place], collation: Collation, alteration: Alteration, cursor: Cursor) -> list[Column]:
+def _settled(
+    columns: list[Column | ColumnDefinition], collation: Collation, conversion: Collation | None, cursor: Cursor
+) -> list[Column]:
+    """Return the columns' definitions.
+
+    Args:
+        columns: in order.
+        collation: the table's.
+        conversion: that of CONVERT TO, which goes before what a column names itself.
+        cursor: of the statement.
+    """
     if not cursor.session.explicit_defaults_for_timestamp:
         apply_timestamp_defaults(columns)
-    converts = alteration.conversion is not None
-    return [
-        (_converted(column, collation, cursor) if converts else column)
-        if isinstance(column, Column)
-        else settle(column, position, collation, cursor.charsets, cursor.session)
+    settled = [
+        column if isinstance(column, Column) else settle(column, position, collation, cursor)
         for position, column in enumerate(columns, 1)
     ]
+    if conversion is None:
+        return settled
+    by_codes = cursor.charsets.binary_order(conversion.charset)
+    return [
+        _converted(column, by_codes if _asks_for_codes(written) else conversion, cursor)
+        for written, column in zip(columns, settled, strict=True)
+    ]
+
+
+def _asks_for_codes(column: Column | ColumnDefinition) -> bool:
+    """Whether the statement gives a column the attribute BINARY, which a conversion heeds."""
+    return isinstance(column, ColumnDefinition) and column.data_type.binary_order
 
 
 def _converted(column: Column, collation: Collation, cursor: Cursor) -> Column:
     """Return a column after CONVERT TO CHARACTER SET; columns of bytes stay as they are."""
-    if column.charset is None or column.charset == BINARY.charset:
+    if column.charset is None:
         return column
     type_name = grown_text(column.type_name, column.charset, collation.charset, cursor.charsets)
     spelled = column.type_expression if type_name == column.type_name else type_name
@@ -192,7 +226,10 @@ def _system_versioned(table: Table, alteration: Alteration) -> bool:
     return table.system_versioned or alteration.options.system_versioned
 
 
-def _kept_indexes(table: Table, alteration: Alteration, names: dict[str, str]) -> Indexes:
+def _kept_indexes(table: Table, alteration: Alteration, places: list[Place]) -> Indexes:
+    names: dict[str, str] = {}
+    for place in places:
+        names.setdefault(place.origin, place.column.name)
     indexes = Indexes(table.indexes, () if alteration.drops_primary_key else table.primary_key)
     indexes.rename_columns(names)
     for name in alteration.dropped_keys:

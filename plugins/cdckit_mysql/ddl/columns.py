@@ -12,7 +12,7 @@ from cdckit_mysql.ddl.charsets import BINARY, Charsets, Collation
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.defaults import Default, read_default, read_now, value_for
 from cdckit_mysql.ddl.keys import Key, KeyKind, read_reference
-from cdckit_mysql.ddl.session import DdlSession
+from cdckit_mysql.ddl.session import Flavor
 from cdckit_mysql.ddl.types import DataType, read_text_attributes, read_type
 from cdckit_mysql.table import Column
 
@@ -185,23 +185,20 @@ def _skip_engine_attribute(cursor: Cursor) -> bool:
     return False
 
 
-def settle(
-    column: ColumnDefinition, position: int, table: Collation, charsets: Charsets, session: DdlSession
-) -> Column:
+def settle(column: ColumnDefinition, position: int, table: Collation, cursor: Cursor) -> Column:
     """Return a column's definition with everything that the server adds to what was written.
 
     Args:
         column: what was written.
         position: its place in the table, from 1.
         table: the table's default collation.
-        charsets: the server's.
-        session: of the statement.
+        cursor: of the statement.
     """
     data_type = column.data_type
-    collation = _collation(data_type, table, charsets, session) if data_type.name in _TEXT_TYPES else None
-    name, length = _stored_type(data_type, collation, charsets)
+    collation = _collation(data_type, table, cursor) if data_type.name in _TEXT_TYPES else None
+    name, length = _stored_type(data_type, collation, cursor.charsets)
     charset = collation.charset if collation and collation != BINARY else None
-    has_default, default = _default(column, name, charset)
+    has_default, default = _default(column, name, charset, cursor)
     return Column(
         name=column.name,
         type_name=name + " UNSIGNED" * data_type.unsigned + " ZEROFILL" * data_type.zerofill,
@@ -210,7 +207,7 @@ def settle(
         scale=data_type.scale,
         charset=charset,
         collation=collation.name if collation and charset else None,
-        optional=column.optional is not False,
+        optional=column.optional is not False and not column.auto_incremented,
         auto_incremented=column.auto_incremented,
         generated=column.generated,
         has_default=has_default,
@@ -223,8 +220,9 @@ def settle(
     )
 
 
-def _collation(data_type: DataType, table: Collation, charsets: Charsets, session: DdlSession) -> Collation:
+def _collation(data_type: DataType, table: Collation, cursor: Cursor) -> Collation:
     """Return the collation of a text column: its own, its character set's default, or the table's."""
+    charsets = cursor.charsets
     if data_type.collation is not None:
         charset = charsets.charset(data_type.charset) if data_type.charset else table.charset
         return charsets.collation(data_type.collation, charset)
@@ -232,7 +230,7 @@ def _collation(data_type: DataType, table: Collation, charsets: Charsets, sessio
         return charsets.binary_order(table.charset) if data_type.binary_order else table
     if data_type.binary_order:
         return charsets.binary_order(data_type.charset)
-    return charsets.default(data_type.charset, session.default_collations)
+    return charsets.default(data_type.charset, cursor.session.default_collations)
 
 
 def _stored_type(data_type: DataType, collation: Collation | None, charsets: Charsets) -> tuple[str, int | None]:
@@ -269,13 +267,26 @@ def grown_text(type_name: str, before: str, after: str, charsets: Charsets) -> s
     return _sized("TEXT", held * charsets.max_bytes(after) // charsets.max_bytes(before))
 
 
-def _default(column: ColumnDefinition, type_name: str, charset: str | None) -> tuple[bool, str | None]:
+def _default(column: ColumnDefinition, type_name: str, charset: str | None, cursor: Cursor) -> tuple[bool, str | None]:
     """Return whether the column has a default, and its text."""
-    if column.default is None:
-        return column.optional is not False and not column.generated and not column.auto_incremented, None
+    if column.auto_incremented:
+        return False, None
+    if column.default is None or (cursor.flavor is Flavor.MYSQL and _is_void(column.default, type_name)):
+        return column.optional is not False and not column.generated, None
     if column.default.expression:
-        return True, column.default.text
-    return True, value_for(column.default, type_name, charset)
+        return True, _with_precision(column.default.text, column.data_type)
+    return True, value_for(column.default, type_name, column.data_type.scale, charset)
+
+
+def _is_void(default: Default, type_name: str) -> bool:
+    """Whether this is DEFAULT '' of a TEXT or BLOB, which MySQL passes over when it is not strict."""
+    return default.text == "" and default.quoted and type_name.endswith(("TEXT", "BLOB"))
+
+
+def _with_precision(text: str | None, data_type: DataType) -> str | None:
+    """Return the current time with as many digits as the column has, which MariaDB lets the statement leave out."""
+    precise = data_type.name in ("DATETIME", "TIMESTAMP")
+    return _now(data_type) if precise and text == "CURRENT_TIMESTAMP" else text
 
 
 def apply_timestamp_defaults(columns: Iterable[ColumnDefinition | Column]) -> None:

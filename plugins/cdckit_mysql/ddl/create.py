@@ -86,10 +86,7 @@ def _build(cursor: Cursor, table_id: TableId, elements: TableElements, options: 
     collation = options.settle(inherited, cursor.charsets, cursor.session)
     if not cursor.session.explicit_defaults_for_timestamp:
         apply_timestamp_defaults(elements.columns)
-    columns = [
-        settle(column, position, collation, cursor.charsets, cursor.session)
-        for position, column in enumerate(elements.columns, 1)
-    ]
+    columns = [settle(column, position, collation, cursor) for position, column in enumerate(elements.columns, 1)]
     table = Table(
         *table_id,
         columns=tuple(columns),

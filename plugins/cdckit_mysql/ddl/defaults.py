@@ -5,8 +5,9 @@ https://dev.mysql.com/doc/refman/en/data-type-defaults.html
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.lexer import Kind
@@ -17,7 +18,11 @@ from cdckit_mysql.values.charset import text_decoder
 NOW = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 """The names of the current time that a column may have as its default and ON UPDATE."""
 BYTE_TYPES = frozenset({"BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"})
-_NUMBER_TYPES = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "YEAR"})
+_WHOLE_TYPES = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR"})
+_NUMBER_TYPES = _WHOLE_TYPES | {"FLOAT", "DOUBLE", "DECIMAL"}
+
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,13 @@ class Default:
         text: of a string its characters, of a number its digits with the sign, of an expression its text; None is
             NULL.
         raw: of hexadecimal and bit literals, and of strings with the introducer `_binary`, the bytes.
+        quoted: `text` is of a string.
         expression: `text` is evaluated by the server for each row.
     """
 
     text: str | None = None
     raw: bytes | None = None
+    quoted: bool = False
     expression: bool = False
 
 
@@ -42,7 +49,7 @@ def read_default(cursor: Cursor) -> Default:
     if token.kind is Kind.SYMBOL:
         return _read_symbol(cursor)
     if token.kind is Kind.STRING:
-        return Default(cursor.string())
+        return Default(cursor.string(), quoted=True)
     if token.kind is Kind.NUMBER:
         return Default(cursor.advance().value)
     if token.kind is Kind.HEX:
@@ -89,7 +96,7 @@ def _read_word(cursor: Cursor) -> Default:
         return Default(read_now(cursor), expression=True)
     if key in ("DATE", "TIME", "TIMESTAMP", "N") and introduced is Kind.STRING:
         cursor.advance()
-        return Default(cursor.string())
+        return Default(cursor.string(), quoted=True)
     if key.startswith("_") and introduced in (Kind.STRING, Kind.HEX, Kind.BIT):
         return _read_introduced(cursor)
     return _read_call(cursor)
@@ -102,7 +109,7 @@ def _read_introduced(cursor: Cursor) -> Default:
     raw = literal.raw if literal.raw is not None else (literal.text or "").encode("utf-8", "surrogateescape")
     if charset == "binary":
         return Default(raw=raw)
-    return Default(text_decoder(charset)(raw))
+    return Default(text_decoder(charset)(raw), quoted=True)
 
 
 def read_now(cursor: Cursor) -> str:
@@ -128,12 +135,13 @@ def _read_call(cursor: Cursor) -> Default:
     return Default(cursor.text_since(start), expression=True)
 
 
-def value_for(default: Default, type_name: str, charset: str | None) -> str | None:
+def value_for(default: Default, type_name: str, scale: int | None, charset: str | None) -> str | None:
     """Return the text of a literal default as the value of a column.
 
     Args:
         default: what was read.
         type_name: the column's type without sign.
+        scale: of the column.
         charset: the column's character set, None if it is no text.
     """
     if type_name == "BIT":
@@ -141,7 +149,7 @@ def value_for(default: Default, type_name: str, charset: str | None) -> str | No
     if type_name in BYTE_TYPES:
         return _byte_text(default)
     if type_name in _NUMBER_TYPES:
-        return _number_text(default)
+        return _number_text(default, type_name, scale)
     text = default.text if default.raw is None else text_decoder(charset)(default.raw)
     if text is None:
         return None
@@ -151,10 +159,13 @@ def value_for(default: Default, type_name: str, charset: str | None) -> str | No
 
 
 def _bit_text(default: Default) -> str | None:
-    """Return the binary digits of a BIT column's default."""
-    if default.raw is not None:
-        return f"{int.from_bytes(default.raw, 'big'):b}"
-    return None if default.text is None else f"{int(Decimal(default.text)):b}"
+    """Return the binary digits of a BIT column's default; a string's bytes count as they are."""
+    raw = (
+        default.text.encode("utf-8", "surrogateescape") if default.text is not None and default.quoted else default.raw
+    )
+    if raw is not None:
+        return f"{int.from_bytes(raw, 'big'):b}"
+    return None if default.text is None else f"{int(_rounded(default.text, 0)):b}"
 
 
 def _byte_text(default: Default) -> str | None:
@@ -164,10 +175,33 @@ def _byte_text(default: Default) -> str | None:
     return None if default.text is None else default.text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def _number_text(default: Default) -> str | None:
+def _number_text(default: Default, type_name: str, scale: int | None) -> str | None:
+    """Return a number without the digits that the column has no room for."""
     if default.raw is not None:
         return str(int.from_bytes(default.raw, "big"))
-    return None if default.text is None else default.text.strip().removeprefix("+")
+    if default.text is None:
+        return None
+    text = default.text.strip().removeprefix("+")
+    places = 0 if type_name in _WHOLE_TYPES else scale
+    if places is None:
+        return text if _NUMBER.fullmatch(text) else _leading_number(text)
+    return text if _is_plain(text, places) else _rounded(text, places)
+
+
+def _rounded(text: str, places: int) -> str:
+    return f"{Decimal(_leading_number(text)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP):f}"
+
+
+def _leading_number(text: str) -> str:
+    """Return the number that a text begins with, which is what the server takes when it is not strict, or 0."""
+    found = _NUMBER.match(text)
+    return found.group() if found else "0"
+
+
+def _is_plain(text: str, places: int) -> bool:
+    """Whether a number is written without an exponent and with no more digits after the point than allowed."""
+    whole, _, fraction = text.removeprefix("-").partition(".")
+    return whole.isdigit() and (fraction.isdigit() or not fraction) and len(fraction) <= places
 
 
 def _even(digits: str) -> str:

@@ -9,15 +9,45 @@ from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.session import DdlSession
 from cdckit_mysql.ddl.types import read_charset_name
 
-_TWO_WORDS = (
-    ("DATA", "DIRECTORY"),
-    ("INDEX", "DIRECTORY"),
-    ("START", "TRANSACTION"),
-    ("STORAGE", "DISK"),
-    ("STORAGE", "MEMORY"),
-    ("STORAGE", "DEFAULT"),
-)
 _ALONE = (("START", "TRANSACTION"), ("STORAGE", "DISK"), ("STORAGE", "MEMORY"), ("STORAGE", "DEFAULT"))
+_TWO_WORDS = (("DATA", "DIRECTORY"), ("INDEX", "DIRECTORY"))
+_WITH_VALUE = frozenset(
+    {
+        "ALGORITHM",
+        "AUTOEXTEND_SIZE",
+        "AUTO_INCREMENT",
+        "AVG_ROW_LENGTH",
+        "CHECKSUM",
+        "COMPRESSION",
+        "CONNECTION",
+        "DELAY_KEY_WRITE",
+        "ENCRYPTION",
+        "ENGINE",
+        "ENGINE_ATTRIBUTE",
+        "INSERT_METHOD",
+        "KEY_BLOCK_SIZE",
+        "LOCK",
+        "MAX_ROWS",
+        "MIN_ROWS",
+        "NODEGROUP",
+        "PACK_KEYS",
+        "PAGE_CHECKSUM",
+        "PASSWORD",
+        "ROW_FORMAT",
+        "SECONDARY_ENGINE",
+        "SECONDARY_ENGINE_ATTRIBUTE",
+        "SEQUENCE",
+        "STATS_AUTO_RECALC",
+        "STATS_PERSISTENT",
+        "STATS_SAMPLE_PAGES",
+        "TABLESPACE",
+        "TABLE_CHECKSUM",
+        "TRANSACTIONAL",
+        "TYPE",
+        "UNION",
+    }
+)
+"""Options whose value may follow without an equals sign; those which a storage engine defines have one."""
 
 
 @dataclass(slots=True)
@@ -84,24 +114,21 @@ def read_table_option(cursor: Cursor, options: Options) -> bool:
     if cursor.accept("WITH", "SYSTEM", "VERSIONING"):
         options.system_versioned = True
         return True
-    if not cursor.at_name():
-        return False
-    _skip_option(cursor)
-    return True
+    return _skip_option(cursor)
 
 
-def _skip_option(cursor: Cursor) -> None:
-    """Read `name [=] value`, where a name may be two words and a value a list."""
-    two_words = any(cursor.at(*words) for words in _TWO_WORDS)
-    alone = any(cursor.at(*words) for words in _ALONE)
-    cursor.advance()
-    if two_words:
+def _skip_option(cursor: Cursor) -> bool:
+    """Read `name [=] value`, where a name may be two words and a value a list; False if it is none."""
+    if any(cursor.accept(*words) for words in _ALONE):
+        return True
+    if not any(cursor.accept(*words) for words in _TWO_WORDS):
+        if not (cursor.at_any(*_WITH_VALUE) or (cursor.at_name() and cursor.ahead(1).key == "=")):
+            return False
         cursor.advance()
-    if alone:
-        return
     cursor.accept("=")
     if cursor.at("("):
         cursor.skip_parentheses()
     else:
         cursor.accept("-")
         cursor.advance()
+    return True

@@ -14,6 +14,7 @@ _CANONICAL = {
 }
 _CANONICAL["TIMESTAMP"] = _CANONICAL["DATETIME"]
 TIME_TYPES = frozenset(_CANONICAL)
+_TIME = re.compile(r"(-?)(?:(\d+)[ ]+)?(\d+)(?::(\d+)(?::(\d+))?)?(?:\.(\d*))?")
 _DIGITS = re.compile(r"(\d+)(?:\.(\d+))?")
 _PIVOT = 70
 """Years of two digits from here on are of the last century."""
@@ -59,16 +60,12 @@ def _cut(digits: str) -> list[str]:
 
 
 def _time(text: str) -> str:
-    sign = "-" if text.startswith("-") else ""
-    whole, _, fraction = text.lstrip("-").partition(".")
-    days, _, rest = whole.rpartition(" ")
-    if ":" in rest:
-        numbers = [int(number) for number in rest.split(":")]
-    elif days:
-        numbers = [int(rest)]
-    else:
-        digits = rest.rjust(6, "0")
-        numbers = [int(digits[:-4]), int(digits[-4:-2]), int(digits[-2:])]
-    hours, minutes, seconds = [*numbers, 0, 0][:3]
-    hours += 24 * int(days or 0)
-    return f"{sign}{hours:02}:{minutes:02}:{seconds:02}{_fraction(fraction)}"
+    found = _TIME.match(text)
+    if found is None:
+        return "00:00:00"
+    sign, days, hours, minutes, seconds, fraction = found.groups()
+    if minutes is None and days is None:
+        digits = hours.rjust(6, "0")
+        hours, minutes, seconds = digits[:-4], digits[-4:-2], digits[-2:]
+    total = 24 * int(days or 0) + int(hours)
+    return f"{sign}{total:02}:{int(minutes or 0):02}:{int(seconds or 0):02}{_fraction(fraction or '')}"

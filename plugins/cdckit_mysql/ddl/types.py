@@ -290,7 +290,7 @@ def _read_other(cursor: Cursor, words: str) -> DataType:
         while cursor.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
             pass
     if data_type.name == "JSON" and cursor.flavor is Flavor.MARIADB:
-        data_type.name, data_type.charset, data_type.binary_order = "LONGTEXT", "utf8mb4", True
+        data_type.name, data_type.charset, data_type.collation = "LONGTEXT", "utf8mb4", "utf8mb4_bin"
     return data_type
 
 

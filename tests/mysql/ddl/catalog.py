@@ -136,8 +136,8 @@ def _maria_default(text: str | None) -> str | None:
         return None
     if text.startswith("'"):
         return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text[1:-1].replace("''", "'"))
-    if hexadecimal := re.fullmatch(r"X'([0-9A-F]*)'", text):
-        return f"0x{hexadecimal[1]}"
+    if hexadecimal := re.fullmatch(r"(?:X'|0x)([0-9A-F]*)'?", text):
+        return bytes.fromhex(hexadecimal[1]).decode("latin-1")
     if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?|b'[01]*'", text):
         return text
     return EXPRESSION + text

@@ -138,7 +138,7 @@ def _comparable(column_type: str, default: str | None) -> object:
     if base == "year":
         return int(default) % 100
     if base in ("date", *_TIMES):
-        return [int(digits) for digits in re.findall(r"\d+", default) if int(digits)]
+        return re.sub(r"\.?0*$", "", default) if "." in default else default
     if base in ("enum", "set"):
         return set(default.lower().split(","))
     if base.endswith(("binary", "blob")):

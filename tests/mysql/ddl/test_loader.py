@@ -1,0 +1,111 @@
+"""Definitions read from a running server."""
+
+from __future__ import annotations
+
+import pytest
+from pymysql.cursors import DictCursor
+
+from cdckit_mysql.ddl import Flavor
+from cdckit_mysql.ddl.loader import load_charsets, load_tables
+from cdckit_mysql.table import Database
+from mysql.ddl.following import Follower
+from servers.mariadb import MariaDBServer
+from servers.mysql import MySQLServer
+from servers.mysql_family import SQLServer
+
+_VARIABLES = "SELECT @@sql_mode, @@sql_quote_show_create"
+
+
+def flavor_of(server: SQLServer) -> Flavor:
+    return Flavor.MARIADB if isinstance(server, MariaDBServer) else Flavor.MYSQL
+
+
+def test_only_wanted_tables_are_loaded(db_server: SQLServer, database: str) -> None:
+    for name in ("a", "b", "c"):
+        db_server.execute(f"CREATE TABLE {database}.{name} (id INT PRIMARY KEY)")
+    db_server.execute(f"CREATE VIEW {database}.v AS SELECT id FROM {database}.a")
+    with db_server.connect() as connection:
+        tables = load_tables(connection, lambda base, name: base == database and name in "acv", flavor_of(db_server))
+    assert sorted(table.name for table in tables) == ["a", "c"]
+    assert next(found for found in tables.databases if found.name == database).charset == "utf8mb4"
+    assert not {"mysql", "sys", "information_schema"} & {found.name for found in tables.databases}
+
+
+def test_the_session_is_left_as_it_was(db_server: SQLServer, database: str) -> None:
+    db_server.execute(f'CREATE TABLE {database}.t (`a "quoted" one` INT COMMENT "x")')
+    with db_server.connect(cursorclass=DictCursor) as connection, connection.cursor() as cursor:
+        cursor.execute("SET SESSION sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES', sql_quote_show_create = 0")
+        cursor.execute(_VARIABLES)
+        before = cursor.fetchone()
+        tables = load_tables(connection, lambda base, _: base == database, flavor_of(db_server))
+        cursor.execute(_VARIABLES)
+        assert cursor.fetchone() == before
+        cursor.execute("SELECT 'text' AS t")
+        assert cursor.fetchone() == {"t": "text"}
+    assert tables[database, "t"].columns[0].name == 'a "quoted" one'
+
+
+def test_a_hidden_key_is_seen(mysql_server: MySQLServer, unique_name: str) -> None:
+    """The rows of the log have the key that MySQL makes, even where a session hides it."""
+    with mysql_server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {unique_name}")
+        cursor.execute("SET sql_generate_invisible_primary_key = ON")
+        cursor.execute("SET show_gipk_in_create_table_and_information_schema = OFF")
+        cursor.execute(f"CREATE TABLE {unique_name}.t (v INT)")
+        tables = load_tables(connection, lambda base, _: base == unique_name, Flavor.MYSQL)
+        cursor.execute(f"DROP DATABASE {unique_name}")
+    assert tables[unique_name, "t"].key_columns == ("my_row_id",)
+
+
+def test_bytes_that_are_no_text(db_server: SQLServer, database: str) -> None:
+    db_server.execute(f"CREATE TABLE {database}.t (a VARBINARY(5) DEFAULT x'00FF80', b VARBINARY(5) DEFAULT 'é')")
+    with db_server.connect() as connection:
+        tables = load_tables(connection, lambda base, _: base == database, flavor_of(db_server))
+    assert [column.default for column in tables[database, "t"].columns] == ["\x00\xff\x80", "\xc3\xa9"]
+
+
+def test_sequences_are_told_apart(mariadb_server: MariaDBServer, unique_name: str) -> None:
+    mariadb_server.run_sql(
+        f"CREATE DATABASE {unique_name}; USE {unique_name}; CREATE SEQUENCE s; "
+        "CREATE TABLE v (i INT) WITH SYSTEM VERSIONING"
+    )
+    with mariadb_server.connect() as connection:
+        tables = load_tables(connection, lambda base, _: base == unique_name, Flavor.MARIADB)
+    mariadb_server.execute(f"DROP DATABASE {unique_name}")
+    assert tables[unique_name, "s"].sequence
+    assert tables[unique_name, "v"].system_versioned
+
+
+def test_charsets_are_the_servers(db_server: SQLServer) -> None:
+    with db_server.connect() as connection:
+        charsets = load_charsets(connection)
+    assert charsets.charset("utf8") == "utf8mb3"
+    assert charsets.collations[45].name == "utf8mb4_general_ci"
+    assert charsets.known["sjis"].max_bytes == 2
+
+
+def test_case_of_names(unique_name: str) -> None:
+    """A server that stores names in lower case, and statements that do not care."""
+    with MariaDBServer().start(lower_case_table_names=1) as server, Follower(server.connect) as follower:
+        for statement in (
+            "CREATE TABLE Orders (Id INT PRIMARY KEY)",
+            "ALTER TABLE DDL1.ORDERS ADD Total INT",
+            "RENAME TABLE orders TO DDL2.Archive",
+            "CREATE TABLE Copy LIKE ddl2.ARCHIVE",
+            "CREATE DATABASE IF NOT EXISTS Ddl2",
+            "ALTER TABLE COPY RENAME TO Other, DROP total",
+        ):
+            follower.run(statement)
+            assert follower.differences() == []
+        assert follower.tables.database("DDL2") == Database("ddl2", "utf8mb4", "utf8mb4_general_ci")
+        assert sorted(table.name for table in follower.tables) == ["archive", "other"]
+
+
+@pytest.mark.nightly
+def test_thousands_of_tables(db_server: SQLServer, database: str) -> None:
+    statement = "id INT PRIMARY KEY, a VARCHAR(50), b DECIMAL(10,2), c DATETIME(6), d ENUM('x','y') DEFAULT 'x'"
+    with db_server.connect() as connection, connection.cursor() as cursor:
+        for number in range(3000):
+            cursor.execute(f"CREATE TABLE {database}.t{number} ({statement})")
+        tables = load_tables(connection, lambda base, _: base == database, flavor_of(db_server))
+    assert len(tables) == 3000
