@@ -33,6 +33,11 @@ class SchemaHistory:
         """Notes all definitions as they are at `position`; what was known before holds for what lies before."""
         self._state.append_history(HISTORY, _all_of(position, tables))
 
+    def moved(self, position: LogPosition, tables: Tables) -> None:
+        """Notes all definitions anew where the log of another server begins to count, whose files are not known yet."""
+        if not position.file:
+            self.start(position, tables)
+
     def changed(self, position: LogPosition, changes: Sequence[SchemaChange], tables: Tables) -> None:
         """Notes what the statement that ends at `position` changed; `tables` are the definitions after it."""
         entry = {

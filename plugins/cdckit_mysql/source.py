@@ -13,6 +13,7 @@ from cdckit.checks import Finding
 from cdckit.errors import RetriableSourceError, SourceError, StateError
 from cdckit.record import Batch, Offset
 from cdckit.source import Source, SourceContext, Split
+from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, place, release, told
@@ -25,6 +26,7 @@ from cdckit_mysql.server import Dialect, Server, log_end, log_files, read_dialec
 from cdckit_mysql.snapshot.chunk_plan import plan_chunks, share_out
 from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point
+from cdckit_mysql.snapshot.need import SnapshotNeed
 from cdckit_mysql.snapshot.selection import choose_tables
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
@@ -33,7 +35,7 @@ from cdckit_mysql.streaming.opening import LogOpener, on_server
 from cdckit_mysql.streaming.planning import LogPlanner, bytes_between
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.reader import LogReader
-from cdckit_mysql.streaming.retention import oldest_position, why_lost
+from cdckit_mysql.streaming.retention import oldest_position
 from cdckit_mysql.table import Tables
 
 log = logging.getLogger("cdckit.mysql")
@@ -52,7 +54,7 @@ class MySqlSource(Source):
         self._connection: Connection | None = None
         self._server: Server | None = None
         self._versions: dict[bool, TableVersions] = {}
-        self._started = False
+        self._need = SnapshotNeed(config, self._asked)
 
     @classmethod
     def check(cls, config: MySqlConfig) -> Sequence[Finding]:
@@ -82,9 +84,9 @@ class MySqlSource(Source):
 
     def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
         """Where the log ends now, as soon as that is beyond `start`."""
-        at = self._checked(LogOffset.from_json(start))
+        at = self._need.start(LogOffset.from_json(start))
         if at.snapshot_due:
-            point = self._unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
+            point = self._need.unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
             return point.with_changes(after_snapshot=True).to_json()
         if self._config.snapshot_mode == "initial_only":
             return start
@@ -117,9 +119,9 @@ class MySqlSource(Source):
                 if until.after_snapshot
                 else self._plan_range(start, end, parallelism)
             )
-        at = self._checked(LogOffset.from_json(start))
+        at = self._need.start(LogOffset.from_json(start))
         if at.snapshot_due:
-            return [Split(start, start, SnapshotWork(at.epoch, self._reads_rows, self._unfinished(at)))]
+            return [Split(start, start, SnapshotWork(at.epoch, self._reads_rows, self._need.unfinished(at)))]
         if self._config.snapshot_mode == "initial_only":
             return []
         return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect))]
@@ -128,7 +130,11 @@ class MySqlSource(Source):
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
         if first.position.prefix >= last.position.prefix:
             return []
-        return self._planner.splits(start, end, self._bytes_between(first, last), parallelism)
+        try:
+            return self._planner.splits(start, end, self._bytes_between(first, last), parallelism)
+        except PositionLostError as error:
+            self._need.lost(str(error))
+            raise
 
     def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
         if not self._reads_rows:
@@ -147,47 +153,6 @@ class MySqlSource(Source):
     def _reads_rows(self) -> bool:
         return self._config.snapshot_mode != "no_data"
 
-    def _checked(self, at: LogOffset) -> LogOffset:
-        """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
-
-        Raises:
-            SourceError: the place is gone from the log.
-        """
-        mode, first = self._config.snapshot_mode, not self._started
-        self._started = True
-        if at.snapshot_due:
-            if at.file and first:
-                log.warning("the last snapshot was not finished: it starts again")
-            return at
-        if mode == "always" and first:
-            return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch)
-        server, connection = self._asked()
-        with told(self._config, "asking for the log files"):
-            reason = why_lost(connection, server, at)
-        if reason is None:
-            return at
-        if mode == "when_needed":
-            log.warning("%s: a new snapshot is taken (snapshot.mode=when_needed)", reason)
-            return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch + 1)
-        raise SourceError(
-            f"{place(self._config)}: {reason}: changes are lost; snapshot.mode=when_needed takes a new snapshot, "
-            "as does a new state folder"
-        )
-
-    def _unfinished(self, at: LogOffset) -> LogOffset | None:
-        """Where a snapshot of ours stood that was not finished, as long as the log tells what has changed since."""
-        if not at.file or at.server is None or not self._reads_rows:
-            return None
-        server, connection = self._asked()
-        with told(self._config, "asking for the log files"):
-            reason = why_lost(connection, server, at)
-        if reason is None and at.server != server.identity and at.gtids is None:
-            reason = f"{place(self._config)} is another server than before"
-        if reason is None:
-            return at.with_changes(snapshot=None)
-        log.warning("%s: rows that were deleted since the unfinished snapshot are not told of", reason)
-        return None
-
     # -- reading
 
     def read(self, split: Split) -> Iterator[Batch]:
@@ -195,7 +160,7 @@ class MySqlSource(Source):
         work = split.payload
         if isinstance(work, SnapshotWork):
             return ConsistentSnapshot(
-                self._config, self._filters, self._context, self._history, self._read_between
+                self._config, self._filters, self._context, self._history, self._versions_of, self._read_between
             ).batches(work)
         if isinstance(work, ChunkWork):
             point = LogOffset.from_json(split.end or {})
@@ -209,24 +174,31 @@ class MySqlSource(Source):
     def _read_log(self, split: Split, work: LogWork) -> Iterator[Batch]:
         start = LogOffset.from_json(split.start)
         state = self._context.state
+        history = SchemaHistory(state) if state is not None else None
         definitions = Definitions(
-            work.tables,
-            self._config,
-            self._filters,
-            work.dialect,
-            history=SchemaHistory(state) if state is not None else None,
-            notify=self._context.notify,
+            work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
         )
         versions = self._versions_of(work.dialect.mariadb)
 
         def make_processor(at: LogOffset) -> LogProcessor:
+            if history is not None:
+                history.moved(at.position, definitions.tables)
             return LogProcessor(self._config, self._filters, versions, definitions, at)
 
         if work.events is not None:
             return read_kept(work, start, make_processor(start), self._config.max_batch_size)
         opener = LogOpener(self._config, reader=work.reader, follow=split.end is None, by_file=split.end is not None)
         reader = LogReader(self._config, opener, make_processor, self._context)
-        return reader.follow(start) if split.end is None else reader.range(start, LogOffset.from_json(split.end))
+        if split.end is None:
+            return self._or_lost(reader.follow(start))
+        return self._or_lost(reader.range(start, LogOffset.from_json(split.end)))
+
+    def _or_lost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The batches; they end where the server has the log no more and a snapshot may be taken for that."""
+        try:
+            yield from batches
+        except PositionLostError as error:
+            self._need.lost(str(error))
 
     # -- the server and the state
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from cdckit.record import Batch, Offset, Record
 from cdckit.runners.stop import StopSignal
@@ -92,6 +93,14 @@ class Capture:
         """Makes an offset the one to go on from."""
         if offset is not None:
             self.state.save_offset(offset)
+
+    def following(self) -> closing[Generator[Batch]]:
+        """`follow`, whose connection is let go at the end of the context."""
+        return closing(cast(Generator[Batch], self.follow()))
+
+    def closing(self) -> closing[Capture]:
+        """This capture, closed at the end of the context."""
+        return closing(self)
 
     def close(self) -> None:
         """Lets go of everything."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
-from typing import Any, cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -39,11 +39,6 @@ def _inserts(first: int, last: int) -> str:
     return f"INSERT INTO t VALUES {values};"
 
 
-def _following(reading: Capture) -> closing[Generator[Batch]]:
-    """The open-ended log; its connection is let go at the end of the context."""
-    return closing(cast(Generator[Batch], reading.follow()))
-
-
 def _take(batches: Iterator[Batch], records: int) -> list[Record]:
     """Reads until there are so many records."""
     found: list[Record] = []
@@ -57,7 +52,7 @@ def _restarting(new: Callable[[], Capture], enough: Callable[[list[Record]], boo
     found: list[Record] = []
     while not enough(found):
         reading = new()
-        with _following(reading) as batches:
+        with reading.following() as batches:
             batch = next(batch for batch in batches if batch.records)
         reading.keep(batch.offset)
         found += batch.records
@@ -129,7 +124,7 @@ def test_a_lost_connection_is_opened_anew_and_nothing_is_lost(
 ) -> None:
     sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
     found: list[Record] = []
-    with _following(streaming(max_batch_size=7)) as batches:
+    with streaming(max_batch_size=7).following() as batches:
         for number in range(0, 60, 20):
             sql("BEGIN;" + _inserts(number, number + 10) + _inserts(number + 10, number + 20) + "COMMIT;")
             found += _take(batches, 5)
@@ -148,7 +143,7 @@ def _kill_dumps(server: SQLServer) -> None:
 def test_reconnecting_ends_when_it_was_tried_often_enough(streaming: NewCapture, sql: Sql) -> None:
     sql("CREATE TABLE t (id INT PRIMARY KEY);")
     reading = streaming(errors_max_retries=2)
-    with _following(reading) as batches:
+    with reading.following() as batches:
         next(batches)
         with _unreachable(reading), pytest.raises(SourceError, match="gave up after 2"):
             for _ in batches:
@@ -241,14 +236,14 @@ def test_columns_keys_and_operations_are_chosen(streaming: NewCapture, sql: Sql,
 
 def test_a_dropped_table_leaves_the_others_alone(streaming: NewCapture, sql: Sql) -> None:
     sql("CREATE TABLE t (id INT PRIMARY KEY); CREATE TABLE gone (id INT PRIMARY KEY);")
-    with _following(streaming()) as batches:
+    with streaming().following() as batches:
         sql("INSERT INTO gone VALUES (1); DROP TABLE gone; INSERT INTO t VALUES (2);")
         assert changes(_take(batches, 2)) == [("c", "gone", None, (1,)), ("c", "t", None, (2,))]
 
 
 def test_heartbeats_are_sent_while_nothing_happens(streaming: NewCapture, sql: Sql) -> None:
     sql("CREATE TABLE t (id INT PRIMARY KEY);")
-    with _following(streaming(heartbeat_interval_ms=1)) as batches:
+    with streaming(heartbeat_interval_ms=1).following() as batches:
         found = _take(batches, 2)
     assert {record.topic for record in found} == {"__debezium-heartbeat.p"}
     assert {record.key.values for record in found if record.key} == {("p",)}  # type: ignore[union-attr]
@@ -289,7 +284,7 @@ def test_pieces_give_what_the_whole_gives(
     positions = [[record.position for record in part] for part in parts]
     reading.keep(start)
     whole = streaming(skipped_operations="none", provide_transaction_metadata=True)
-    with _following(whole) as batches:
+    with whole.following() as batches:
         expected = _take(batches, sum(len(part) for part in parts))
     assert [position for part in positions for position in part] == [record.position for record in expected]
     assert [_plain(record) for part in parts for record in part] == [_plain(record) for record in expected]

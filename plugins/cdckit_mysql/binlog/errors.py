@@ -9,6 +9,16 @@ from cdckit.errors import RetriableSourceError, SourceError
 PURGED = frozenset({ER.MASTER_FATAL_ERROR_READING_BINLOG, 1789, *range(1945, 1956)})
 """Codes by which a server says that it cannot give the log from the asked position."""
 
+_DENIED = frozenset(
+    {
+        ER.DBACCESS_DENIED_ERROR,
+        ER.TABLEACCESS_DENIED_ERROR,
+        ER.COLUMNACCESS_DENIED_ERROR,
+        ER.SPECIFIC_ACCESS_DENIED_ERROR,
+    }
+)
+_SAME_ID = "server_uuid/server_id"
+"""In the server's words when a replica with the same number has connected; its code is that of a lost position."""
 _TRANSIENT = frozenset({1053, 1077, 1078, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 3024, 4031})
 """Codes of a server that stops, or of a connection that was cut or killed."""
 
@@ -26,6 +36,13 @@ def server_error(code: int, message: str, what: str) -> SourceError:
         what: what was asked for, such as `the binary log from binlog.000003:157`.
     """
     text = f"{what}: the server answered {code}: {message}"
+    if _SAME_ID in message:
+        return SourceError(f"{text}; set database.server.id to a number that no other replica or pipeline has")
+    if code in _DENIED:
+        return SourceError(
+            f"{text}; the user lacks a privilege: GRANT SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, "
+            "REPLICATION CLIENT ON *.* TO it"
+        )
     if code in PURGED:
         return PositionLostError(text)
     if code in _TRANSIENT:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from cdckit.record import Batch, Record
 from cdckit.snapshot_progress import SnapshotProgress
 from cdckit.source import SourceContext
-from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import place, told
 from cdckit_mysql.events.versions import TableVersions
@@ -34,12 +33,11 @@ def note_point(config: MySqlConfig, filters: Filters, history: SchemaHistory, ep
         SourceError: the server refuses.
     """
     with consistent_point(config, filters) as point:
-        return _noted(point, config, history, epoch).with_changes(after_snapshot=True)
+        return _noted(point, history, epoch).with_changes(after_snapshot=True)
 
 
-def _noted(point: ConsistentPoint, config: MySqlConfig, history: SchemaHistory, epoch: int) -> LogOffset:
+def _noted(point: ConsistentPoint, history: SchemaHistory, epoch: int) -> LogOffset:
     """The point's offset, once its definitions are durable."""
-    check_log(point.server, place(config))
     offset = point.offset.with_changes(epoch=epoch, ts_sec=int(time.time()))
     history.start(offset.position, point.tables)
     log.info("snapshot at %s, with the definitions of %d tables", offset.position, len(point.tables))
@@ -54,6 +52,7 @@ class ConsistentSnapshot:
         filters: what is captured.
         context: the runner's.
         history: where the definitions are noted, before the first row is given out.
+        versions_of: gives the versions of tables for MariaDB, or for MySQL.
         read_log: reads the log between two offsets.
     """
 
@@ -63,12 +62,14 @@ class ConsistentSnapshot:
         filters: Filters,
         context: SourceContext,
         history: SchemaHistory,
+        versions_of: Callable[[bool], TableVersions],
         read_log: Callable[[LogOffset, LogOffset], Iterator[Batch]],
     ) -> None:
         self._config = config
         self._filters = filters
         self._context = context
         self._history = history
+        self._versions_of = versions_of
         self._read_log = read_log
 
     def batches(self, work: SnapshotWork) -> Iterator[Batch]:
@@ -84,7 +85,7 @@ class ConsistentSnapshot:
         self._pause(self._config.snapshot_delay_ms)
         with consistent_point(self._config, self._filters) as point:
             since = work.since and on_server(work.since, point.server, place(self._config))
-            offset = _noted(point, self._config, self._history, since.epoch if since else work.epoch)
+            offset = _noted(point, self._history, since.epoch if since else work.epoch)
             unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING).to_json()
             if since is not None:
                 yield from self._changes(since, offset)
@@ -103,7 +104,7 @@ class ConsistentSnapshot:
             yield replace(batch, offset=reached.with_changes(snapshot=SNAPSHOT_RUNNING).to_json())
 
     def _records(self, point: ConsistentPoint, offset: LogOffset) -> Iterator[list[Record]]:
-        versions = TableVersions(self._config, self._filters, mariadb=point.server.mariadb)
+        versions = self._versions_of(point.server.mariadb)
         with told(self._config, "choosing the snapshot's tables"):
             chosen = choose_tables(point.connection, point.tables, versions, self._config, self._filters)
         marked = MarkedRows(versions.blocks, offset, time.time_ns() // 1_000_000_000 * 1_000_000)

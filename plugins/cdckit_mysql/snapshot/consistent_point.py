@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import pymysql
 from pymysql.constants import ER
 
+from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, release, told
+from cdckit_mysql.connection import Connection, connect, place, release, told
 from cdckit_mysql.ddl import Flavor
 from cdckit_mysql.ddl.loader import load_tables
 from cdckit_mysql.filters import Filters
@@ -119,6 +120,7 @@ def _lock_tables(config: MySqlConfig, filters: Filters) -> Connection:
 
 def _take(connection: Connection, config: MySqlConfig, filters: Filters) -> ConsistentPoint:
     server = read_server(connection)
+    check_log(server, place(config))
     if config.snapshot_locking_mode == "none":
         offset = log_end(connection, server)
         query(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
@@ -126,6 +128,13 @@ def _take(connection: Connection, config: MySqlConfig, filters: Filters) -> Cons
         query(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
         offset = log_end(connection, server)
     tables = load_tables(connection, filters.tracks, Flavor.MARIADB if server.mariadb else Flavor.MYSQL)
+    if not any(filters.captures(*table.id) for table in tables):
+        log.warning(
+            "%s: no table that user '%s' may see is captured: check database.include.list and table.include.list, "
+            "and GRANT SELECT on what they name",
+            place(config),
+            config.database_user,
+        )
     return ConsistentPoint(connection, server, offset, tables)
 
 

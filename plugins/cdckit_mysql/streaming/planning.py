@@ -60,10 +60,10 @@ class LogPlanner:
             parallelism: how many pieces are wanted.
         """
         pieces = self._pieces(LogOffset.from_json(start), LogOffset.from_json(end), size // max(1, parallelism))
-        between = [piece.start.to_json() for piece in pieces[1:]]
+        starts = [piece.start.to_json() for piece in pieces]
         return [
             Split(first, last, self._work(piece, number))
-            for number, (piece, first, last) in enumerate(zip(pieces, [start, *between], [*between, end], strict=False))
+            for number, (piece, first, last) in enumerate(zip(pieces, starts, [*starts[1:], end], strict=True))
         ]
 
     def _pieces(self, start: LogOffset, end: LogOffset, size: int) -> list[LogPiece]:
@@ -85,6 +85,7 @@ class LogPlanner:
             notify=self._notify,
         )
         connection, start = LogOpener(self._config, follow=False, by_file=True)(start)
+        self._history.moved(start.position, definitions.tables)
         with connection:
             survey = LogSurvey(
                 connection,
@@ -122,4 +123,4 @@ class LogPlanner:
 def bytes_between(files: dict[str, int], start: LogOffset, end: LogOffset) -> int:
     """How many bytes of the log lie between two offsets, by the sizes of its files."""
     names = [name for name in files if start.file <= name <= end.file]
-    return sum(files[name] for name in names[:-1]) + end.pos - start.pos if names else 0
+    return max(0, sum(files[name] for name in names[:-1]) + end.pos - start.pos) if names else 0

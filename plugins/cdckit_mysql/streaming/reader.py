@@ -64,9 +64,10 @@ class LogReader:
         self._heartbeats = Heartbeats(Topics(config).heartbeat, config.topic_prefix, config.heartbeat_interval_ms)
 
     def follow(self, start: LogOffset) -> Iterator[Batch]:
-        """Batches from `start` on, without end; a lost connection is opened anew.
+        """Batches from `start` on; a lost connection is opened anew. Ends only when asked to.
 
         Raises:
+            PositionLostError: the server does not have the log from there on.
             SourceError: it cannot go on.
             DecodeError: an event cannot be understood.
         """

@@ -20,10 +20,7 @@ def oldest_position(connection: Connection, server: Server) -> LogOffset:
 def why_lost(connection: Connection, server: Server, offset: LogOffset) -> str | None:
     """Why the server cannot give the log from `offset` on, or None where it can as far as it tells."""
     if offset.gtids is not None and server.gtids and not server.mariadb:
-        missing = GtidSet.parse(server.purged) - GtidSet.parse(offset.gtids)
-        if missing:
-            return f"the server has purged transactions that were not read yet ({missing})"
-        return None
+        return _why_lost_by_gtid(server, GtidSet.parse(offset.gtids))
     if offset.server not in (None, server.identity):
         return None
     files = log_files(connection)
@@ -34,4 +31,12 @@ def why_lost(connection: Connection, server: Server, offset: LogOffset) -> str |
             f"log file {offset.file} ends at {files[offset.file]}, before {offset.pos}: "
             "the server has lost part of its log"
         )
+    return None
+
+
+def _why_lost_by_gtid(server: Server, read: GtidSet) -> str | None:
+    if missing := GtidSet.parse(server.purged) - read:
+        return f"the server has purged transactions that were not read yet ({missing})"
+    if ahead := read - GtidSet.parse(server.executed):
+        return f"the server does not have transactions that were read already ({ahead}): it has lost part of its log"
     return None

@@ -137,6 +137,8 @@ class LogSurvey:
 
     def _transaction_begins(self, span: Span, start: int) -> None:
         self._identified = True
+        if not self._pieces[0].start.file:
+            self._pieces[0].start = self._pieces[0].start.with_changes(file=self._progress.file, pos=start)
         self._progress.commit(start)
         self._cut()
         event = self._connection.parser.event(*span)
