@@ -70,6 +70,15 @@ def test_a_corrupted_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     SqliteStateStore(tmp_path).close()
 
 
+def test_a_file_that_a_killed_process_left_empty_holds_no_offset(tmp_path: Path) -> None:
+    (tmp_path / "state.db").touch()
+    assert read_state(tmp_path) is None
+    store = SqliteStateStore(tmp_path)
+    store.save_offset({"n": 1})
+    store.close()
+    assert read_state(tmp_path) == {"n": 1}
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StateError, match="name a folder that can be written"):

@@ -18,12 +18,15 @@ from cdckit.state.store import HistoryEntry, Json, StateStore
 FORMAT = 1
 """The version of the tables below, kept in SQLite's `user_version`."""
 
-TABLES = """
+TABLES = f"""
+begin immediate;
 create table if not exists offset (one integer primary key check (one = 1), offset text not null) strict;
 create table if not exists history (
     history text not null, position text not null, entry text not null, primary key (history, position)
 ) strict, without rowid;
 create table if not exists keep (key text primary key, value text not null) strict, without rowid;
+pragma user_version={FORMAT};
+commit;
 """
 
 
@@ -87,7 +90,6 @@ class SqliteStateStore(StateStore):
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=full")
             db.executescript(TABLES)
-            db.execute(f"pragma user_version={FORMAT}")
         except BaseException:
             db.close()
             raise
@@ -183,13 +185,14 @@ def read_kept(folder: Path, key: str) -> Json:
 
 
 def _peek(folder: Path, query: str, *arguments: str) -> Json:
-    """The one JSON value that a query finds in a state file that need not be there; None when there is none."""
+    """The one JSON value that a query finds in a state file that need not be there yet; None when there is none."""
     path = folder / "state.db"
     if not path.exists():
         return None
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-            row = db.execute(query, arguments).fetchone()
+            begun = db.execute("pragma user_version").fetchone()[0]
+            row = db.execute(query, arguments).fetchone() if begun else None
     except sqlite3.Error as error:
         raise StateError(f"state file {path}: {error}; {_advice(error)}") from error
     return None if row is None else json.loads(row[0])
