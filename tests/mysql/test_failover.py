@@ -1,0 +1,89 @@
+"""Another server of the topology takes over: by GTID reading goes on, and positions still sort."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mysql.capture import Capture, changes, config_for
+from servers.mariadb import MariaDBServer
+from servers.mysql import MySQLServer
+from servers.mysql_family import SQLServer
+
+Pair = tuple[SQLServer, SQLServer]
+
+
+@pytest.fixture(params=[MySQLServer, MariaDBServer])
+def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    """A primary with a table, and its replica, whose log files have other names and sizes."""
+    kind: type[SQLServer] = request.param
+    with kind() as primary, kind() as replica:
+        replica.restart(
+            server_id=4242,
+            log_bin="other",
+            **{"log_replica_updates": True} if kind is MySQLServer else {"log_slave_updates": True},
+        )
+        for server in (primary, replica):
+            server.create_user("dbz", "dbz")
+        replica.execute("FLUSH LOGS")
+        _replicate(primary, replica)
+        primary.run_sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1);")
+        yield primary, replica
+
+
+def _replicate(primary: SQLServer, replica: SQLServer) -> None:
+    if isinstance(primary, MariaDBServer):
+        replica.execute(
+            f"CHANGE MASTER TO MASTER_HOST = '{primary.host}', MASTER_PORT = {primary.port}, "
+            "MASTER_USER = 'dbz', MASTER_PASSWORD = 'dbz', MASTER_USE_GTID = slave_pos"
+        )
+        replica.execute("START SLAVE")
+        return
+    replica.execute(
+        f"CHANGE REPLICATION SOURCE TO SOURCE_HOST = '{primary.host}', SOURCE_PORT = {primary.port}, "
+        "SOURCE_USER = 'dbz', SOURCE_PASSWORD = 'dbz', SOURCE_AUTO_POSITION = 1, SOURCE_SSL = 1"
+    )
+    replica.execute("START REPLICA")
+
+
+def _wait_for(replica: SQLServer, number: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if replica.execute("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'd'") != ((0,),) and (
+            replica.execute("SELECT MAX(id) FROM d.t") == ((number,),)
+        ):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"the replica never got row {number}")
+
+
+@pytest.mark.parametrize("way", ["once", "parallel"])
+def test_reading_goes_on_at_the_replica(pair: Pair, tmp_path: Path, way: str, caplog: pytest.LogCaptureFixture) -> None:
+    primary, replica = pair
+    with Capture(config_for(primary), tmp_path).closing() as reading:
+        found = reading.once()
+        primary.run_sql("INSERT INTO d.t VALUES (2); ALTER TABLE d.t ADD v INT; INSERT INTO d.t VALUES (3, 30);")
+        found += reading.once()
+    primary.run_sql("INSERT INTO d.t VALUES (4, 40); ALTER TABLE d.t DROP v; INSERT INTO d.t VALUES (5);")
+    _wait_for(replica, 5)
+    with Capture(config_for(replica), tmp_path).closing() as reading:
+        if way == "once":
+            found += reading.once()
+        else:
+            found += [record for part in reading.parallel(2) for record in part]
+        replica.run_sql("INSERT INTO d.t VALUES (6);")
+        found += reading.once()
+    assert changes(found) == [
+        ("r", "t", None, (1,)),
+        ("c", "t", None, (2,)),
+        ("c", "t", None, (3, 30)),
+        ("c", "t", None, (4, 40)),
+        ("c", "t", None, (5,)),
+        ("c", "t", None, (6,)),
+    ]
+    positions = [record.position for record in found]
+    assert positions == sorted(set(positions))
+    assert "going on there by GTID" in caplog.text
