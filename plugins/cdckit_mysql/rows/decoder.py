@@ -54,8 +54,8 @@ class RowDecoder:
             DecodeError: the rows do not fit the definition, or are damaged.
         """
         rows: list[Row] = []
-        reader = self._images.get(event.columns) or self._reader(event.columns)
         try:
+            reader = self._images.get(event.columns) or self._reader(event.columns)
             end = reader.read(event.data, event.data_start, event.data_end, rows.append)
         except _FAILURES as error:
             raise self._failure(event, error) from error
@@ -168,6 +168,8 @@ class RowDecoder:
             return log_cell(column_type, metadata, value, self._scope)
         except DecodeError as error:
             raise self._error(str(error)) from error
+        except (IndexError, KeyError, ValueError) as error:
+            raise self._error(f"the log describes column {place + 1} by type {column_type} and {metadata}") from error
 
     def _failure(self, event: RowsEvent, error: Exception) -> DecodeError:
         if isinstance(error, DecodeError):
