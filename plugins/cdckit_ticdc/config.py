@@ -173,6 +173,21 @@ class TicdcConfig(TopicsConfig):
         return _keys(self.message_key_columns)
 
 
+class DebeziumConfig(TopicsConfig):
+    """Options of the source `debezium`."""
+
+    topic_naming: Literal["message", "table"] = "message"
+    """Whether records keep the topic that their message was read from, or take `server.database.table`: for topics
+    that hold several tables.
+    """
+    decimal_handling_mode: DecimalMode = "precise"
+    """How the producer writes DECIMAL, for messages without schemas."""
+    bigint_unsigned_handling_mode: BigIntMode = "long"
+    """How the producer writes BIGINT UNSIGNED, for messages without schemas."""
+    binary_handling_mode: BinaryForm = "base64"
+    """How the producer writes bytes, for messages without schemas."""
+
+
 def _keys(text: str) -> dict[str, tuple[str, ...]]:
     """Key columns by table.
 

@@ -19,4 +19,12 @@ def cdckit_sources() -> Sequence[Registration]:
             extra="ticdc",
             requires=("confluent_kafka", "fastavro"),
         ),
+        Registration(
+            name="debezium",
+            factory="cdckit_ticdc.debezium_source:DebeziumSource",
+            config="cdckit_ticdc.config:DebeziumConfig",
+            summary="change events that Debezium, or whoever writes its format, puts on Kafka",
+            extra="ticdc",
+            requires=("confluent_kafka", "fastavro"),
+        ),
     ]

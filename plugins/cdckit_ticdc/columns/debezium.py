@@ -13,6 +13,7 @@ from cdckit_ticdc.columns.binary import BINARY_FORMS, from_base64
 from cdckit_ticdc.columns.column import Column, Read
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.schemas import VECTOR, schema_of
+from cdckit_ticdc.columns.seen import fitted, seen_schema
 from cdckit_ticdc.columns.texts import vector
 from cdckit_ticdc.columns.types import BINARY, MySqlType, parse_type
 
@@ -22,10 +23,17 @@ Written = Mapping[str, Any]
 
 
 class DebeziumColumns:
-    """Makes columns. A default in TiCDC's schemas is left out: what it stands for was put into the row already."""
+    """Makes columns. A default in TiCDC's schemas is left out: what it stands for was put into the row already.
 
-    def __init__(self, options: ColumnOptions) -> None:
+    Args:
+        options: how columns are shown.
+        unscaled: whether exact numbers are written as the bytes of their unscaled integer, as Debezium does, and not
+            as numbers or texts.
+    """
+
+    def __init__(self, options: ColumnOptions, *, unscaled: bool = False) -> None:
         self._options = options
+        self._unscaled = unscaled
 
     def written(self, table: tuple[str, str], written: Written, defined: MySqlType | None) -> Column:
         """A column that the message's schema describes, and perhaps a definition too.
@@ -55,13 +63,22 @@ class DebeziumColumns:
         return self._column(name, None, type, optional=optional)
 
     def inferred(self, table: tuple[str, str], name: str, values: list[Any]) -> Column | None:
-        """A column of which only values were seen: int64, double, boolean or string; None where all are null."""
+        """A column of which only values were seen: int64, double, boolean, string, a struct or an array.
+
+        None where all values are null.
+
+        Raises:
+            ValueError: no one type fits all values.
+        """
         type = self._options.given_type(*table, name)
         if type is not None:
             return self._column(name, None, type.declared, optional=True)
         classes = {value.__class__ for value in values if value is not None}
         if not classes:
             return None
+        if len(values) == 1 and classes <= {dict, list}:
+            seen = seen_schema(values[0])
+            return Column(name, seen, lambda value: fitted(seen, value))
         schema = _INFERRED.get(frozenset(classes))
         if schema is None:
             raise ValueError(f"column {name} holds values of several kinds: give its type with 'column.types'")
@@ -76,7 +93,7 @@ class DebeziumColumns:
         kind = type.name if type is not None else ""
         if type is not None and kind == "bigint" and type.unsigned:
             schema = schema_of(type, self._options)
-            return schema, numbers.unsigned_bigint(schema)
+            return schema, self._exact(schema, numbers.unsigned_bigint(schema))
         if type is not None and kind == "decimal":
             return self._decimal(written, type)
         if type is not None and kind in BINARY:
@@ -95,7 +112,10 @@ class DebeziumColumns:
         if type.length is None and written is not None:
             return written, _reader(written)
         schema = schema_of(type, self._options)
-        return schema, numbers.decimal(schema)
+        return schema, self._exact(schema, numbers.decimal(schema))
+
+    def _exact(self, schema: Schema, read: Read) -> Read:
+        return from_base64 if self._unscaled and schema.name == DECIMAL else read
 
 
 def _extended(text: str, written: Written) -> MySqlType:

@@ -80,7 +80,7 @@ class Decoder(ABC):
         except DecodeError as error:
             raise DecodeError(f"{message.place}: {error}") from error
         except FAULTS as error:
-            raise DecodeError(f"{message.place}: no message of this protocol ({_told(error)})") from error
+            raise DecodeError(f"{message.place}: no message of this protocol ({told(error)})") from error
 
     def peek(self, message: Message) -> Peek:
         """What a message is. A decoder that can tell faster than by decoding does.
@@ -132,10 +132,16 @@ class Decoder(ABC):
 
     def topic(self, name: str, table: tuple[str, str]) -> str:
         """The topic of a table's records."""
-        return _NOT_IN_TOPICS.sub("_", ".".join((self.options.prefix or name, *table)))
+        return topic_name(".".join((self.options.prefix or name, *table)))
 
 
-def _told(error: Exception) -> str:
+def topic_name(name: str) -> str:
+    """A name with what Kafka does not allow replaced by `_`."""
+    return _NOT_IN_TOPICS.sub("_", name)
+
+
+def told(error: Exception) -> str:
+    """What was wrong with a message, in few words."""
     text = str(error)
     if isinstance(error, KeyError):
         return f"{text} is missing"

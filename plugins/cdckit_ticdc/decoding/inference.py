@@ -8,6 +8,7 @@ from typing import Any
 from cdckit.errors import DecodeError
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.debezium import DebeziumColumns
+from cdckit_ticdc.columns.seen import merged, seen_schema
 from cdckit_ticdc.layout import Images, Layout
 
 Row = Mapping[str, Any]
@@ -50,9 +51,18 @@ class InferredTable:
     def _see(self, row: Row | None) -> None:
         for name, value in (row or {}).items():
             samples = self._samples.setdefault(name, [])
-            if value is not None and all(value.__class__ is not sample.__class__ for sample in samples):
+            same = next((at for at, sample in enumerate(samples) if sample.__class__ is value.__class__), None)
+            if value is not None and same is None:
                 samples.append(value)
                 self._layout = None
+            elif same is not None and isinstance(value, dict | list):
+                self._see_inside(samples, same, value)
+
+    def _see_inside(self, samples: list[Any], at: int, value: Any) -> None:
+        shown = merged(samples[at], value)
+        if not seen_schema(shown).same_as(seen_schema(samples[at])):
+            samples[at] = shown
+            self._layout = None
 
     def _widened(self) -> Layout:
         if self._layout is None:

@@ -1,0 +1,103 @@
+"""What the sources of messages have in common: places in topics or files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import cached_property
+
+from cdckit.errors import SourceError
+from cdckit.record import Offset
+from cdckit.source import Source, SourceContext
+from cdckit_ticdc.config import TopicsConfig
+from cdckit_ticdc.offsets import LogOffset, Partition
+from cdckit_ticdc.reading.files import FileLog
+from cdckit_ticdc.reading.kafka import KafkaLog
+from cdckit_ticdc.reading.log import MessageLog, Range
+from cdckit_ticdc.registry import Registry
+
+_POLL_SECONDS = 0.05
+
+
+class TopicSource(Source):
+    """What the sources of messages have in common: places in logs."""
+
+    def __init__(self, config: TopicsConfig) -> None:
+        self.base = config
+        self.context = SourceContext("cdckit")
+
+    def open(self, context: SourceContext) -> None:
+        """Keeps the context; connects when something is asked."""
+        self.context = context
+
+    def initial_offset(self) -> Offset:
+        """The beginning of every partition, or its end with `auto.offset.reset: latest`."""
+        latest = self.base.auto_offset_reset == "latest"
+        places = {partition: held.high if latest else held.low for partition, held in self.log.ranges().items()}
+        return LogOffset(places).to_json()
+
+    def committed(self, offset: Offset) -> None:
+        """Commits to the consumer group."""
+        self.log.commit(LogOffset.from_json(offset).resume)
+
+    def close(self) -> None:
+        """Lets the connections go."""
+        if "log" in self.__dict__:
+            self.log.close()
+            del self.log
+
+    @cached_property
+    def log(self) -> MessageLog:
+        """The topics or files."""
+        if self.base.files:
+            return FileLog(self.base.files)
+        group = self.base.group_id or f"cdckit-{self.context.name}"
+        return KafkaLog(self.base.bootstrap_servers or "", self.base.topics, group, self.base.kafka)
+
+    @cached_property
+    def registry(self) -> Registry | None:
+        """The schema registry, where one is given."""
+        if self.base.schema_registry_url is None:
+            return None
+        return Registry(
+            self.base.schema_registry_url, self.base.schema_registry_basic_auth_user_info.get_secret_value()
+        )
+
+    def checked(self, start: LogOffset) -> dict[Partition, Range]:
+        """What the partitions hold.
+
+        Raises:
+            SourceError: messages beyond `start` are gone, or a partition is.
+        """
+        held = self.log.ranges()
+        for partition, at in start.resume.items():
+            if partition not in held:
+                raise SourceError(f"{partition} was read up to offset {at} and is gone")
+            low, high = held[partition]
+            if at < low:
+                raise SourceError(
+                    f"{partition}: offset {at} is gone, the oldest left is {low}: changes are lost; a new state folder "
+                    "begins anew, and the topic's retention should outlast the longest downtime"
+                )
+            if at > high:
+                raise SourceError(
+                    f"{partition}: offset {at} is beyond the end, {high}: the topic was made anew; a new state folder "
+                    "begins anew"
+                )
+        return held
+
+    def moved(self, start: LogOffset, wait_seconds: float) -> dict[Partition, Range]:
+        """What the partitions hold, as soon as one of them goes beyond what was read; or after `wait_seconds`."""
+        until = time.monotonic() + wait_seconds
+        while True:
+            held = self.log.ranges()
+            if any(found.high > max(start.was_read(one), found.low) for one, found in held.items()):
+                return held
+            if time.monotonic() >= until or self.context.stopping():
+                return held
+            time.sleep(_POLL_SECONDS)
+
+
+def ends_of(held: Mapping[Partition, Range]) -> dict[Partition, int]:
+    """The end of every partition."""
+    return {partition: found.high for partition, found in held.items()}
