@@ -1,8 +1,7 @@
 """Offsets and positions of the change stream.
 
 An offset has the members of Debezium's own (`sec`, `ord`, `resume_token`, `initsync`, `transaction_id` …), so that one
-can stand for the other, and some more for what Debezium does not keep. `sec` and `ord` say up to which cluster time
-everything is read, the token where to go on.
+can stand for the other, and some more for what Debezium does not keep.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from cdckit.record import Offset
 from cdckit_mongodb.tokens import Token, token_of, token_text, token_time
 
 _COUNTS = "transaction_data_collection_order_"
+_COMPLETE = "cdckit_complete"
 _INVALIDATED = "cdckit_invalidated"
 _TIE = "cdckit_tie"
 _AFTER_SNAPSHOT = "cdckit_after_snapshot"
@@ -60,9 +60,10 @@ class StreamOffset:
     """How far the changes have been read.
 
     Attributes:
-        sec: everything up to this cluster time has been read: seconds since 1970 …
+        sec: the cluster time of what was read last: seconds since 1970 …
         ord: … and the number within the second.
-        token: behind which event or moment to go on; None: behind `sec` and `ord`.
+        complete: whether everything of that time has been read; a transaction's events share theirs.
+        token: behind which event or moment to go on; None: by the time alone.
         invalidated: whether that event ended the stream, so that a new one starts after it.
         snapshot_due: whether collections are to be read before the stream.
         snapshot: how far that has come.
@@ -74,6 +75,7 @@ class StreamOffset:
 
     sec: int = 0
     ord: int = 0
+    complete: bool = False
     token: Token | None = None
     invalidated: bool = False
     snapshot_due: bool = False
@@ -84,9 +86,14 @@ class StreamOffset:
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def time(self) -> Moment:
+        """The cluster time of what was read last."""
+        return self.sec, self.ord
+
+    @property
     def moment(self) -> Moment:
         """Everything up to this cluster time has been read."""
-        return self.sec, self.ord
+        return self.time if self.complete else (self.sec, self.ord - 1)
 
     def with_changes(self, **changes: Any) -> Self:
         """An offset like this one but for `changes`."""
@@ -102,6 +109,7 @@ class StreamOffset:
             "initsync": self.snapshot_due,
             "transaction_id": self.transaction_id,
             **{_COUNTS + collection: count for collection, count in self.counts.items()},
+            _COMPLETE: self.complete,
             _INVALIDATED: self.invalidated,
             _SNAPSHOT: None if place is None else [place.collection, place.after, place.rows],
             _AFTER_SNAPSHOT: self.after_snapshot,
@@ -125,6 +133,7 @@ class StreamOffset:
             return cls(
                 sec=int(offset.get("sec") or sec),
                 ord=int(offset.get("ord") or order),
+                complete=bool(offset.get(_COMPLETE)),
                 token=token,
                 invalidated=bool(offset.get(_INVALIDATED)),
                 snapshot_due=str(offset.get("initsync", "false")).lower() == "true",

@@ -59,7 +59,7 @@ class MongoDbSource(Source):
         """Where the stream starts when there is no offset."""
         start = self._config.capture_start_op_time
         if start >= 0 and not self._takes_snapshot:
-            return StreamOffset(sec=start >> 32, ord=(start & 0xFFFFFFFF) - 1)
+            return StreamOffset(sec=start >> 32, ord=start & 0xFFFFFFFF)
         return note_moment(self._asked(), self._config)
 
     @property

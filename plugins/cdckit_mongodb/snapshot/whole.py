@@ -39,7 +39,7 @@ def note_moment(client: Client, config: MongoDbConfig) -> StreamOffset:
     """
     with ChangeStream(client, config, None) as stream:
         operation = stream.operation_time
-        return StreamOffset(sec=operation.time, ord=operation.inc, token=stream.token)
+        return StreamOffset(sec=operation.time, ord=operation.inc, complete=True, token=stream.token)
 
 
 @dataclass(slots=True)

@@ -40,7 +40,6 @@ class ChangeStream:
     Attributes:
         token: behind everything that was read so far.
         operation_time: the newest operation that the server knew of when the stream was opened.
-        alive: whether there may be more.
 
     Raises:
         HistoryLostError: the place is gone.
@@ -51,6 +50,8 @@ class ChangeStream:
     def __init__(self, client: Client, config: MongoDbConfig, start: StreamOffset | None) -> None:
         self._config = config
         self._start = start
+        self._id = 0
+        self._first: list[Event] | None = None
         self._session = client.start_session(causal_consistency=False)
         database, collection = _target(config)
         self._database = client.get_database(database, codec_options=CODEC)
@@ -62,13 +63,17 @@ class ChangeStream:
         reply = self._command(command)
         self.operation_time: Timestamp = reply["operationTime"]
         self._take(reply["cursor"])
-        self._first: list[Event] | None = reply["cursor"]["firstBatch"]
+        self._first = reply["cursor"]["firstBatch"]
 
     def _take(self, cursor: Event) -> None:
-        self._id: int = cursor["id"]
+        self._id = cursor["id"]
         self._collection = cursor["ns"].partition(".")[2]
         self.token: Token = cursor["postBatchResumeToken"]
-        self.alive = self._id != 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether there may be more."""
+        return self._id != 0 or self._first is not None
 
     def next(self, wait_ms: int) -> list[Event]:
         """The events that come next; none where none came within the time.
@@ -125,11 +130,11 @@ class ChangeStream:
 
     def close(self) -> None:
         """Lets the server forget the cursor."""
-        if getattr(self, "_id", 0):
+        if self._id:
             with suppress(PyMongoError):
                 self._database.command({"killCursors": self._collection, "cursors": [self._id]}, session=self._session)
             self._id = 0
-        self.alive = False
+        self._first = None
         self._session.end_session()
 
     def __enter__(self) -> Self:

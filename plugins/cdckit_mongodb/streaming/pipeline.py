@@ -56,7 +56,7 @@ def _start(offset: StreamOffset | None) -> Stage:
     if offset is None:
         return {}
     if offset.token is None:
-        return {"startAtOperationTime": Timestamp(offset.sec, offset.ord + 1)}
+        return {"startAtOperationTime": Timestamp(offset.moment[0], offset.moment[1] + 1)}
     return {"startAfter" if offset.invalidated else "resumeAfter": offset.token}
 
 

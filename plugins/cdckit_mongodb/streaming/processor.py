@@ -110,7 +110,7 @@ class StreamProcessor:
         place = (moment, operation_number(token))
         if place == self._last:
             self._tie += 1
-        elif self._last is not None or moment != self._offset.moment:
+        elif self._last is not None or moment != self._offset.time:
             self._tie = 0
         self._last = place
         return stream_position(moment, place[1], self._tie)
@@ -182,7 +182,7 @@ class StreamProcessor:
             complete: whether all events of the batch have been processed.
         """
         token = batch_token if complete and self._fragments is None and not self.invalidated else self._token
-        sec, order = self._offset.moment if token is None else token_time(token)
+        sec, order = self._offset.time if token is None else token_time(token)
         transaction = self._transaction
         self._offset = StreamOffset(
             sec=sec,
