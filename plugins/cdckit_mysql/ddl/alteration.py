@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 from cdckit_mysql.ddl.alter import FIRST, Alteration, ColumnClause
 from cdckit_mysql.ddl.charsets import Collation
-from cdckit_mysql.ddl.columns import ColumnDefinition, apply_timestamp_defaults, grown_text, settle
+from cdckit_mysql.ddl.columns import ColumnDefinition
 from cdckit_mysql.ddl.create import with_keys
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.defaults import value_for
 from cdckit_mysql.ddl.keys import Indexes
 from cdckit_mysql.ddl.options import Options
+from cdckit_mysql.ddl.resolution import apply_timestamp_defaults, grown_text, resolved
 from cdckit_mysql.ddl.session import Flavor
 from cdckit_mysql.table import Column, Table
 
@@ -183,7 +184,7 @@ def _settled(
     if not cursor.session.explicit_defaults_for_timestamp:
         apply_timestamp_defaults(columns)
     settled = [
-        column if isinstance(column, Column) else settle(column, position, collation, cursor)
+        column if isinstance(column, Column) else resolved(column, position, collation, cursor)
         for position, column in enumerate(columns, 1)
     ]
     if conversion is None:

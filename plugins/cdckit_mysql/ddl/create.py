@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from cdckit_mysql.ddl.charsets import Collation
-from cdckit_mysql.ddl.columns import ColumnDefinition, apply_timestamp_defaults, read_column, settle
+from cdckit_mysql.ddl.columns import ColumnDefinition, read_column
 from cdckit_mysql.ddl.cursor import Cursor
 from cdckit_mysql.ddl.keys import EXPRESSION, Indexes, Key, at_key, read_key
 from cdckit_mysql.ddl.options import Options, read_table_option
+from cdckit_mysql.ddl.resolution import apply_timestamp_defaults, resolved
 from cdckit_mysql.table import Column, Period, Table, TableId
 
 
@@ -86,7 +87,7 @@ def _build(cursor: Cursor, table_id: TableId, elements: TableElements, options: 
     collation = options.settle(inherited, cursor.charsets, cursor.session)
     if not cursor.session.explicit_defaults_for_timestamp:
         apply_timestamp_defaults(elements.columns)
-    columns = [settle(column, position, collation, cursor) for position, column in enumerate(elements.columns, 1)]
+    columns = [resolved(column, position, collation, cursor) for position, column in enumerate(elements.columns, 1)]
     table = Table(
         *table_id,
         columns=tuple(columns),

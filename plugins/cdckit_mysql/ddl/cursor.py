@@ -76,7 +76,7 @@ class Cursor:
 
     def at(self, *keys: str) -> bool:
         """Whether these keywords or symbols come next, in this order."""
-        return all(self.ahead(distance).key == key for distance, key in enumerate(keys))
+        return self._behind(keys) is not None
 
     def at_any(self, *keys: str) -> bool:
         """Whether one of these keywords or symbols comes next."""
@@ -84,10 +84,20 @@ class Cursor:
 
     def accept(self, *keys: str) -> bool:
         """Read these keywords or symbols if they come next, in this order."""
-        if not self.at(*keys):
+        behind = self._behind(keys)
+        if behind is None:
             return False
-        self._at += len(keys)
+        self._at = behind
         return True
+
+    def _behind(self, keys: tuple[str, ...]) -> int | None:
+        """Return the place behind these keys if they come next; the end's own key is never among them."""
+        at = self._at
+        for key in keys:
+            if self._tokens[at].key != key:
+                return None
+            at += 1
+        return at
 
     def accept_any(self, *keys: str) -> str | None:
         """Read one of these keywords or symbols and return it."""

@@ -46,8 +46,8 @@ class Token(NamedTuple):
     end: int
 
 
-_PATTERN = r"""
-  (?P<space> \s+ | --(?=\s|$)[^\n]* | \#[^\n]* | /\*(?!M?!)(?s:.*?)\*/ )
+_PATTERN = r"""[ \t\n\v\f\r]* (?:
+  (?P<comment> --(?=\s|$)[^\n]* | \#[^\n]* | /\*(?!M?!)(?s:.*?)\*/ )
 | (?P<open> /\*(?P<maria>M?)!(?P<version>\d{{5,6}}(?!\d)|) )
 | (?P<close> \*/ )
 | (?P<hex> 0x[0-9a-fA-F]+(?![\w$]) | [xX]'[0-9a-fA-F]*' )
@@ -56,8 +56,8 @@ _PATTERN = r"""
 | (?P<word> [0-9A-Za-z_$\u0080-\U0010ffff]+ )
 | (?P<quoted> {quoted} )
 | (?P<string> {string} )
-| (?P<symbol> (?s:.) )
-"""
+| (?P<symbol> [^ \t\n\v\f\r] )
+)"""
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
@@ -94,22 +94,21 @@ def tokenize(sql: str, flavor: Flavor, version: int = 0, sql_mode: SqlMode = Sql
     escapes = SqlMode.NO_BACKSLASH_ESCAPES not in sql_mode
     scanner = _pattern(SqlMode.ANSI_QUOTES in sql_mode, escapes).match
     tokens: list[Token] = []
-    at, size = 0, len(sql)
-    while at < size:
-        match = scanner(sql, at)
-        assert match is not None  # the last alternative takes any character
-        group, start, at = match.lastgroup, at, match.end()
+    at = 0
+    while match := scanner(sql, at):
+        group, at = match.lastgroup, match.end()
+        assert group is not None
         if group == "word":
-            word = match.group()
-            tokens.append(Token(Kind.WORD, word.upper(), word, start, at))
+            word = match[group]
+            tokens.append(Token(Kind.WORD, word.upper(), word, match.start(group), at))
         elif group == "symbol":
-            tokens.append(_symbol(sql, start))
+            tokens.append(_symbol(sql, match.start(group)))
         elif group == "open":
             if not _applies(match, flavor, version):
-                at = _after_comment(sql, start)
-        elif group not in ("space", "close"):
-            tokens.append(_literal(group, match.group(), start, at, escapes))
-    tokens.append(Token(Kind.END, "", "", size, size))
+                at = _after_comment(sql, match.start(group))
+        elif group not in ("comment", "close"):
+            tokens.append(_literal(group, match[group], match.start(group), at, escapes))
+    tokens.append(Token(Kind.END, "", "", len(sql), len(sql)))
     return tokens
 
 
@@ -120,7 +119,7 @@ def _symbol(sql: str, start: int) -> Token:
     return Token(Kind.SYMBOL, character, character, start, start + 1)
 
 
-def _literal(group: str | None, text: str, start: int, end: int, escapes: bool) -> Token:
+def _literal(group: str, text: str, start: int, end: int, escapes: bool) -> Token:
     if group == "number":
         return Token(Kind.NUMBER, "", text, start, end)
     if group == "string":
