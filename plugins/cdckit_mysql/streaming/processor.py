@@ -42,6 +42,8 @@ _POS_DIGITS = 12
 """How many digits a position within a file has in the text of a record's position."""
 _EVENT_ROWS = 10**8
 """Events of a compressed transaction share a position: each gets so many row numbers of its own."""
+_MOST_BYTES = 1 << 22
+"""Rows of so many bytes in the log are enough for a batch, however few they are."""
 
 
 class LogProcessor:
@@ -65,6 +67,7 @@ class LogProcessor:
     ) -> None:
         self.progress = LogProgress(start, mariadb=definitions.mariadb)
         self.records: list[Record] = []
+        self._bytes = 0
         self._versions = versions
         self._filters = filters
         self._definitions = definitions
@@ -100,7 +103,9 @@ class LogProcessor:
         }
 
     def process(self, events: Iterator[LogEvent], most: int, end: LogOffset | None = None) -> bool:
-        """Takes events until there are `most` records or `end` is reached; false when the events ran out before.
+        """Takes events until there is enough for a batch or `end` is reached; false when the events ran out before.
+
+        Enough are `most` records, or records of so many bytes that more would only take memory.
 
         Raises:
             DecodeError: one cannot be understood; the message names the place and the table.
@@ -112,7 +117,7 @@ class LogProcessor:
                 progress.passed(event)
             else:
                 handle(event)
-            if len(self.records) >= most or (end is not None and progress.reached(end)):
+            if len(self.records) >= most or self._bytes >= _MOST_BYTES or (end is not None and progress.reached(end)):
                 return True
         return False
 
@@ -126,6 +131,7 @@ class LogProcessor:
     def take(self) -> list[Record]:
         """The records since the last call."""
         taken, self.records = self.records, []
+        self._bytes = 0
         return taken
 
     def _prefix(self, event: LogEvent) -> str:
@@ -200,6 +206,7 @@ class LogProcessor:
             return
         if maker is None or not rows:
             return
+        self._bytes += event.data_end - event.data_start
         skip = self.progress.rows_to_skip()
         source = self._source(maker.table, event)
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
