@@ -9,18 +9,19 @@ from uuid import UUID
 from cdckit.record import Header
 
 
-def context_headers(logical_name: str, connector: str) -> tuple[Header, ...]:
+def context_headers(logical_name: str, connector: str, run_id: str | None = None) -> tuple[Header, ...]:
     """The headers `__debezium.context.*`, the same for all records of a run.
 
     Args:
         logical_name: `topic.prefix`.
         connector: what `source.connector` says.
+        run_id: the run's id, where several processes have one in common; by default a new one.
     """
     return (
         Header("__debezium.context.connectorLogicalName", logical_name),
         Header("__debezium.context.taskId", "0"),
         Header("__debezium.context.connectorName", connector),
-        Header("__debezium.context.runId", str(time_ordered_uuid())),
+        Header("__debezium.context.runId", run_id or str(time_ordered_uuid())),
     )
 
 

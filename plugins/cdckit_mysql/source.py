@@ -10,6 +10,7 @@ from functools import cached_property
 import pymysql
 
 from cdckit.checks import Finding
+from cdckit.context_headers import time_ordered_uuid
 from cdckit.errors import RetriableSourceError, SourceError, StateError
 from cdckit.record import Batch, Offset
 from cdckit.source import Source, SourceContext, Split
@@ -53,7 +54,8 @@ class MySqlSource(Source):
         self._context = SourceContext(config.topic_prefix)
         self._connection: Connection | None = None
         self._server: Server | None = None
-        self._versions: dict[bool, TableVersions] = {}
+        self._run_id = str(time_ordered_uuid())
+        self._versions: dict[tuple[bool, str], TableVersions] = {}
         self._need = SnapshotNeed(config, self._asked)
 
     @classmethod
@@ -124,7 +126,7 @@ class MySqlSource(Source):
             return [Split(start, start, SnapshotWork(at.epoch, self._reads_rows, self._need.unfinished(at)))]
         if self._config.snapshot_mode == "initial_only":
             return []
-        return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect))]
+        return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect, self._run_id))]
 
     def _plan_range(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
@@ -145,7 +147,12 @@ class MySqlSource(Source):
             chosen = choose_tables(connection, tables, self._versions_of(server.mariadb), self._config, self._filters)
             chunks = plan_chunks(connection, chosen, parallelism)
         return [
-            Split(start, end, ChunkWork(tuple(group), server.mariadb), sum(chunk.estimate for chunk in group))
+            Split(
+                start,
+                end,
+                ChunkWork(tuple(group), server.mariadb, self._run_id),
+                sum(chunk.estimate for chunk in group),
+            )
             for group in share_out(chunks, parallelism)
         ]
 
@@ -164,11 +171,11 @@ class MySqlSource(Source):
             ).batches(work)
         if isinstance(work, ChunkWork):
             point = LogOffset.from_json(split.end or {})
-            return read_chunks(self._config, self._versions_of(work.mariadb), work.chunks, point)
+            return read_chunks(self._config, self._versions_of(work.mariadb, work.run_id), work.chunks, point)
         return self._read_log(split, work)
 
     def _read_between(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
-        work = LogWork(self._history.tables_at(start.position), self._dialect)
+        work = LogWork(self._history.tables_at(start.position), self._dialect, self._run_id)
         return self._read_log(Split(start.to_json(), end.to_json()), work)
 
     def _read_log(self, split: Split, work: LogWork) -> Iterator[Batch]:
@@ -178,7 +185,7 @@ class MySqlSource(Source):
         definitions = Definitions(
             work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
         )
-        versions = self._versions_of(work.dialect.mariadb)
+        versions = self._versions_of(work.dialect.mariadb, work.run_id)
 
         def make_processor(at: LogOffset) -> LogProcessor:
             if history is not None:
@@ -256,12 +263,13 @@ class MySqlSource(Source):
 
     @cached_property
     def _planner(self) -> LogPlanner:
-        return LogPlanner(self._config, self._filters, self._dialect, self._history, self._context.notify)
+        return LogPlanner(self._config, self._filters, self._dialect, self._history, self._context.notify, self._run_id)
 
-    def _versions_of(self, mariadb: bool) -> TableVersions:
-        if mariadb not in self._versions:
-            self._versions[mariadb] = TableVersions(self._config, self._filters, mariadb=mariadb)
-        return self._versions[mariadb]
+    def _versions_of(self, mariadb: bool, run_id: str | None = None) -> TableVersions:
+        key = (mariadb, run_id or self._run_id)
+        if key not in self._versions:
+            self._versions = {key: TableVersions(self._config, self._filters, mariadb=mariadb, run_id=key[1])}
+        return self._versions[key]
 
 
 def _alive(connection: Connection) -> bool:

@@ -32,10 +32,12 @@ class ChunkWork:
     Attributes:
         chunks: what to read.
         mariadb: whose tables they are.
+        run_id: the run's id in the records' headers.
     """
 
     chunks: tuple[Chunk, ...]
     mariadb: bool
+    run_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class LogWork:
     Attributes:
         tables: the definitions in force at its start.
         dialect: whose log it is.
+        run_id: the run's id in the records' headers.
         reader: tells apart the readers that read at the same time.
         events: the bytes of its events, where the planner has them; None: ask the server.
         checksums: whether those end in checksums.
@@ -52,6 +55,7 @@ class LogWork:
 
     tables: Tables
     dialect: Dialect
+    run_id: str
     reader: int = 0
     events: tuple[bytes, ...] | None = None
     checksums: bool = False

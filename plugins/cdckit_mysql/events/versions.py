@@ -41,9 +41,16 @@ class TableVersion:
 
 
 class TableVersions:
-    """Makes and keeps the versions of captured tables for one source."""
+    """Makes and keeps the versions of captured tables for one run of a source.
 
-    def __init__(self, config: MySqlConfig, filters: Filters, *, mariadb: bool) -> None:
+    Args:
+        config: the source's options.
+        filters: what is captured.
+        mariadb: whose tables they are.
+        run_id: the run's id in the records' headers.
+    """
+
+    def __init__(self, config: MySqlConfig, filters: Filters, *, mariadb: bool, run_id: str) -> None:
         self.topics = Topics(config)
         self.blocks = SourceBlocks(config)
         self._filters = filters
@@ -59,8 +66,9 @@ class TableVersions:
             propagates_type=filters.propagates_type,
         )
         self._key_options = replace(self._options, propagates_type=_nowhere)
+        headers = context_headers(config.topic_prefix, config.connector, run_id)
         self._events = EventOptions(
-            headers=context_headers(config.topic_prefix, config.connector) if config.extended_headers_enabled else (),
+            headers=headers if config.extended_headers_enabled else (),
             source=self.blocks.schema,
             tombstones=config.tombstones_on_delete,
             skipped=config.skipped,

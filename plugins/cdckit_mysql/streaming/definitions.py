@@ -119,5 +119,7 @@ class Definitions:
             sql_mode=found.sql_mode,
             collation_server=found.server_collation,
             default_collation_for_utf8mb4=found.default_utf8mb4_collation,
-            explicit_defaults_for_timestamp=self._dialect.explicit_timestamps,
+            explicit_timestamps=found.explicit_timestamps,
+            options=found.options,
+            explicit_timestamps_by_default=self._dialect.explicit_timestamps,
         )

@@ -33,16 +33,24 @@ class LogPlanner:
         dialect: whose log it is.
         history: where definitions are found, and noted.
         notify: told of changed definitions.
+        run_id: the run's id in the records' headers.
     """
 
     def __init__(
-        self, config: MySqlConfig, filters: Filters, dialect: Dialect, history: SchemaHistory, notify: Notify
+        self,
+        config: MySqlConfig,
+        filters: Filters,
+        dialect: Dialect,
+        history: SchemaHistory,
+        notify: Notify,
+        run_id: str,
     ) -> None:
         self._config = config
         self._filters = filters
         self._dialect = dialect
         self._history = history
         self._notify = notify
+        self._run_id = run_id
         self._known: tuple[str, Tables] | None = None
 
     def cut(self, start: LogOffset, end: LogOffset, size: int) -> LogOffset:
@@ -106,6 +114,7 @@ class LogPlanner:
         return LogWork(
             piece.tables if piece.changes else self._captured(piece.tables),
             self._dialect,
+            self._run_id,
             reader=number + 1,
             events=None if piece.events is None else tuple(piece.events),
             checksums=piece.checksums,

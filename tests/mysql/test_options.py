@@ -1,0 +1,154 @@
+"""The source's options: Debezium's are all known, and mean what they mean there."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from cdckit.errors import ConfigError
+from cdckit_mysql.config import MariaDbConfig, MySqlConfig
+from cdckit_mysql.events.names import Topics
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.table import Column, Table, TableId
+
+KNOWN = [
+    tuple(line.split("\t"))
+    for line in resources.files("cdckit_mysql").joinpath("debezium_options.tsv").read_text().splitlines()
+]
+"""Every option of Debezium's connectors for the MySQL family, with its default."""
+
+
+def _config(**options: Any) -> MySqlConfig:
+    named = {name.replace("_", "."): value for name, value in options.items()}
+    config, _ = MySqlConfig.load({"topic.prefix": "p", "database.user": "u", **named}, "source")
+    return config
+
+
+def _refusal(**options: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        _config(**options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "default"), KNOWN)
+@pytest.mark.parametrize("model", [MySqlConfig, MariaDbConfig])
+def test_every_option_of_debezium_is_known_and_its_default_accepted(
+    model: type[MySqlConfig], name: str, default: str
+) -> None:
+    assert model.knows(name)
+    if default and name != "include.schema.changes":
+        model.load({"topic.prefix": "p", "database.user": "u", name: default}, "source")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ("database.server.name", "topic_prefix", "s"),
+        ("table.whitelist", "table_include_list", "a.b"),
+        ("column.blacklist", "column_exclude_list", "a.b.c"),
+        ("heartbeat.topics.prefix", "topic_heartbeat_prefix", "beat"),
+    ],
+)
+def test_old_names_mean_the_new_ones(old: str, new: str, value: str) -> None:
+    options = {"database.user": "u", "topic.prefix": "p", old: value}
+    if new == "topic_prefix":
+        del options["topic.prefix"]
+    config, warnings = MySqlConfig.load(options, "source")
+    assert getattr(config, new) == value
+    assert old in " ".join(warnings)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("schema_only", "no_data"), ("no_data", "no_data"), ("initial", "initial"), ("when_needed", "when_needed")],
+)
+def test_snapshot_modes_have_old_names(given: str, meant: str) -> None:
+    assert _config(snapshot_mode=given).snapshot_mode == meant
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("trust", "required"), ("verify-full", "verify_identity"), ("disable", "disabled")]
+)
+def test_mariadbs_words_for_tls_are_understood(given: str, meant: str) -> None:
+    assert _config(database_ssl_mode=given).database_ssl_mode == meant
+
+
+def test_what_cannot_go_together_or_means_nothing_is_refused() -> None:
+    assert "exclude each other" in _refusal(table_include_list="a.b", table_exclude_list="a.c")
+    assert "no operation" in _refusal(skipped_operations="c,x")
+    assert "does not look like" in _refusal(message_key_columns="d.t")
+    assert "not supported yet" in _refusal(include_schema_changes=True)
+    assert "is not given" in _refusal(snapshot_select_statement_overrides="d.t")
+    assert "table.include.list" in _refusal(table_include_list="a.(b")
+
+
+def test_options_without_meaning_are_listed_once() -> None:
+    options = {
+        "topic.prefix": "p",
+        "database.user": "u",
+        "tasks.max": "1",
+        "driver.allowPublicKeyRetrieval": "true",
+        "schema.history.internal.kafka.topic": "h",
+        "schema.history.internal.producer.security.protocol": "SSL",
+        "database.allowPublicKeyRetrieval": "true",
+    }
+    _, [warning] = MySqlConfig.load(options, "source")
+    assert all(name in warning for name in options if name not in ("topic.prefix", "database.user"))
+
+
+def test_the_server_id_is_random_in_debeziums_range() -> None:
+    found = {_config().database_server_id for _ in range(50)}
+    assert len(found) > 1
+    assert all(5400 <= number <= 6400 for number in found)
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "hush" not in repr(_config(database_password="hush", database_ssl_keystore_password="hush"))
+
+
+def test_lists_match_whole_names_whatever_their_case() -> None:
+    filters = Filters(_config(table_include_list=r"shop\.orders_\d+, Shop.Customers"))
+    assert filters.captures("shop", "orders_12")
+    assert filters.captures("SHOP", "customers")
+    assert not filters.captures("shop", "orders_12_old")
+    assert not filters.captures("workshop", "customers")
+
+
+def test_the_servers_own_databases_are_left_out() -> None:
+    assert not Filters(_config()).captures("mysql", "user")
+    assert Filters(_config()).captures("shop", "t")
+    assert Filters(_config(table_ignore_builtin=False)).captures("mysql", "user")
+
+
+def test_a_comma_within_a_pattern_is_escaped() -> None:
+    filters = Filters(_config(table_include_list=r"d\.a{1\,2}"))
+    assert filters.captures("d", "aa")
+    assert not filters.captures("d", "aaa")
+
+
+def test_what_is_tracked_is_what_may_become_captured() -> None:
+    loose = Filters(_config(table_include_list="d.t"))
+    assert loose.tracks("d", "_t_new")
+    assert not loose.tracks("mysql", "user")
+    databases = Filters(
+        _config(database_include_list="d", schema_history_internal_store_only_captured_databases_ddl=True)
+    )
+    assert databases.tracks("d", "other")
+    assert not databases.tracks("e", "t")
+    tables = Filters(_config(table_include_list="d.t", schema_history_internal_store_only_captured_tables_ddl=True))
+    assert not tables.tracks("d", "_t_new")
+
+
+def test_keys_are_chosen_by_table() -> None:
+    columns = tuple(Column(name, "INT", place, optional=False) for place, name in enumerate("abc", 1))
+    table = Table("d", "t", columns, primary_key=("a",))
+    assert Filters(_config()).key_columns(table) == ("a",)
+    assert Filters(_config(message_key_columns=r"d\.t:C,b; d.u:x")).key_columns(table) == ("c", "b")
+    assert Filters(_config(message_key_columns="d.t:b", column_exclude_list="d.t.b")).key_columns(table) == ()
+
+
+def test_topics_hold_only_what_kafka_allows() -> None:
+    assert Topics(_config()).data(TableId("d", "naïve table")) == "p.d.na_ve_table"
+    assert Topics(_config(topic_delimiter="-")).data(TableId("d", "t")) == "p-d-t"
