@@ -1,0 +1,160 @@
+"""What breaks: the oplog rolled over, the primary stepped down or killed, the set away for a while."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient, WriteConcern
+from pymongo.errors import PyMongoError
+
+from cdckit.errors import SourceError
+from mongodb.capture import Capture, shown
+from servers.mongodb import MongoReplicaSet
+
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def small_oplog() -> Iterator[MongoReplicaSet]:
+    """A set that forgets quickly."""
+    with MongoReplicaSet(oplogSize="1", syncdelay="1") as replica_set:
+        yield replica_set
+
+
+@pytest.mark.parametrize("mode", ["initial", "when_needed"])
+def test_a_place_gone_from_the_oplog(small_oplog: MongoReplicaSet, mode: str, unique_name: str) -> None:
+    with small_oplog.client() as client:
+        client[unique_name].a.insert_one({"_id": 1})
+        capture = Capture(small_oplog.uri, database_include_list=unique_name, snapshot_mode=mode)
+        capture.once()
+        client[unique_name].a.insert_one({"_id": 2})
+        _fill_the_oplog(client, capture.offset or {})
+        if mode == "initial":
+            with pytest.raises(SourceError, match=r"gone from the oplog: changes are lost; snapshot\.mode=when_needed"):
+                capture.once()
+            return
+        assert sorted(shown(record)[:2] for record in capture.once()) == [("r", "1"), ("r", "2")]
+        client[unique_name].a.insert_one({"_id": 3})
+        assert [shown(record)[:2] for record in capture.once()] == [("c", "3")]
+    positions = [record.position for record in capture.records]
+    assert positions == sorted(positions)
+
+
+def _fill_the_oplog(client: MongoClient[Document], offset: Document) -> None:
+    """Writes until the oplog begins after the offset."""
+    filling = client.filling.a
+    for _ in range(200):
+        filling.insert_many([{"text": "x" * 100_000} for _ in range(10)])
+        filling.delete_many({})
+        first = next(iter(client.local["oplog.rs"].find().sort("$natural", 1).limit(1)))["ts"]
+        if (first.time, first.inc) > (offset["sec"], offset["ord"]) and first.time > offset["sec"]:
+            return
+    raise AssertionError("the oplog still holds the place")
+
+
+class Writer:
+    """Inserts numbers one after the other, each safe on a majority, until it is stopped."""
+
+    def __init__(self, client: MongoClient[Document], database: str) -> None:
+        self.written: list[int] = []
+        self._collection = client[database].get_collection("a", write_concern=WriteConcern("majority", wtimeout=30_000))
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        number = 0
+        while not self._stopped.is_set():
+            number += 1
+            while not self._insert(number):
+                time.sleep(0.05)
+            self.written.append(number)
+
+    def _insert(self, number: int) -> bool:
+        try:
+            self._collection.update_one({"_id": number}, {"$set": {"v": number}}, upsert=True)
+        except PyMongoError:
+            return False
+        return True
+
+    def __enter__(self) -> Writer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def wait(self, more: int) -> None:
+        """Until so many more are written."""
+        until = len(self.written) + more
+        while len(self.written) < until:
+            time.sleep(0.01)
+
+
+def test_a_new_primary_goes_on_with_nothing_missing(unique_name: str) -> None:
+    """Stepped down, then killed: every write that a majority has comes, in order."""
+    with MongoReplicaSet(nodes=3) as replica_set, replica_set.client() as client:
+        client[unique_name].create_collection("a")
+        capture = Capture(replica_set.uri, database_include_list=unique_name, mongodb_heartbeat_frequency_ms=500)
+        done = threading.Event()
+        last: list[int] = []
+
+        def finished() -> bool:
+            return done.is_set() and bool(capture.records) and int(shown(capture.records[-1])[1]) >= last[0]
+
+        reading = threading.Thread(target=capture.follow, args=(finished,))
+        reading.start()
+        try:
+            with Writer(client, unique_name) as writer:
+                writer.wait(50)
+                with replica_set.primary().client() as primary:
+                    primary.admin.command("replSetStepDown", 2, secondaryCatchUpPeriodSecs=1)
+                writer.wait(50)
+                old = replica_set.primary()
+                old.kill()
+                writer.wait(50)
+                old.start()
+            last.append(writer.written[-1])
+        finally:
+            done.set()
+            reading.join(60)
+        created = [int(shown(record)[1]) for record in capture.records if shown(record)[0] in ("c", "r")]
+        positions = [record.position for record in capture.records]
+    assert sorted(set(created)) == writer.written
+    assert list(dict.fromkeys(created)) == writer.written
+    assert positions == sorted(positions)
+
+
+def test_a_stream_waits_for_servers_that_are_away(unique_name: str) -> None:
+    with MongoReplicaSet() as replica_set, replica_set.client() as client:
+        client[unique_name].a.insert_one({"_id": 1})
+        capture = Capture(replica_set.uri, database_include_list=unique_name, mongodb_server_selection_timeout_ms=500)
+        reading = threading.Thread(target=capture.follow, args=(lambda: len(capture.records) == 2,))
+        reading.start()
+        while not capture.records:
+            time.sleep(0.02)
+        node = replica_set.nodes[0]
+        node.kill()
+        time.sleep(1)
+        node.start()
+        client[unique_name].a.insert_one({"_id": 2})
+        reading.join(40)
+        assert [shown(record)[:2] for record in capture.records] == [("r", "1"), ("c", "2")]
+
+
+def test_retries_come_to_an_end(unique_name: str) -> None:
+    with MongoReplicaSet() as replica_set:
+        options = {"errors_max_retries": 1, "mongodb_server_selection_timeout_ms": 300}
+        capture = Capture(replica_set.uri, database_include_list=unique_name, **options)
+        capture.once()
+        with capture.source() as source:
+            assert capture.offset is not None
+            batches = source.read(source.plan(capture.offset, None)[0])
+            next(batches)
+            replica_set.nodes[0].kill()
+            with pytest.raises(SourceError, match=r"gave up after 1 attempts \(errors\.max\.retries\)"):
+                list(batches)
