@@ -30,22 +30,26 @@ class SessionVariables:
     """What a session had set when it ran a statement; None where the event does not say.
 
     Attributes:
+        options: the bits of Q_FLAGS2_CODE.
         sql_mode: the bits of `sql_mode`.
         client_charset: `character_set_client`, in which the statement is written.
         connection_collation: the number of `collation_connection`.
         server_collation: the number of `collation_server`.
         database_collation: the number of `collation_database`.
+        explicit_timestamps: `explicit_defaults_for_timestamp`; only MySQL from 8.0 on has it here.
         default_utf8mb4_collation: the number of `default_collation_for_utf8mb4`.
         time_zone: `time_zone`.
         microseconds: of the time when the statement began.
         xid: MySQL: the transaction number of a DDL statement.
     """
 
+    options: int | None = None
     sql_mode: int | None = None
     client_charset: str | None = None
     connection_collation: int | None = None
     server_collation: int | None = None
     database_collation: int | None = None
+    explicit_timestamps: bool | None = None
     default_utf8mb4_collation: int | None = None
     time_zone: str | None = None
     microseconds: int | None = None
@@ -193,7 +197,11 @@ def _session_variables(data: bytes, at: int, end: int) -> SessionVariables:
 
 
 def _read_variable(found: dict[str, int | str], code: int, data: bytes, at: int) -> None:
-    if code == 1:
+    if code == 0:
+        found["options"] = int.from_bytes(data[at : at + 4], "little")
+    elif code == 16:
+        found["explicit_timestamps"] = data[at] != 0
+    elif code == 1:
         found["sql_mode"] = _U64(data, at)[0]
     elif code == 4:
         client, found["connection_collation"], found["server_collation"] = _CHARSETS(data, at)

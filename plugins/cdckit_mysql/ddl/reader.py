@@ -9,6 +9,11 @@ from cdckit_mysql.ddl.session import DdlSession, Flavor, SqlMode
 from cdckit_mysql.ddl.statements import read_statements
 from cdckit_mysql.table import Tables
 
+_MARIADB_LOGS_EXPLICIT = 101000
+"""The version from which on MariaDB's sessions can set `explicit_defaults_for_timestamp`, and log it."""
+_MARIADB_EXPLICIT = 1 << 24
+"""OPTION_EXPLICIT_DEF_TIMESTAMP of Q_FLAGS2_CODE."""
+
 
 class DdlReader:
     """Reads the DDL statements of one server's log.
@@ -50,16 +55,32 @@ class DdlReader:
         *,
         sql_mode: int | None,
         collation_server: int | None,
-        default_collation_for_utf8mb4: int | None = None,
-        explicit_defaults_for_timestamp: bool = True,
+        default_collation_for_utf8mb4: int | None,
+        explicit_timestamps: bool | None,
+        options: int | None,
+        explicit_timestamps_by_default: bool,
     ) -> DdlSession:
-        """Return the session of a statement from the numbers in its QUERY event, None where the event has none."""
+        """Return the session of a statement from its QUERY event's status variables, None where it has none.
+
+        Args:
+            sql_mode: Q_SQL_MODE_CODE.
+            collation_server: the third number of Q_CHARSET_CODE.
+            default_collation_for_utf8mb4: Q_DEFAULT_COLLATION_FOR_UTF8MB4.
+            explicit_timestamps: Q_EXPLICIT_DEFAULTS_FOR_TIMESTAMP.
+            options: Q_FLAGS2_CODE, in which MariaDB has the same.
+            explicit_timestamps_by_default: the server's `explicit_defaults_for_timestamp`, for servers whose log does
+                not tell the session's.
+        """
         collations = self.charsets.collations
+        if explicit_timestamps is None and self.flavor is Flavor.MARIADB and self.version >= _MARIADB_LOGS_EXPLICIT:
+            explicit_timestamps = bool((options or 0) & _MARIADB_EXPLICIT)
+        if explicit_timestamps is None:
+            explicit_timestamps = explicit_timestamps_by_default
         server = collations.get(collation_server or 0)
         utf8mb4 = collations.get(default_collation_for_utf8mb4 or 0)
         return DdlSession(
             sql_mode=SqlMode(sql_mode or 0),
             collation_server=server and server.name,
             default_collations={"utf8mb4": utf8mb4.name} if utf8mb4 else {},
-            explicit_defaults_for_timestamp=explicit_defaults_for_timestamp,
+            explicit_defaults_for_timestamp=explicit_timestamps,
         )

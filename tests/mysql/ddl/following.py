@@ -105,12 +105,14 @@ class Follower:
         return FilePosition(row["File"], row["Position"])
 
     def _session(self, event: Query) -> DdlSession:
-        [explicit] = _rows(self.connection, "SELECT @@explicit_defaults_for_timestamp AS explicit")
+        found = event.session
         return self.reader.session(
-            sql_mode=event.session.sql_mode,
-            collation_server=event.session.server_collation,
-            default_collation_for_utf8mb4=event.session.default_utf8mb4_collation,
-            explicit_defaults_for_timestamp=bool(explicit["explicit"]),
+            sql_mode=found.sql_mode,
+            collation_server=found.server_collation,
+            default_collation_for_utf8mb4=found.default_utf8mb4_collation,
+            explicit_timestamps=found.explicit_timestamps,
+            options=found.options,
+            explicit_timestamps_by_default=True,
         )
 
     def _execute(self, sql: str) -> None:
