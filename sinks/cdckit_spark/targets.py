@@ -95,8 +95,9 @@ class DeltaTarget(Target):
 
     def notes(self) -> dict[str, str]:
         """The table's properties that begin with `cdckit.`, without that."""
-        rows = self.session.sql(f"SHOW TBLPROPERTIES {self._identifier}").collect()
-        return {row.key.removeprefix("cdckit."): row.value for row in rows if row.key.startswith("cdckit.")}
+        (detail,) = self.table().detail().select("properties").collect()
+        found: dict[str, str] = detail.properties
+        return {name.removeprefix("cdckit."): text for name, text in found.items() if name.startswith("cdckit.")}
 
     def note(self, notes: Mapping[str, str]) -> None:
         """Keeps notes as properties of the table."""
