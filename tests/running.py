@@ -22,7 +22,7 @@ from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 USER = "reader"
 PASSWORD = "Zq8-never-shown-41"
 """What no pipeline may ever show."""
-_SECONDS = 60.0
+_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +149,11 @@ class Running:
         """Waits until the log says something, so often."""
         self.wait_until(lambda: self.log.count(text) >= times, f"{text!r} in its log")
 
-    def wait_until(self, holds: Callable[[], bool], what: str = "what was waited for") -> None:
+    def wait_until(
+        self, holds: Callable[[], bool], what: str = "what was waited for", seconds: float = _SECONDS
+    ) -> None:
         """Waits until something holds; fails when the command ends before, or never gets there."""
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + seconds
         while not holds():
             assert self.process.poll() is None, f"ended with {self.process.returncode} before {what}:\n{self.log}"
             assert time.monotonic() < deadline, f"never came to {what}:\n{self.log}"

@@ -122,10 +122,11 @@ def test_new_columns_are_added_inside_a_batch(lake: Lake) -> None:
 )
 @pytest.mark.parametrize("later", [False, True])
 def test_other_changes_of_columns_stop(lake: Lake, columns: list[list[str]], message: str, later: bool) -> None:
-    lake.script.change("c", {"id": 1, "name": "one"})
+    token = ["token", "?string"]  # Spark hides properties that hold such a word where it shows them
+    lake.script.change("c", {"id": 1, "name": "one"}, columns=[*CUSTOMERS, token])
     if later:
         lake.run("mirror")
-    lake.script.change("c", {"id": 2, "name": 2}, columns=columns)
+    lake.script.change("c", {"id": 2, "name": 2}, columns=[*columns, token])
     with pytest.raises(SinkError, match=message):
         lake.run("mirror")
 

@@ -1,0 +1,63 @@
+"""Spark's driver killed at random instants: in the end the mirror equals the source."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from crash.journal import Journal
+from crash.writers import TABLES, BulkWriter, ShopWriter
+from running import Pipeline, create_reader, source_of
+from servers.mysql import MySQLServer
+from spark.conftest import FAST_JVM
+from spark.lake import at_source, mirrored
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
+
+LONGEST_WORK = 4.0
+"""How many seconds a driver lives at the most once it has begun to write."""
+
+
+def test_the_mirror_equals_the_source_after_kills(
+    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, nightly: bool
+) -> None:
+    seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
+    print(f"CDCKIT_SEED={seed}")
+    chance = random.Random(seed)
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
+    create_reader(mysql_server)
+    pipeline = Pipeline(
+        tmp_path,
+        source_of(mysql_server, unique_name, topic_prefix=unique_name, include_schema_changes=False),
+        {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake")},
+        {"runner": "spark", "spark": {"spark.master": "local[2]", **FAST_JVM}},
+    )
+    journal = Journal()
+    with ShopWriter(mysql_server, unique_name, journal, seed, accounts=5000, pause=0.05):
+        for _ in range(30 if nightly else 6):
+            _kill_at_work(pipeline, chance)
+        with BulkWriter(mysql_server, unique_name, journal, seed, rows=500):
+            _kill_at_work(pipeline, chance)
+    ended = pipeline.run("--once", seconds=300)
+    assert ended.code == 0, ended.stderr
+    for table in ("accounts", "parts", "bulk"):
+        name = f"{unique_name}.{table}"
+        assert mirrored(session, tmp_path / "lake", f"{unique_name}.{name}") == at_source(mysql_server, name)
+
+
+def _kill_at_work(pipeline: Pipeline, chance: random.Random) -> None:
+    """Kills a run at a random instant after it has begun to write to its checkpoint or to the lake."""
+    before = _files(pipeline)
+    with pipeline.running() as process:
+        process.wait_until(lambda: bool(_files(pipeline) - before), "anything written", 240)
+        time.sleep(chance.uniform(0, LONGEST_WORK))
+        process.kill()
+
+
+def _files(pipeline: Pipeline) -> set[Path]:
+    return {path for folder in ("state/spark", "lake") for path in (pipeline.folder / folder).rglob("*")}
