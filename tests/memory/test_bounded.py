@@ -1,0 +1,143 @@
+"""Memory does not grow with the table or the transaction.
+
+What is written is several times what a pipeline may take: one that held all of it would be found out, also with the
+smaller numbers of the normal series.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from running import Pipeline, Running, create_reader, source_of
+from servers.kafka import KafkaBroker
+from servers.mysql import MySQLServer
+
+FILE_MIB = 120
+"""How many MiB a pipeline to a file may take."""
+KAFKA_MIB = 170
+"""The same to Kafka, whose client holds back up to 64 MiB more."""
+NUMBERS = (
+    "WITH RECURSIVE a AS (SELECT 0 i UNION ALL SELECT i + 1 FROM a WHERE i < 999), "
+    "n AS (SELECT x.i * 1000 + y.i i FROM a x CROSS JOIN a y)"
+)
+NARROW = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(40), w VARCHAR(100))"
+WIDE = "CREATE TABLE t (id INT PRIMARY KEY, v MEDIUMTEXT)"
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database of the test's own on a MySQL server."""
+
+    server: MySQLServer
+    name: str
+    folder: Path
+
+    def run(self, script: str) -> None:
+        self.server.run_sql(script, database=self.name)
+
+    def pipeline(self, sink: dict[str, object]) -> Pipeline:
+        source = source_of(self.server, self.name, topic_prefix=self.name)
+        return Pipeline(self.folder, source, sink, {"serializer": {"schemas.enable": False}})
+
+
+@pytest.fixture
+def database(mysql_server: MySQLServer, unique_name: str, tmp_path: Path) -> Iterator[Database]:
+    create_reader(mysql_server)
+    mysql_server.execute(f"CREATE DATABASE {unique_name}")
+    yield Database(mysql_server, unique_name, tmp_path)
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+Sink = tuple[dict[str, object], int]
+
+
+@pytest.fixture
+def sink(request: pytest.FixtureRequest) -> Sink:
+    """A sink's options, and the MiB that a pipeline there may take."""
+    if request.param == "file":
+        return {"type": "file", "path": "/dev/null"}, FILE_MIB
+    broker: KafkaBroker = request.getfixturevalue("kafka_broker")
+    large = {"kafka.message.max.bytes": 2_000_000, "topic.creation.default.max.message.bytes": 2_000_000}
+    return {"type": "kafka", "bootstrap.servers": broker.bootstrap, **large}, KAFKA_MIB
+
+
+SINKS = pytest.mark.parametrize("sink", ["file", pytest.param("kafka", marks=pytest.mark.nightly)], indirect=True)
+
+
+@pytest.mark.parametrize("sink", ["file", "kafka"], indirect=True)
+def test_a_large_transaction(database: Database, sink: Sink, nightly: bool) -> None:
+    options, most = sink
+    rows = 500_000 if nightly else 120_000
+    database.run(NARROW)
+    insert = f"INSERT INTO t {NUMBERS} SELECT i, CONCAT('v', i), REPEAT('w', 90) FROM n WHERE i < {rows}"
+    assert _peak(database, options, 0, lambda: database.run(insert), rows) < most
+
+
+def test_a_large_compressed_transaction(database: Database, nightly: bool) -> None:
+    rows = 500_000 if nightly else 120_000
+    database.run(NARROW)
+    insert = f"INSERT INTO t {NUMBERS} SELECT i, CONCAT('v', i), REPEAT('w', 90) FROM n WHERE i < {rows}"
+    script = f"SET binlog_transaction_compression = ON; {insert}"
+    assert _peak(database, {"type": "file", "path": "/dev/null"}, 0, lambda: database.run(script), rows) < FILE_MIB
+
+
+@SINKS
+def test_a_large_table(database: Database, sink: Sink, nightly: bool) -> None:
+    options, most = sink
+    rows = 1_000_000 if nightly else 100_000
+    insert = f"INSERT INTO t {NUMBERS} SELECT i, CONCAT('v', i), REPEAT('w', 90) FROM n WHERE i < {rows}"
+    twice = f"INSERT INTO t SELECT id + {rows}, v, w FROM t"
+    database.run(f"SET sql_log_bin = 0; {NARROW}; {insert}; {twice}")
+    assert _peak(database, options, 2 * rows) < most
+
+
+@SINKS
+def test_wide_rows(database: Database, sink: Sink, nightly: bool) -> None:
+    options, most = sink
+    rows = 600 if nightly else 150
+    insert = f"INSERT INTO t {NUMBERS} SELECT i, REPEAT('w', 1000000) FROM n WHERE i < {rows}"
+    database.run(f"SET sql_log_bin = 0; {WIDE}; {insert}")
+    half = f"INSERT INTO t {NUMBERS} SELECT 1000 + i, REPEAT('x', 1000000) FROM n WHERE i < {rows}"
+    assert _peak(database, options, rows, lambda: database.run(half), rows) < most
+
+
+def _peak(
+    database: Database,
+    sink: dict[str, object],
+    there: int,
+    write: Callable[[], None] = lambda: None,
+    written: int = 0,
+) -> float:
+    """The most memory, in MiB, of a pipeline that reads `there` rows and then those that are written."""
+    pipeline = database.pipeline(sink)
+    with pipeline.running() as process:
+        process.wait_until(lambda: _past_snapshot(pipeline), "the end of the snapshot")
+        write()
+        end = database.server.execute("SHOW BINARY LOG STATUS")[0][:2]
+        process.wait_until(lambda: _place(pipeline) >= end, "the log's end")
+        peak = _peak_so_far(process)
+        ended = process.stop()
+    assert f"stopped; {there + written:,} events delivered" in ended.stderr
+    return peak
+
+
+def _past_snapshot(pipeline: Pipeline) -> bool:
+    offset = pipeline.offset()
+    return offset is not None and not offset.get("snapshot")
+
+
+def _place(pipeline: Pipeline) -> tuple[str, int]:
+    offset = pipeline.offset() or {}
+    return offset["file"], offset["pos"]
+
+
+def _peak_so_far(process: Running) -> float:
+    status = Path(f"/proc/{process.process.pid}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1]) / 1024
