@@ -40,11 +40,12 @@ class SchemaHistory:
 
     def changed(self, position: LogPosition, changes: Sequence[SchemaChange], tables: Tables) -> None:
         """Notes what the statement that ends at `position` changed; `tables` are the definitions after it."""
+        names = dict.fromkeys(name for change in changes for name in (change.before, change.after) if name)
         entry = {
             "ddl": changes[0].ddl,
             "database": changes[0].database,
-            "dropped": [list(change.before) for change in changes if change.before and change.before != change.after],
-            "tables": [change.table.to_json() for change in changes if change.table is not None],
+            "dropped": [list(name) for name in names if name not in tables],
+            "tables": [tables[name].to_json() for name in names if name in tables],
             "dropped_databases": [c.database for c in changes if c.kind is ChangeKind.DROP_DATABASE],
             "databases": [asdict(found) for found in _databases(changes, tables)],
         }

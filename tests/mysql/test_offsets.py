@@ -98,6 +98,27 @@ def test_definitions_are_those_in_force_at_a_position(tmp_path: Path) -> None:
         known(99)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "RENAME TABLE t TO tmp, u TO t, tmp TO u",
+        "RENAME TABLE t TO _t_del, unknown TO t",
+        "ALTER TABLE unknown RENAME t",
+        "DROP TABLE t, u",
+    ],
+)
+def test_what_one_statement_does_to_several_tables_is_kept(sql: str, tmp_path: Path) -> None:
+    """A table that is renamed twice is gone from where it was in between; an unknown one covers what it replaces."""
+    history = SchemaHistory(SqliteStateStore(tmp_path))
+    tables = Tables()
+    tables.put(_table("t", "a"))
+    tables.put(_table("u", "x"))
+    history.start(LogPosition(0, "b.1", 100), tables)
+    changes = DdlReader(Flavor.MYSQL).apply(tables, "d", sql)
+    history.changed(LogPosition(0, "b.1", 110), changes, tables)
+    assert history.tables_at(LogPosition(0, "b.1", 110)) == tables
+
+
 def test_a_new_snapshot_of_definitions_replaces_those_before(tmp_path: Path) -> None:
     history = SchemaHistory(SqliteStateStore(tmp_path))
     for pos, name in ((100, "old"), (200, "new")):
