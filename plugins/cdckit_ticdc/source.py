@@ -120,7 +120,9 @@ class TicdcSource(TopicSource):
             for chunks in self.log.read(begin, stop, self.context.idle_seconds):
                 for chunk in chunks:
                     assembler.take(chunk)
-                yield from assembler.batches() if chunks else (Batch((), assembler.offset()),)
+                if not chunks:
+                    assembler.settle()
+                yield from assembler.batches(idle=not chunks)
                 if self.context.stopping():
                     return
             if stretch.up_to is None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from cdckit.envelope import NEW_KEY
 from cdckit.record import Batch, Record
 from cdckit_ticdc.decoding.decoder import Decoder
-from cdckit_ticdc.events import Bootstrap, Ddl, Event, Watermark
+from cdckit_ticdc.events import Ddl, Watermark
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.buffer import Buffer, Held
@@ -41,6 +42,21 @@ class Limits:
     messages: int = 50_000
     bytes: int = 64 << 20
     keys: int = 1_000_000
+
+
+@dataclass(slots=True)
+class _OpenTransaction:
+    """Rows of one time at the end of what was read of a partition.
+
+    Attributes:
+        time: their time.
+        offset: the offset of the first.
+        records: what they become.
+    """
+
+    time: int
+    offset: int
+    records: list[Record] = field(default_factory=list)
 
 
 class Assembler:
@@ -81,6 +97,7 @@ class Assembler:
         self._newest = NewestByKey(limits.keys)
         self._statements: dict[tuple[int, str], None] = {}
         self._ready: list[Record] = []
+        self._open: dict[Partition, _OpenTransaction] = {}
         self._bytes = 0
         self.resent = 0
 
@@ -96,14 +113,20 @@ class Assembler:
                 self._hold(chunk.partition, message)
             else:
                 self._pass(chunk.partition, message)
+        if not self._watermarked:
+            self._end_transaction(chunk.partition, only_if_whole=True)
         self._at[chunk.partition] = chunk.next
         self._bytes += chunk.size
 
-    def batches(self, *, all_held: bool = False) -> Iterator[Batch]:
+    def batches(self, *, all_held: bool = False, idle: bool = False) -> Iterator[Batch]:
         """What can be delivered now; at the end of all that is to be read, what is held back too.
+
+        While idle there is at least one batch, so that a runner is not kept waiting.
 
         Every batch but the last repeats the offset before it: reading cannot resume inside.
         """
+        if all_held:
+            self.settle()
         before = self.offset()
         records = self._ready
         self._ready = []
@@ -113,14 +136,14 @@ class Assembler:
                 yield Batch(records, before)
                 records = []
         after = self.offset()
-        if records or after != before or self._bytes:
+        if records or after != before or self._bytes or idle:
             time_ms = time_of(records[-1]) >> PHYSICAL_BITS if records else None
             taken, self._bytes = self._bytes, 0
             yield Batch(records, after, time_ms or None, taken)
 
     def offset(self) -> dict[str, object]:
         """Where to go on."""
-        held = self._buffer.first_offsets()
+        held = {**self._buffer.first_offsets(), **{one: open_.offset for one, open_ in self._open.items()}}
         resume = {partition: held.get(partition, at) for partition, at in self._at.items()}
         read = {partition: max(at, self._read.get(partition, at)) for partition, at in self._at.items()}
         return LogOffset(resume, read, self._released).to_json()
@@ -180,26 +203,40 @@ class Assembler:
 
     # -- without watermarks
 
+    def settle(self) -> None:
+        """Nothing more comes for now: transactions that may have gone on are taken for whole."""
+        for partition in list(self._open):
+            self._end_transaction(partition)
+
     def _pass(self, partition: Partition, message: Message) -> None:
         for event in self._decoder.decode(message):
             if isinstance(event, Record):
-                self._pass_record(event)
-            else:
-                self._pass_other(partition, event)
+                self._pass_record(partition, message, event)
+            elif isinstance(event, Watermark):
+                self._end_transaction(partition)
+                self._advance(partition, event)
+            elif isinstance(event, Ddl) and self._is_new(event):
+                self._end_transaction(partition)
+                self._changed(event)
 
-    def _pass_record(self, record: Record) -> None:
-        if self._decoder.times_rows and self._newest.is_older(record, time_of(record)):
+    def _pass_record(self, partition: Partition, message: Message, record: Record) -> None:
+        time = time_of(record)
+        if self._decoder.times_rows and self._newest.is_older(record, time):
             self.resent += 1
-        else:
-            self._ready.append(record)
+            return
+        open_ = self._open.get(partition)
+        if open_ is None or open_.time != time:
+            self._end_transaction(partition)
+            open_ = self._open[partition] = _OpenTransaction(time, message.offset)
+        open_.records.append(record)
 
-    def _pass_other(self, partition: Partition, event: Event) -> None:
-        if isinstance(event, Watermark):
-            self._advance(partition, event)
-        elif isinstance(event, Ddl) and self._is_new(event):
-            self._changed(event)
-        else:
-            assert isinstance(event, Ddl | Bootstrap)
+    def _end_transaction(self, partition: Partition, *, only_if_whole: bool = False) -> None:
+        """Passes a transaction's rows on. One in which keys move may go on in the next message: it has to be whole."""
+        open_ = self._open.get(partition)
+        if open_ is None or (only_if_whole and any(record.header(NEW_KEY) for record in open_.records)):
+            return
+        self._ready += _sorted(open_.records)
+        del self._open[partition]
 
     def _is_new(self, ddl: Ddl) -> bool:
         """Whether the statement was not met yet, in this partition or another."""

@@ -23,6 +23,9 @@ class NewestByKey:
         self._limit = limit
         self._newest: OrderedDict[tuple[str, tuple[Any, ...]], int] = OrderedDict()
 
+    def __len__(self) -> int:
+        return len(self._newest)
+
     def is_older(self, record: Record, commit_ts: int) -> bool:
         """Whether a newer row of the same key has been seen; rows without a key never are."""
         if not isinstance(record.key, Struct):

@@ -1,0 +1,195 @@
+"""From real topics: pipelines with the sources `ticdc` and `debezium`, their offsets, ends and errors."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from cdckit.config.loading import load_pipeline
+from cdckit.errors import DecodeError, SourceError
+from cdckit.runners.direct import DirectRunner
+from cdckit.runners.stop import StopSignal
+from cdckit_ticdc.message import Message
+from servers.kafka import KafkaBroker
+from ticdc.emulation import Emulator, make_history
+from ticdc.recordings import lines
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of the test's own, and a pipeline that reads it into a file."""
+
+    broker: KafkaBroker
+    name: str
+    folder: Path
+
+    def produce(self, messages: Iterable[Message]) -> None:
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": 1})
+        for message in messages:
+            producer.produce(self.name, message.value, message.key, message.partition)
+        producer.flush()
+
+    def runner(self, stopping: StopSignal | None = None, **source: Any) -> DirectRunner:
+        path = self.folder / "pipeline.yaml"
+        options = {"bootstrap.servers": self.broker.bootstrap, "topics": [self.name], **source}
+        pipeline = {
+            "name": self.name,
+            "runner": "direct",
+            "source": options,
+            "sink": {"type": "file", "path": str(self.folder / "out.jsonl")},
+            "serializer": {"type": "json", "schemas.enable": False},
+            "state": str(self.folder / "state"),
+            "offset.flush.interval.ms": 1,
+        }
+        path.write_text(json.dumps(pipeline))
+        return DirectRunner(load_pipeline(path), stopping)
+
+    def once(self, **source: Any) -> list[dict[str, Any]]:
+        """Runs to the end, and gives what is new in the file."""
+        before = len(self.written())
+        self.runner(**source).run(once=True)
+        return self.written()[before:]
+
+    def written(self) -> list[dict[str, Any]]:
+        path = self.folder / "out.jsonl"
+        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def topic(kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path) -> Topic:
+    kafka_broker.create_topic(unique_name, 3)
+    return Topic(kafka_broker, unique_name, tmp_path)
+
+
+def rows_of(written: Iterable[dict[str, Any]]) -> dict[int, Any]:
+    """The rows that a consumer of the file ends with."""
+    rows: dict[int, Any] = {}
+    for line in written:
+        value = line["value"]
+        if value["op"] == "d":
+            rows.pop(line["key"]["id"], None)
+        else:
+            rows[value["after"]["id"]] = value["after"]
+    return rows
+
+
+@pytest.mark.parametrize("watermarks", [True, False])
+def test_reads_to_the_end_saves_and_then_emits_nothing(topic: Topic, watermarks: bool) -> None:
+    """Two runs with `--once`: the first delivers all, the second only what came since."""
+    chance = random.Random(3)
+    history = make_history(chance, 300)
+    log = Emulator(chance, watermarks=watermarks).write(history)
+    halves = {partition: len(messages) // 2 for partition, messages in log.items()}
+    topic.produce(message for one, messages in log.items() for message in messages[: halves[one]])
+    first = topic.once(type="ticdc", protocol="debezium")
+    assert first
+    assert topic.once(type="ticdc", protocol="debezium") == []
+    topic.produce(message for one, messages in log.items() for message in messages[halves[one] :])
+    topic.once(type="ticdc", protocol="debezium")
+    assert rows_of(topic.written()) == history.final
+    assert {line["topic"] for line in topic.written()} == {"default.shop.orders"}
+
+
+def test_commits_offsets_to_the_group(topic: Topic) -> None:
+    """Tools that look at the consumer group see how far the pipeline is."""
+    log = Emulator(random.Random(1), watermarks=False).write(make_history(random.Random(1), 50))
+    topic.produce(message for messages in log.values() for message in messages)
+    topic.once(type="ticdc", protocol="debezium", **{"group.id": "shown"})
+    consumer = Consumer({"bootstrap.servers": topic.broker.bootstrap, "group.id": "shown"})
+    asked = [TopicPartition(topic.name, number) for number in range(3)]
+    committed = {found.partition: found.offset for found in consumer.committed(asked, timeout=10)}
+    consumer.close()
+    assert committed == {partition.number: len(messages) for partition, messages in log.items()}
+
+
+def test_follows_topics_until_it_is_stopped(topic: Topic) -> None:
+    """Without `--once`: rows come as their watermark passes, and a stopped pipeline goes on where it was."""
+    chance = random.Random(5)
+    history = make_history(chance, 200)
+    log = Emulator(chance, restarts=1).write(history)
+    stopping = StopSignal()
+    runner = topic.runner(stopping, type="ticdc", protocol="debezium", watermarks="always")
+    thread = threading.Thread(target=runner.run)
+    thread.start()
+    topic.produce(message for messages in log.values() for message in messages)
+    deadline = time.monotonic() + 30
+    while rows_of(topic.written()) != history.final and time.monotonic() < deadline:
+        time.sleep(0.1)
+    stopping.stop()
+    thread.join(30)
+    assert rows_of(topic.written()) == history.final
+    assert topic.once(type="ticdc", protocol="debezium", watermarks="always") == []
+
+
+def test_topics_by_regular_expression(topic: Topic) -> None:
+    """A name that begins with `^` stands for all topics that it fits."""
+    log = Emulator(random.Random(2)).write(make_history(random.Random(2), 30))
+    topic.produce(message for messages in log.values() for message in messages)
+    found = topic.once(type="ticdc", protocol="debezium", topics=[f"^{topic.name[:-2]}.*"])
+    assert found
+
+
+def test_one_topic_of_rows_and_ddl_by_shape(topic: Topic) -> None:
+    """The source `debezium` on TiCDC's own messages: rows, DDL and watermarks share the topic."""
+    recorded = [line.message._replace(partition=0) for line in lines("debezium-ticdc", "null_over_default")]
+    topic.produce(recorded)
+    found = topic.once(type="debezium")
+    assert [("ddl" in line["value"], line["value"].get("op")) for line in found] == [
+        (True, None), (False, "c"), (False, "c"),
+    ]  # fmt: skip
+    assert {line["topic"] for line in found} == {topic.name}
+
+
+BAD = [
+    pytest.param("debezium", b'{"payload":{"source":{"comm', "no message of this protocol", id="truncated"),
+    pytest.param("debezium", b"\xff\x00garbage", "no message of this protocol", id="garbage"),
+    pytest.param("canal-json", b'{"payload":{"op":"c"}}', "'type' is missing", id="wrong protocol"),
+    pytest.param("simple", b'{"version":1,"type":"INSERT","commitTs":5,"buildTs":1,"database":"d","table":"t",'
+                 b'"schemaVersion":7,"data":{"id":"1"}}', "no message has brought its schema version 7",
+                 id="schema missing"),
+    pytest.param("open-protocol", b"\0\0\0\0\0\0\0\xff{", "open-protocol's version 1", id="no open-protocol"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("protocol", "value", "why"), BAD)
+def test_bad_messages_stop_with_their_place(topic: Topic, protocol: str, value: bytes, why: str) -> None:
+    """Never silence, never a wrong value: the topic, the partition and the offset."""
+    topic.produce([Message(topic.name, 2, 0, b"k", value)])
+    with pytest.raises(DecodeError, match=f"topic {topic.name}, partition 2, offset 0: .*{why}"):
+        topic.once(type="ticdc", protocol=protocol)
+
+
+def test_an_unknown_schema_id_stops_with_its_place(topic: Topic) -> None:
+    """A registry that lacks the schema is named, and the number."""
+    registry = topic.folder / "registry.json"
+    registry.write_text("[]")
+    topic.produce([Message(topic.name, 1, 0, None, b"\0\0\0\0\x2a\x02")])
+    with pytest.raises(DecodeError, match=r"partition 1, offset 0: .* no schema with id 42"):
+        topic.once(type="ticdc", protocol="avro", **{"schema.registry.url": str(registry)})
+
+
+def test_what_came_before_a_bad_message_is_delivered(topic: Topic) -> None:
+    """The restart need not repeat it, and stops at the same place."""
+    log = Emulator(random.Random(4), partitions=1, watermarks=False, restarts=0).write(
+        make_history(random.Random(4), 20)
+    )
+    (messages,) = log.values()
+    topic.produce([*messages, Message(topic.name, 0, 0, None, b"{")])
+    for _ in range(2):
+        with pytest.raises(DecodeError, match=f"offset {len(messages)}: "):
+            topic.once(type="ticdc", protocol="debezium")
+
+
+def test_a_topic_that_is_missing_is_named(topic: Topic) -> None:
+    """A misspelt topic is an error, not an empty stream."""
+    with pytest.raises(SourceError, match="there is no topic 'nothing'"):
+        topic.once(type="ticdc", protocol="debezium", topics=["nothing"])
