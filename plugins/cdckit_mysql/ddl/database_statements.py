@@ -10,14 +10,18 @@ from cdckit_mysql.table import Database
 
 
 def create_database(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
-    """Read on behind CREATE DATABASE."""
+    """Read on behind CREATE DATABASE; one that replaces another drops this first."""
     lenient = scope.cursor.accept("IF", "NOT", "EXISTS")
     name = scope.database_name()
     options = _read_options(scope)
-    if replaces or not (lenient and scope.tables.database(name)):
+    known = scope.tables.database(name) is not None
+    changes = [SchemaChange(ChangeKind.CREATE_DATABASE, name, scope.text)]
+    if known and replaces:
         scope.tables.remove_database(name)
+        changes.insert(0, SchemaChange(ChangeKind.DROP_DATABASE, name, scope.text))
+    if not (known and lenient):
         _keep(scope, name, options, scope.server_collation())
-    return [SchemaChange(ChangeKind.CREATE_DATABASE, name, scope.text)]
+    return changes
 
 
 def alter_database(scope: Scope) -> list[SchemaChange]:

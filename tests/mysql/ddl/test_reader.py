@@ -6,7 +6,7 @@ import pytest
 
 from cdckit.errors import DecodeError
 from cdckit_mysql.ddl import ChangeKind, DdlError, DdlReader, DdlSession, Flavor, SchemaChange, SqlMode
-from cdckit_mysql.table import Column, Table, TableId, Tables
+from cdckit_mysql.table import Column, Database, Table, TableId, Tables
 
 MYSQL = DdlReader(Flavor.MYSQL, version=90704)
 MARIADB = DdlReader(Flavor.MARIADB, version=101119)
@@ -179,6 +179,20 @@ def test_databases_and_views_are_told() -> None:
         [change] = apply(sql, tables=tables)
         assert (change.kind, change.database, change.after) == expected
     assert len(tables) == 0
+
+
+def test_a_replaced_database_is_dropped_first() -> None:
+    tables = Tables()
+    changes = apply(
+        "CREATE OR REPLACE DATABASE e",
+        "CREATE DATABASE e CHARACTER SET latin1",
+        "CREATE TABLE e.t (x INT)",
+        reader=MARIADB,
+        tables=tables,
+    )
+    assert [change.kind for change in changes] == [ChangeKind.DROP_DATABASE, ChangeKind.CREATE_DATABASE]
+    assert len(tables) == 0
+    assert tables.database("e") == Database("e", "utf8mb4", "utf8mb4_general_ci")
 
 
 def test_sequences_are_known_by_name() -> None:
