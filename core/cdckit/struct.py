@@ -55,7 +55,7 @@ class Struct:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts and lists, nested structs included."""
-        return {f.name: _plain(v) for f, v in zip(self.schema.fields, self.values, strict=True)}
+        return {f.name: plain(v) for f, v in zip(self.schema.fields, self.values, strict=True)}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Struct):
@@ -72,13 +72,14 @@ class Struct:
         return Struct, (self.schema, self.values)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value with dicts in the place of structs, at any depth."""
     if isinstance(value, Struct):
         return value.to_dict()
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ MASK = "*"
 
 _TIMES = ("ts_ms", "ts_us", "ts_ns", "__source_ts_ms", "__ts_ms")
 _PLACES = (*_TIMES, "pos", "file", "server_id", "gtid", "thread", "version", "ord", "lsid", "txnNumber", "wallTime")
+_CLOUD_EVENT = ("time", *(f"iodebezium{name.replace('_', '')}" for name in _PLACES))
+HEARTBEATS = "__debezium-heartbeat."
+"""What the names of heartbeats' topics begin with."""
 
 Event = dict[str, Any]
 ByTopic = dict[str, list[str]]
@@ -42,7 +46,12 @@ def by_topic(events: Iterable[Event]) -> ByTopic:
             "headers": [_masked_header(header) for header in event["headers"] if not _own(header)],
         }
         found[event["topic"]].append(json.dumps(masked, ensure_ascii=False))
-    return dict(found)
+    return {topic: _distinct(lines) if topic.startswith(HEARTBEATS) else lines for topic, lines in found.items()}
+
+
+def _distinct(lines: list[str]) -> list[str]:
+    """How many heartbeats there are depends on the clock."""
+    return list(dict.fromkeys(lines))
 
 
 def _own(header: Event) -> bool:
@@ -70,6 +79,13 @@ def _masked(datum: Any, topic: str, ids: dict[str, str]) -> Any:
         made["transaction"] = {**made["transaction"], "id": _numbered(made["transaction"]["id"], ids)}
     if topic.endswith(".transaction"):
         made["id"] = _numbered(made["id"], ids)
+    return _masked_cloud_event(made, topic, ids) if "specversion" in made else made
+
+
+def _masked_cloud_event(event: Event, topic: str, ids: dict[str, str]) -> Event:
+    made = {name: _mask_one(name, value, _CLOUD_EVENT) for name, value in event.items()}
+    made["id"] = re.sub(r"(file|pos):[^;]+", rf"\1:{MASK}", event["id"])
+    made["data"] = _masked(event["data"], topic, ids)
     return made
 
 

@@ -49,3 +49,15 @@ class TestExtractNewRecordStateAlone(TransformSuite):
 
     def events(self) -> Sequence[Record]:
         return change_events(templates=True)
+
+
+class TestEventRouter(TransformSuite):
+    type_name = "EventRouter"
+
+    def options(self) -> Mapping[str, Any]:
+        return {
+            "table.field.event.key": "id",
+            "table.field.event.payload": "note",
+            "table.fields.additional.placement": "customer:header:who,price:envelope",
+            "route.by.field": "state",
+        }

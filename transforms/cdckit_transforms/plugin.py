@@ -19,6 +19,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.ByLogicalTableRouter",),
         ),
         Registration(
+            name="EventRouter",
+            factory="cdckit_transforms.event_router:EventRouter",
+            config="cdckit_transforms.event_router_config:EventRouterConfig",
+            summary="turns the rows of an outbox table into the events that they hold",
+            aliases=("io.debezium.transforms.outbox.EventRouter",),
+        ),
+        Registration(
             name="ExtractNewRecordState",
             factory="cdckit_transforms.extract_new_record_state:ExtractNewRecordState",
             config="cdckit_transforms.extract_new_record_state:ExtractNewRecordStateConfig",

