@@ -145,3 +145,11 @@ def test_a_value_that_does_not_fit_names_topic_and_position() -> None:
     good = Record("shop.orders", None, row())
     with pytest.raises(TransformError, match=r"topic shop\.orders, position p-7: the value"):
         serializer().serialize([good, bad])
+
+
+def test_numbers_that_json_lacks_are_javas_texts() -> None:
+    schema = struct_schema("s", {"v": Schema("float64", optional=True)})
+    plain = JsonConfig.load({"schemas.enable": False}, "serializer")[0]
+    for value, text in ((float("nan"), '"NaN"'), (float("-inf"), '"-Infinity"'), (1.5, "1.5"), (None, "null")):
+        record = Record("t", None, Struct(schema, (value,)))
+        assert JsonSerializer(plain).serialize([record]).values == [b'{"v":%b}' % text.encode()]

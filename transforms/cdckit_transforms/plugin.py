@@ -26,6 +26,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.outbox.EventRouter",),
         ),
         Registration(
+            name="ExtractNewDocumentState",
+            factory="cdckit_transforms.extract_new_document_state:ExtractNewDocumentState",
+            config="cdckit_transforms.extract_new_document_state_config:ExtractNewDocumentStateConfig",
+            summary="leaves of a MongoDB change event the document as it is after the change, with its types",
+            aliases=("io.debezium.connector.mongodb.transforms.ExtractNewDocumentState",),
+        ),
+        Registration(
             name="ExtractNewRecordState",
             factory="cdckit_transforms.extract_new_record_state:ExtractNewRecordState",
             config="cdckit_transforms.extract_new_record_state:ExtractNewRecordStateConfig",
@@ -33,11 +40,21 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.ExtractNewRecordState", "io.debezium.transforms.UnwrapFromEnvelope"),
         ),
         Registration(
+            name="MongoEventRouter",
+            factory="cdckit_transforms.mongo_event_router:MongoEventRouter",
+            config="cdckit_transforms.mongo_event_router:MongoEventRouterConfig",
+            summary="turns the documents of a MongoDB outbox collection into the events that they hold",
+            aliases=("io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter",),
+        ),
+        Registration(
             name="ReadToInsertEvent",
             factory="cdckit_transforms.read_to_insert_event:ReadToInsertEvent",
             config="cdckit_transforms.read_to_insert_event:ReadToInsertEventConfig",
             summary="turns a snapshot's read events into inserts",
-            aliases=("io.debezium.connector.mysql.transforms.ReadToInsertEvent",),
+            aliases=(
+                "io.debezium.connector.mysql.transforms.ReadToInsertEvent",
+                "io.debezium.connector.mongodb.transforms.ReadToInsertEvent",
+            ),
         ),
         Registration(
             name="RegexRouter",

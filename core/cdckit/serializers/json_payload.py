@@ -18,12 +18,18 @@ from cdckit.serializers.json_schema import default_to_json
 
 Payload = Callable[[Any], Any]
 
-NUMBER_TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
+PLAIN_TYPES = ("int8", "int16", "int32", "int64", "boolean", "string")
+FLOAT_TYPES = ("float32", "float64")
 
 
 def base64_text(value: bytes) -> str:
     """Bytes as a JSON string."""
     return b2a_base64(value, newline=False).decode("ascii")
+
+
+def not_finite(value: float) -> str:
+    """A number that JSON does not have, as the text that Java has for it."""
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124 - only NaN differs
 
 
 def decimal_number(value: bytes, scale: int) -> orjson.Fragment:
@@ -81,8 +87,11 @@ class PayloadCompiler:
 
     def _rendered(self, schema: Schema, name: str, scope: dict[str, Any]) -> str:
         """The expression for a value that is not None."""
-        if schema.type in NUMBER_TYPES:
+        if schema.type in PLAIN_TYPES:
             return name
+        if schema.type in FLOAT_TYPES:
+            scope["not_finite"] = not_finite
+            return f"({name} if {name} - {name} == 0 else not_finite({name}))"
         if schema.type == "bytes":
             if schema.name == DECIMAL and self.config.decimal_format == "NUMERIC":
                 scope["decimal_number"] = decimal_number
