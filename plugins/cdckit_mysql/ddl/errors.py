@@ -25,7 +25,7 @@ class DdlError(DecodeError):
         super().__init__(
             f"DDL statement: {problem}, at character {offset}: {_excerpt(sql, offset)!r}. "
             "If the statement does not concern a captured table, schema.history.internal.skip.unparseable.ddl=true "
-            "passes over it; else take a new snapshot of the definitions (snapshot.mode=recovery)."
+            "passes over it; else start with a new state folder, which reads the definitions anew."
         )
         self.problem = problem
         self.sql = sql
