@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, Self
 
 from cdckit.errors import StateError
@@ -57,6 +57,7 @@ def record_position(prefix: str, row: int, part: int = 0) -> str:
 
 
 @lru_cache(maxsize=256)
+@cache
 def file_number(name: str) -> int:
     """The number at the end of a log file's name: 12 of `binlog.000012`."""
     _, _, number = name.rpartition(".")

@@ -24,8 +24,6 @@ _VARIABLES = (
     "binlog_row_value_options",
     "binlog_rows_query_log_events",
     "gtid_mode",
-    "gtid_executed",
-    "gtid_purged",
     "lower_case_table_names",
 )
 
@@ -65,8 +63,6 @@ class Server:
         log_format: ROW, MIXED or STATEMENT.
         row_image: FULL, MINIMAL or NOBLOB.
         lower_case_table_names: 0, 1 or 2, see `Tables`.
-        executed: GTIDs of all its transactions (MySQL).
-        purged: GTIDs whose transactions are gone from its log (MySQL).
     """
 
     version: str
@@ -77,8 +73,6 @@ class Server:
     log_format: str
     row_image: str
     lower_case_table_names: int
-    executed: str
-    purged: str
 
     @property
     def name(self) -> str:
@@ -115,8 +109,6 @@ def read_server(connection: Connection) -> Server:
         log_format=found.get("binlog_format", "ROW").upper(),
         row_image=found.get("binlog_row_image", "FULL").upper(),
         lower_case_table_names=int(found.get("lower_case_table_names", 0)),
-        executed=_flat(found.get("gtid_executed", "")),
-        purged=_flat(found.get("gtid_purged", "")),
     )
 
 

@@ -57,7 +57,6 @@ class SourceBlocks:
     def block(
         self,
         table: TableId,
-        *,
         time_us: int,
         file: str,
         pos: int,

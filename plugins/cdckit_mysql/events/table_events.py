@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 from cdckit.envelope import NEW_KEY, OLD_KEY, envelope_schema, key_header
 from cdckit.record import Header, Record
@@ -34,23 +35,28 @@ def position_ends(first: int, rows: int, part: int = 0) -> list[str]:
     return [f"-{row:014d}-{part}" for row in range(first, first + rows)]
 
 
-@dataclass(slots=True)
-class Place:
-    """What the rows of one event share.
+class MakeRecords(Protocol):
+    """Turns some rows of one event into records."""
 
-    Attributes:
-        source: their source block, as it is for row 0.
-        prefix: what their positions begin with.
-        first: the number of the first row in its event, for `source.row`.
-        first_position: the number of the first row in the positions.
-        blocks: their transaction blocks, or None without transaction metadata.
-    """
+    def __call__(
+        self,
+        rows: Sequence[Any],
+        source: Struct,
+        prefix: str,
+        first: int = 0,
+        first_position: int = 0,
+        blocks: Iterator[Struct] | None = None,
+    ) -> list[Record]:
+        """The records.
 
-    source: Struct
-    prefix: str
-    first: int = 0
-    first_position: int = 0
-    blocks: Iterator[Struct] | None = None
+        Args:
+            rows: the rows, or for updates pairs of a row before and after.
+            source: their source block, as it is for row 0.
+            prefix: what their positions begin with.
+            first: the number of the first row in its event, for `source.row`.
+            first_position: the number of the first row in the positions.
+            blocks: their transaction blocks, or None without transaction metadata.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,12 @@ class TableEvents:
         fields: the columns that events show, by their field's name, in the order of a row's values.
         key: the fields that make up the key, in order; none for a table without a key.
         options: what is the same for all tables.
+
+    Attributes:
+        creates: makes the records of inserted rows.
+        reads: makes the records of rows that a snapshot found.
+        updates: makes the records of changed rows; a changed key makes a delete and a create.
+        deletes: makes the records of deleted rows, with their tombstones.
     """
 
     def __init__(self, topic: str, fields: dict[str, Schema], key: dict[str, Schema], options: EventOptions) -> None:
@@ -97,40 +109,35 @@ class TableEvents:
             for blocks in (False, True)
             for alone in (False, True)
         }
+        self.creates: MakeRecords = partial(self._made, "c")
+        self.reads: MakeRecords = partial(self._made, "r")
+        self.updates: MakeRecords = partial(self._made, "u")
+        self.deletes: MakeRecords = partial(self._made, "d")
 
-    def creates(self, rows: Sequence[Row], place: Place) -> list[Record]:
-        """The records of inserted rows."""
-        return self._made("c", rows, place)
-
-    def reads(self, rows: Sequence[Row], place: Place) -> list[Record]:
-        """The records of rows that a snapshot found."""
-        return self._made("r", rows, place)
-
-    def updates(self, changes: Sequence[Change], place: Place) -> list[Record]:
-        """The records of changed rows; a changed key makes a delete and a create."""
-        return self._made("u", changes, place)
-
-    def deletes(self, rows: Sequence[Row], place: Place) -> list[Record]:
-        """The records of deleted rows, with their tombstones."""
-        return self._made("d", rows, place)
-
-    def truncate(self, place: Place) -> Record:
-        """The record of a table that was emptied."""
+    def truncate(
+        self, source: Struct, prefix: str, first_position: int, blocks: Iterator[Struct] | None = None
+    ) -> Record:
+        """The record of a table that was emptied; the arguments are those of `MakeRecords`."""
         now = time.time_ns()
-        block = next(place.blocks) if place.blocks is not None else None
-        values = (None, None, place.source, block, "t", now // 1_000_000, now // 1000, now)
-        position = place.prefix + position_ends(place.first_position, 1)[0]
-        value = Struct(self.envelope, values)
-        return Record(self.topic, None, value, self._options.headers, position, now // 1_000_000)
+        block = next(blocks) if blocks is not None else None
+        values = (None, None, source, block, "t", now // 1_000_000, now // 1000, now)
+        position = prefix + position_ends(first_position, 1)[0]
+        return Record(self.topic, None, Struct(self.envelope, values), self._options.headers, position, values[5])
 
-    def _made(self, operation: str, rows: Sequence[Any], place: Place) -> list[Record]:
+    def _made(
+        self,
+        operation: str,
+        rows: Sequence[Any],
+        source: Struct,
+        prefix: str,
+        first: int = 0,
+        first_position: int = 0,
+        blocks: Iterator[Struct] | None = None,
+    ) -> list[Record]:
         now = time.time_ns()
-        alone = len(rows) == 1 and place.first == 0
-        make = self._makers[place.blocks is not None, alone][operation]
-        ends = position_ends(place.first_position, len(rows))
-        made: list[Record] = make(
-            rows, place.source, place.first, ends, place.prefix, place.blocks, now // 1_000_000, now // 1000, now
-        )
+        make = self._makers[blocks is not None, len(rows) == 1 and first == 0][operation]
+        ends = position_ends(first_position, len(rows))
+        made: list[Record] = make(rows, source, first, ends, prefix, blocks, now // 1_000_000, now // 1000, now)
         return made
 
     def _compile(self, *, blocks: bool, alone: bool) -> dict[str, Callable[..., list[Record]]]:

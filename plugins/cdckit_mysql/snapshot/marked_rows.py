@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cdckit.record import Record
 from cdckit_mysql.events.source_block import SnapshotMark, SourceBlocks
-from cdckit_mysql.events.table_events import Place, Row
+from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.offsets import LogOffset
 
@@ -107,6 +107,6 @@ class MarkedRows:
             pos=self._offset.pos,
             snapshot=mark,
         )
-        made = version.events.reads(rows, Place(source, self._prefix, first_position=self._number))
+        made = version.events.reads(rows, source, self._prefix, first_position=self._number)
         self._number += len(rows)
         return made

@@ -28,7 +28,6 @@ from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import ChangeKind, SchemaChange
-from cdckit_mysql.events.table_events import Place
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
@@ -38,6 +37,8 @@ from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders
 from cdckit_mysql.table import TableId
 
+_SERVER_ID = 2
+"""Where an event's header holds the server that made the change."""
 _POS_DIGITS = 12
 """How many digits a position within a file has in the text of a record's position."""
 _EVENT_ROWS = 10**8
@@ -69,6 +70,7 @@ class LogProcessor:
         self.records: list[Record] = []
         self._bytes = 0
         self._versions = versions
+        self._block = versions.blocks.block
         self._filters = filters
         self._definitions = definitions
         self._decoders = RowDecoders(filters, versions, definitions, config.skipped)
@@ -88,7 +90,7 @@ class LogProcessor:
             TableMapEvent: self._counted,
             Gtid: self.progress.mysql_gtid,
             TaggedGtid: self.progress.mysql_gtid,
-            AnonymousGtid: self.progress.mysql_gtid,
+            AnonymousGtid: self.progress.anonymous,
             MariaDbGtid: self._mariadb_gtid,
             Query: self._statement,
             CompressedQuery: self._statement,
@@ -200,7 +202,7 @@ class LogProcessor:
     def _captured_rows(self, event: RowsEvent, first_position: int) -> None:
         try:
             maker = self._decoders.of(event.table)
-            rows = maker.rows(event) if maker is not None else []
+            rows = maker.rows[event.change](event) if maker is not None else ()
         except DecodeError as error:
             self._failures.met(error, event.table, f"{self.progress.file}:{event.start}")
             return
@@ -210,20 +212,24 @@ class LogProcessor:
         skip = self.progress.rows_to_skip()
         source = self._source(maker.table, event)
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
-        place = Place(source, self._prefix(event), skip, first_position + skip, blocks)
-        self.records += maker.records(event, rows[skip:] if skip else rows, place)
+        shown = rows[skip:] if skip else rows
+        self.records += maker.records[event.change](
+            shown, source, self._prefix(event), skip, first_position + skip, blocks
+        )
 
     def _source(self, table: TableId, event: LogEvent) -> Struct:
         progress = self.progress
-        return self._versions.blocks.block(
+        server_id = event.header[_SERVER_ID]
+        return self._block(
             table,
-            time_us=progress.time_us,
-            file=progress.file,
-            pos=event.start,
-            server_id=event.server_id,
-            gtid=progress.gtid,
-            thread=self._thread,
-            query=self._query,
+            progress.time_us,
+            progress.file,
+            event.start,
+            None,
+            server_id,
+            progress.gtid,
+            self._thread,
+            self._query,
         )
 
     # -- statements
@@ -284,8 +290,7 @@ class LogProcessor:
             if self._filters.captures(*table.id):
                 source = self._source(table.id, event)
                 blocks = self._transaction.blocks(str(table.id)) if self._transaction is not None else None
-                place = Place(source, prefix, 0, first, blocks)
-                self.records.append(self._versions.of(table).events.truncate(place))
+                self.records.append(self._versions.of(table).events.truncate(source, prefix, first, blocks))
 
     # -- the log itself
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit_mysql.binlog.events import Gtid, LogEvent, MariaDbGtid
+from cdckit_mysql.binlog.events import AnonymousGtid, Gtid, LogEvent, MariaDbGtid
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 from cdckit_mysql.offsets import LogOffset, file_number
 
@@ -37,6 +37,8 @@ class LogProgress:
         self._gtids = _gtid_set(start.gtids, mariadb=mariadb)
         self._next: tuple[TransactionSource, int] | tuple[int, int, int] | None = None
         self._announced = False
+        self._source: TransactionSource | None = None
+        self._source_text = ""
 
     def reads(self, file: str) -> None:
         """The events that come stand in this file. Those before the offset may come once more, or none at all."""
@@ -62,11 +64,22 @@ class LogProgress:
         return (file_number(file), pos) >= (file_number(end.file), end.pos)
 
     def mysql_gtid(self, event: Gtid) -> None:
-        """A transaction follows, with this identifier or an anonymous one."""
-        self.gtid = event.gtid
+        """A transaction follows, with this identifier."""
+        source, number = event.source, event.number
+        if source != self._source:
+            self._source, self._source_text = source, f"{source}:"
+        self.gtid = f"{self._source_text}{number}"
+        self._next = (source, number)
+        self._follows(event)
+
+    def anonymous(self, event: AnonymousGtid) -> None:
+        """A transaction follows, without an identifier."""
+        self.gtid = self._next = None
+        self._follows(event)
+
+    def _follows(self, event: Gtid) -> None:
         self.server_id = event.server_id
         self.time_us = event.commit_timestamp_us or event.timestamp * 1_000_000
-        self._next = (event.source, event.number) if self.gtid is not None else None
         self._announced = True
 
     def mariadb_gtid(self, event: MariaDbGtid) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cdckit.errors import DecodeError
-from cdckit.record import Record
-from cdckit_mysql.binlog.rows_event import RowsEvent
+from cdckit_mysql.binlog.rows_event import Change, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
-from cdckit_mysql.events.table_events import Place
+from cdckit_mysql.events.table_events import MakeRecords
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.rows import RowDecoder
@@ -20,28 +19,31 @@ _KEPT = 10_000
 
 
 class RowMaker:
-    """Rows events of one announced table to rows, and rows to records."""
+    """Rows events of one announced table to rows, and rows to records.
 
-    __slots__ = ("_decode", "_make", "name", "table")
+    Attributes:
+        table: the table's name.
+        name: the same as text.
+        rows: for each kind of change, what gives an event's rows, or pairs of rows for an update.
+        records: for each kind of change, what makes records of rows, see `TableEvents`.
+    """
+
+    __slots__ = ("name", "records", "rows", "table")
 
     def __init__(self, decoder: RowDecoder, version: TableVersion, skipped: frozenset[str]) -> None:
         self.table = version.table.id
         self.name = str(version.table.id)
-        self._decode: dict[str, Callable[[RowsEvent], Sequence[Any]]] = {
+        self.rows: dict[Change, Callable[[RowsEvent], Sequence[Any]]] = {
             "write": _nothing if "c" in skipped else decoder.write_rows,
             "update": decoder.update_rows,
             "delete": _nothing if "d" in skipped else decoder.delete_rows,
         }
         events = version.events
-        self._make = {"write": events.creates, "update": events.updates, "delete": events.deletes}
-
-    def rows(self, event: RowsEvent) -> Sequence[Any]:
-        """The event's rows, or pairs of rows for an update."""
-        return self._decode[event.change](event)
-
-    def records(self, event: RowsEvent, rows: Sequence[Any], place: Place) -> list[Record]:
-        """The records of some of the event's rows."""
-        return self._make[event.change](rows, place)
+        self.records: dict[Change, MakeRecords] = {
+            "write": events.creates,
+            "update": events.updates,
+            "delete": events.deletes,
+        }
 
 
 def _nothing(_event: RowsEvent) -> Sequence[Any]:
@@ -68,12 +70,14 @@ class RowDecoders:
         Raises:
             DecodeError: its definition is not known, or is not the one that the log announces.
         """
-        if self._at != self._definitions.changes or len(self._makers) > _KEPT:
+        if self._at != self._definitions.changes:
             self._makers.clear()
             self._at = self._definitions.changes
         try:
             return self._makers[announced]
         except KeyError:
+            if len(self._makers) >= _KEPT:
+                self._makers.clear()
             maker = self._makers[announced] = self._maker(announced)
             return maker
 
