@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -63,8 +64,8 @@ class LakeSink(SparkTableSink):
                 table.target.append(rows.typed(table.columns), number)
             else:
                 self._mirror(table, rows, number)
-        except PySparkException as error:
-            raise SinkError(f"table {table.target}: {_first_line(error)}") from error
+        except (PySparkException, Py4JJavaError) as error:
+            raise SinkError(f"table {table.target}: {_reason(error)}") from error
 
     def _mirror(self, table: Evolution, rows: TableRows, number: BatchId) -> None:
         target = table.target
@@ -93,5 +94,7 @@ class LakeSink(SparkTableSink):
             pool.shutdown()
 
 
-def _first_line(error: PySparkException) -> str:
-    return str(error).partition("\n")[0]
+def _reason(error: PySparkException | Py4JJavaError) -> str:
+    """The first line that Spark or the file system says."""
+    text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    return str(text).strip().partition("\n")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 
-from cdckit.errors import RetriableSourceError, StateError
+from cdckit.errors import RetriableSourceError, SourceError, StateError
 from cdckit.runners.runner import Runner
 from cdckit.spark.delivery import make_delivery
 from cdckit.spark.job import Job
@@ -16,8 +16,8 @@ from cdckit.state.authority import Generation, hand_to_spark, open_state
 
 log = logging.getLogger("cdckit.runner")
 
-RETRY_SECONDS = (1.0, 60.0)
-"""The first and the longest pause before a query is started again whose source was away."""
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""In seconds, before a query is started again whose source was away; each pause is twice the one before."""
 
 
 BUCKETS = 4
@@ -52,18 +52,25 @@ class SparkRunner(Runner):
         self._drive(PipelineQuery(session, job, delivery, checkpoint, self.notify), once)
 
     def _drive(self, query: PipelineQuery, once: bool) -> None:
-        """Runs the query, and again after a pause while its source is away."""
-        first, longest = RETRY_SECONDS
-        pause = first
+        """Runs the query, and again after a pause while its source is away.
+
+        A query that starts anew asks the source as if it had never been there, so that a refusal soon after the source
+        was lost says only that it is still away.
+        """
+        limit = getattr(self.pipeline.source.config, "errors_max_retries", -1)
+        attempts = 0
         while not self.stopping():
             committed = query.committed
             try:
                 query.run(self.stopping, once=once)
-            except RetriableSourceError as error:
-                pause = first if query.committed != committed else pause
+            except SourceError as error:
+                attempts = 0 if query.committed != committed else attempts
+                if not (attempts or isinstance(error, RetriableSourceError)) or attempts == limit:
+                    raise
+                pause = min(FIRST_PAUSE * 2**attempts, LONGEST_PAUSE)
+                attempts += 1
                 log.warning("%s; trying again in %.0f s", error, pause)
                 self.stopping.wait(pause)
-                pause = min(2 * pause, longest)
             else:
                 return
 

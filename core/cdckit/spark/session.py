@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from pyspark.errors import PySparkRuntimeError
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdckit.errors import ConfigError
@@ -71,9 +72,9 @@ def start_session(name: str, settings: Mapping[str, str], *, delta: bool) -> Spa
         builder = builder.config(key, value)
     try:
         session = builder.getOrCreate()
-    except PySparkRuntimeError as error:
+    except (PySparkException, Py4JError) as error:
         raise ConfigError(
-            f"spark: the session does not start ({str(error).splitlines()[0]}); "
+            f"spark: the session does not start ({str(error).strip().splitlines()[0]}); "
             "the lines above say why; check the Java version (17 or newer) and the settings under 'spark'"
         ) from error
     if threading.current_thread() is threading.main_thread():
