@@ -1,0 +1,91 @@
+"""One state for both runners: who knows how far the pipeline has come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from cdckit.errors import StateError
+from cdckit.record import Offset
+from cdckit.state.authority import Generation, current_offset, hand_to_spark, open_state
+from cdckit.state.store import StateStore
+
+
+@contextmanager
+def state(folder: Path) -> Iterator[StateStore]:
+    store = open_state(folder)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def hand_over(folder: Path) -> Generation:
+    with state(folder) as store:
+        return hand_to_spark(store, folder)
+
+
+def batch(folder: Path, generation: Generation, number: int, end: Offset, *, committed: bool = True) -> None:
+    """What Spark leaves of a batch."""
+    checkpoint = generation.checkpoint(folder)
+    for log, text in (("offsets", f'v1\n{{"conf":{{}}}}\n{json.dumps(end)}'), ("commits", "v1\n{}")):
+        if log == "offsets" or committed:
+            (checkpoint / log).mkdir(parents=True, exist_ok=True)
+            (checkpoint / log / str(number)).write_text(text)
+            (checkpoint / log / f".{number}.crc").write_text("x")
+
+
+def test_what_spark_committed_is_found_by_whoever_comes_next(tmp_path: Path) -> None:
+    generation = hand_over(tmp_path)
+    assert current_offset(tmp_path) is None
+    batch(tmp_path, generation, 9, {"n": 9})
+    batch(tmp_path, generation, 10, {"n": 10})
+    batch(tmp_path, generation, 11, {"n": 11}, committed=False)
+    assert current_offset(tmp_path) == {"n": 10}
+    with state(tmp_path) as store:
+        assert store.load_offset() == {"n": 10}
+
+
+def test_a_checkpoint_at_the_stores_offset_is_used_again(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1})
+    assert hand_over(tmp_path) == first
+
+
+def test_a_batch_that_was_only_planned_belongs_to_its_generation(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1}, committed=False)
+    assert hand_over(tmp_path) == first
+
+
+def test_another_offset_begins_a_new_generation(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1})
+    with state(tmp_path) as store:
+        store.save_offset({"n": 5})
+    second = hand_over(tmp_path)
+    assert (second.id != first.id, second.start) == (True, {"n": 5})
+    assert not first.checkpoint(tmp_path).exists()
+    assert current_offset(tmp_path) == {"n": 5}
+
+
+def test_forgetting_the_offset_begins_anew(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1})
+    with state(tmp_path) as store:
+        store.save_offset(None)
+    second = hand_over(tmp_path)
+    assert (second.id != first.id, second.start) == (True, None)
+
+
+@pytest.mark.parametrize("text", ["", "v1\n{}\nno json", "v9\n{}\n{}"])
+def test_a_damaged_checkpoint_is_told(tmp_path: Path, text: str) -> None:
+    generation = hand_over(tmp_path)
+    batch(tmp_path, generation, 0, {"n": 1})
+    (generation.checkpoint(tmp_path) / "offsets" / "0").write_text(text)
+    with pytest.raises(StateError, match=r"offsets/0: .*cdc offsets set"):
+        open_state(tmp_path)

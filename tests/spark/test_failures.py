@@ -1,0 +1,43 @@
+"""Errors that cross Spark's processes as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from cdckit.errors import CdcError, ConfigError, DecodeError, RetriableSourceError, SinkError
+from cdckit.spark.failures import WorkerError, recover, sealed_errors
+
+
+class TooWideError(SinkError):
+    """A plugin's own."""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (DecodeError("row 3 of 'a'\nsecond line: ü"), DecodeError),
+        (RetriableSourceError("gone"), RetriableSourceError),
+        (TooWideError("too wide"), SinkError),
+        (CdcError("x"), CdcError),
+    ],
+)
+def test_class_and_message_survive(error: CdcError, kind: type[CdcError]) -> None:
+    with pytest.raises(WorkerError) as raised, sealed_errors():
+        raise error
+    found = recover(f"org.apache.spark.SparkException: Traceback …\n  {raised.value}\n\tat java.lang")
+    assert type(found) is kind
+    assert str(found) == str(error)
+
+
+def test_all_problems_of_a_configuration_survive() -> None:
+    with pytest.raises(WorkerError) as raised, sealed_errors():
+        raise ConfigError("one: wrong", "two: wrong")
+    found = recover(str(raised.value))
+    assert isinstance(found, ConfigError)
+    assert found.problems == ("one: wrong", "two: wrong")
+
+
+def test_other_errors_pass_and_other_texts_hold_none() -> None:
+    with pytest.raises(KeyError), sealed_errors():
+        raise KeyError("x")
+    assert recover("java.lang.IllegalStateException: [cdckit]") is None
