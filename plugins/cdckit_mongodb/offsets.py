@@ -17,6 +17,7 @@ from cdckit_mongodb.tokens import Token, token_of, token_text, token_time
 _COUNTS = "transaction_data_collection_order_"
 _COMPLETE = "cdckit_complete"
 _INVALIDATED = "cdckit_invalidated"
+_INCREMENTAL = "cdckit_incremental"
 _TIE = "cdckit_tie"
 _AFTER_SNAPSHOT = "cdckit_after_snapshot"
 _SNAPSHOT = "cdckit_snapshot"
@@ -71,6 +72,7 @@ class StreamOffset:
         tie: how many events before the token's had the same time and operation number, as on several shards.
         transaction_id: the id of the transaction in hand, for its records.
         counts: how many events of it each collection has had (`database.name`).
+        incremental: what an incremental snapshot has left to do.
     """
 
     sec: int = 0
@@ -84,6 +86,7 @@ class StreamOffset:
     tie: int = 0
     transaction_id: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    incremental: list[Any] | None = None
 
     @property
     def time(self) -> Moment:
@@ -114,6 +117,7 @@ class StreamOffset:
             _SNAPSHOT: None if place is None else [place.collection, place.after, place.rows],
             _AFTER_SNAPSHOT: self.after_snapshot,
             _TIE: self.tie,
+            _INCREMENTAL: self.incremental,
         }
         return {name: value for name, value in members.items() if value or name in ("sec", "ord")}
 
@@ -142,6 +146,7 @@ class StreamOffset:
                 tie=int(offset.get(_TIE) or 0),
                 transaction_id=offset.get("transaction_id"),
                 counts={collection: int(count) for collection, count in counts.items()},
+                incremental=offset.get(_INCREMENTAL),
             )
         except (TypeError, ValueError) as error:
             raise StateError(f"the offset {offset} is not one of a MongoDB source: {error}") from error

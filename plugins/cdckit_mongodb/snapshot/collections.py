@@ -79,6 +79,7 @@ def documents(
     low: str | None = None,
     high: str | None = None,
     in_order: bool = False,
+    query: str = "",
 ) -> Iterator[list[Document]]:
     """The documents in batches.
 
@@ -90,11 +91,12 @@ def documents(
         low: the first `_id`, as BSON in hexadecimal; None: from the beginning.
         high: the `_id` before which to end; None: to the end.
         in_order: whether they come in the order of `_id`.
+        query: which of them, as the text of a query document, instead of the snapshot's own filter.
     """
     found = client[collection.database].get_collection(
         collection.name, codec_options=CODEC, read_concern=ReadConcern("majority")
     )
-    chosen = json_util.loads(json.dumps(config.filter_for(collection.full_name)))
+    chosen = json_util.loads(query or json.dumps(config.filter_for(collection.full_name)))
     cursor = found.find_raw_batches(
         chosen, batch_size=config.snapshot_fetch_size or config.max_batch_size, session=session
     )

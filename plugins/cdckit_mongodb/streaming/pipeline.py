@@ -75,7 +75,9 @@ def _match(config: MongoDbConfig) -> list[Stage]:
     """What the server need not send: other operations, and what the lists leave out as far as it can tell."""
     kinds = [kind for operation, kinds in _KINDS.items() if operation not in config.skipped for kind in kinds]
     changes: Stage = {"operationType": {"$in": kinds}, **_namespace(config)}
-    return [{"$match": {"$or": [changes, {"operationType": {"$in": list(_NOTICES)}}]}}]
+    database, _, collection = config.signal_data_collection.partition(".")
+    signals: list[Stage] = [{"ns": {"db": database, "coll": collection}}] if database else []
+    return [{"$match": {"$or": [changes, *signals, {"operationType": {"$in": list(_NOTICES)}}]}}]
 
 
 def _namespace(config: MongoDbConfig) -> Stage:

@@ -14,6 +14,7 @@ from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections, Session
 from cdckit_mongodb.extended_json import COMPACT
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.incremental.snapshot import IncrementalSnapshot
 from cdckit_mongodb.offsets import Moment, StreamOffset, stream_position
 from cdckit_mongodb.tokens import Token, operation_number, token_time
 
@@ -33,9 +34,17 @@ class StreamProcessor:
         filters: what is captured.
         collections: what makes records.
         start: where reading begins.
+        incremental: told of changes, and gives its own records; None where only a range is read.
     """
 
-    def __init__(self, config: MongoDbConfig, filters: Filters, collections: Collections, start: StreamOffset) -> None:
+    def __init__(
+        self,
+        config: MongoDbConfig,
+        filters: Filters,
+        collections: Collections,
+        start: StreamOffset,
+        incremental: IncrementalSnapshot | None = None,
+    ) -> None:
         self.records: list[Record] = []
         self.time_ms: int | None = None
         self.invalidated = False
@@ -54,6 +63,7 @@ class StreamProcessor:
         self._transaction = _resumed(collections.topics.transaction, start)
         self._last: tuple[Moment, int] | None = None
         self._tie = start.tie
+        self._incremental = incremental
 
     def process(self, event: Event) -> None:
         """Takes the next event.
@@ -71,6 +81,9 @@ class StreamProcessor:
             self._notice(event)
         elif operation not in self._skipped:
             self._change(event, operation, token)
+        if self._incremental is not None and operation is not None:
+            name = f"{event['ns']['db']}.{event['ns']['coll']}"
+            self.records += self._incremental.changed(name, event, token_time(token))
         self._token = token
 
     def _is_last_fragment(self, event: Event) -> bool:
@@ -174,6 +187,11 @@ class StreamProcessor:
         taken, self.records = self.records, []
         return taken
 
+    @property
+    def moment(self) -> Moment:
+        """The cluster time of the last batch's end."""
+        return self._offset.time
+
     def offset(self, batch_token: Token, *, complete: bool) -> StreamOffset:
         """Where to go on once all records so far are safe.
 
@@ -192,6 +210,7 @@ class StreamProcessor:
             tie=self._tie if self._last is not None and self._last[0] == (sec, order) else 0,
             transaction_id=None if transaction is None else transaction.identifier,
             counts={} if transaction is None else dict(transaction.counts),
+            incremental=self._start.incremental if self._incremental is None else self._incremental.state.to_json(),
         )
         return self._offset
 

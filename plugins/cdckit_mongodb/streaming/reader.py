@@ -5,16 +5,21 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.heartbeat import Heartbeats
 from cdckit.record import Batch, Record
+from cdckit.signals import FileChannel, InProcessChannel, Signal, SignalChannel
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client
+from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.incremental.snapshot import IncrementalSnapshot
+from cdckit_mongodb.incremental.state import IncrementalState
 from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.snapshot.collections import ChosenCollection, documents
 from cdckit_mongodb.streaming.cursor import ChangeStream
-from cdckit_mongodb.streaming.heartbeats import Heartbeats
 from cdckit_mongodb.streaming.processor import StreamProcessor
 from cdckit_mongodb.tokens import is_event, token_time
 
@@ -63,7 +68,8 @@ class StreamReader:
             DecodeError: an event cannot be understood.
         """
         at, attempts = start, 0
-        heartbeats = Heartbeats(self._config, self._collections.topics.heartbeat)
+        config = self._config
+        heartbeats = Heartbeats(self._collections.topics.heartbeat, config.topic_prefix, config.heartbeat_interval_ms)
         while not self._stopping():
             try:
                 for batch in self._opened(at):
@@ -92,10 +98,30 @@ class StreamReader:
 
     def _opened(self, start: StreamOffset) -> Iterator[Batch]:
         with ChangeStream(self._client, self._config, start) as stream:
-            processor = StreamProcessor(self._config, self._filters, self._collections, start)
+            state = IncrementalState.from_json(start.incremental)
+            incremental = IncrementalSnapshot(self._client, self._config, self._filters, self._collections, state)
+            processor = StreamProcessor(self._config, self._filters, self._collections, start, incremental)
+            channels = Channels(self._config)
             while stream.alive and not self._stopping():
                 events = stream.next(self._wait_ms)
                 yield self._batch(stream, processor, events)
+                for signal in channels.due():
+                    incremental.take(signal)
+                yield from self._blocking(incremental, processor)
+                incremental.advance()
+
+    def _blocking(self, incremental: IncrementalSnapshot, processor: StreamProcessor) -> Iterator[Batch]:
+        """Reads the collections of a blocking snapshot; the stream waits, and nothing is kept of a part of it."""
+        while incremental.blocking:
+            wanted = incremental.blocking[0]
+            database, _, name = wanted.collection.partition(".")
+            collection = ChosenCollection(database, name, 0)
+            made, moment, row = self._collections.of(database, name), processor.moment, 0
+            with told(self._config, f"reading {wanted.collection}"):
+                for found in documents(self._client, self._config, None, collection, query=wanted.filter):
+                    yield Batch(made.reads(found, moment, row), None)
+                    row += len(found)
+            del incremental.blocking[0]
 
     def _stretch(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
         """Until everything up to `end` has come, or the stream was invalidated."""
@@ -136,6 +162,30 @@ class StreamReader:
         while time.monotonic() < until and not self._stopping():
             time.sleep(min(_NAP, max(0.0, until - time.monotonic())))
             yield Batch([], at.to_json())
+
+
+class Channels:
+    """The channels of signals beside the source's own collection.
+
+    Args:
+        config: the source's options.
+    """
+
+    def __init__(self, config: MongoDbConfig) -> None:
+        self._interval = config.signal_poll_interval_ms / 1000
+        self._next = time.monotonic()
+        self._channels: list[SignalChannel] = []
+        if "file" in config.channels:
+            self._channels.append(FileChannel(Path(config.signal_file)))
+        if "in-process" in config.channels:
+            self._channels.append(InProcessChannel(config.topic_prefix))
+
+    def due(self) -> list[Signal]:
+        """The signals that came, when it is time to look."""
+        if not self._channels or time.monotonic() < self._next:
+            return []
+        self._next = time.monotonic() + self._interval
+        return [signal for channel in self._channels for signal in channel.poll()]
 
 
 def _passed(stream: ChangeStream, end: StreamOffset, *, idle: bool) -> bool:

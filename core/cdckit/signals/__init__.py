@@ -1,0 +1,18 @@
+"""Signals: what a running source is told to do, such as to read a table again, and the channels that bring them."""
+
+from __future__ import annotations
+
+from cdckit.signals.channels import FileChannel, InProcessChannel, SignalChannel, send
+from cdckit.signals.signal import Signal
+from cdckit.signals.snapshot_request import Condition, SnapshotRequest, StopRequest
+
+__all__ = [
+    "Condition",
+    "FileChannel",
+    "InProcessChannel",
+    "Signal",
+    "SignalChannel",
+    "SnapshotRequest",
+    "StopRequest",
+    "send",
+]

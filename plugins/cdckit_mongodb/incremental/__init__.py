@@ -1,0 +1,1 @@
+"""Collections read again, in chunks, while the stream is followed."""
