@@ -12,7 +12,6 @@ from cdckit.schema import CONNECT_DATE, CONNECT_TIMESTAMP, DECIMAL, FLOAT64, STR
 from cdckit.struct import Struct
 from cdckit_spark.types import column_type
 
-
 LAST = datetime(1969, 12, 31, 23, 59, 59, 999999)
 """The last instant before 1970."""
 
@@ -56,7 +55,7 @@ def unscaled(number: int) -> bytes:
                 datetime(1970, 1, 1, 0, 0, 0, 123456, UTC),
             ],
         ),
-        (decimal_schema(10, 2), "decimal(10,2)", [unscaled(-1), unscaled(12345)], [Decimal("-0.01"), Decimal("123.45")]),
+        (decimal_schema(10, 2), "decimal(10,2)", [unscaled(-1), unscaled(999)], [Decimal("-0.01"), Decimal("9.99")]),
         (decimal_schema(38, 30), "decimal(38,30)", [unscaled(-(10**38) + 1)], [Decimal("-99999999." + "9" * 30)]),
         (decimal_schema(None, 0), "decimal(38,0)", [unscaled(2**64 - 1)], [Decimal(2**64 - 1)]),
         (decimal_schema(65, 30), "string", [unscaled(-(10**65) + 1)], ["-" + "9" * 35 + "." + "9" * 30]),
