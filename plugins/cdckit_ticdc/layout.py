@@ -66,7 +66,6 @@ class Layout:
         Raises:
             DecodeError: a value does not fit its column, or a row has a column that the layout lacks.
         """
-        row = before if after is None else after
         try:
             made_before = None if before is None else self.make_row(before)
             made_after = None if after is None else self.make_row(after)
@@ -74,18 +73,27 @@ class Layout:
             return self._other_columns(operation, before, after)
         except (ValueError, TypeError, ArithmeticError, AttributeError) as error:
             raise DecodeError(self._fault(before, after)) from error
-        if row is None:
-            raise DecodeError(f"table {self.database}.{self.table}: a change '{operation}' without a row")
         made = made_before if made_after is None else made_after
-        assert made is not None
+        if made is None:
+            raise DecodeError(f"table {self.database}.{self.table}: a change '{operation}' without a row")
         return Images(self, made_before, made_after, self.key_of(made))
 
     def key_of(self, row: Struct) -> Struct | None:
         """The key of a row."""
+        places = self._key_places
         if self.key_schema is None:
             return None
+        if len(places) == 1:
+            return Struct(self.key_schema, (row.values[places[0]],))
         values = row.values
-        return Struct(self.key_schema, tuple([values[place] for place in self._key_places]))
+        return Struct(self.key_schema, tuple([values[place] for place in places]))
+
+    def has_key(self, row: Struct, key: Struct) -> bool:
+        """Whether a row's key is `key`."""
+        values = row.values
+        if len(self._key_places) == 1:
+            return bool(values[self._key_places[0]] == key.values[0])
+        return all(values[place] == value for place, value in zip(self._key_places, key.values, strict=True))
 
     def _other_columns(self, operation: str, before: Row | None, after: Row | None) -> Images:
         """Rows that lack columns, such as virtual ones, or of which only the key or only what changed was sent."""

@@ -27,11 +27,13 @@ class LogOffset:
         resume: where each partition is read on: before the first row that is not delivered.
         read: up to where each was read, where that is beyond `resume`.
         watermark: up to which commit_ts rows are delivered in every partition; 0: not known.
+        at_watermark: which rows of just that time were delivered.
     """
 
     resume: Mapping[Partition, int] = field(default_factory=dict)
     read: Mapping[Partition, int] = field(default_factory=dict)
     watermark: int = 0
+    at_watermark: tuple[str, ...] = ()
 
     def was_read(self, partition: Partition) -> int:
         """Up to where the partition was read."""
@@ -45,12 +47,19 @@ class LogOffset:
             made["read"] = _nested(beyond)
         if self.watermark:
             made["watermark"] = self.watermark
+        if self.at_watermark:
+            made["at_watermark"] = list(self.at_watermark)
         return made
 
     @classmethod
     def from_json(cls, offset: Mapping[str, Any]) -> LogOffset:
         """What `to_json` gave."""
-        return cls(_flat(offset.get("partitions", {})), _flat(offset.get("read", {})), offset.get("watermark", 0))
+        return cls(
+            _flat(offset.get("partitions", {})),
+            _flat(offset.get("read", {})),
+            offset.get("watermark", 0),
+            tuple(offset.get("at_watermark", ())),
+        )
 
 
 def _nested(places: Mapping[Partition, int]) -> dict[str, dict[str, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.metadata import version
 from typing import NamedTuple
 
@@ -83,35 +82,37 @@ class RecordMaker:
 
     def records(
         self, message: Message, operation: str, images: Images, stamp: Stamp, row_in_message: int = 0
-    ) -> Iterator[Record]:
+    ) -> list[Record]:
         """The records of one change; an update that changes the key makes a delete and a create."""
-        layout, before = images.layout, images.before
+        layout, before, after, key = images
         place = f"{message.partition:05d}-{message.offset:019d}-{row_in_message:04d}"
         source = self._source(layout, stamp)
-        old = None if operation != "u" or before is None else layout.key_of(before)
-        if old is not None and images.key is not None and old.values != images.key.values:
-            yield from self._moved(layout, images, old, stamp, source, place)
-            return
-        value = self._envelope(layout, before, images.after, source, operation, stamp)
+        if operation == "u" and before is not None and key is not None and not layout.has_key(before, key):
+            return self._moved(images, stamp, source, place)
+        value = Struct(layout.envelope, (before, after, source, None, operation, stamp.made_ms, None, None))
         position = _position(stamp, place, operation)
-        yield Record(layout.topic, images.key, value, (), position, stamp.made_ms)
-        if operation == "d" and self._tombstones and images.key is not None:
-            yield Record(layout.topic, images.key, None, (), f"{position}-1", stamp.made_ms)
+        made = [Record(layout.topic, key, value, (), position, stamp.made_ms)]
+        if operation == "d" and self._tombstones and key is not None:
+            made.append(Record(layout.topic, key, None, (), f"{position}-1", stamp.made_ms))
+        return made
 
-    def _moved(
-        self, layout: Layout, images: Images, old: Struct, stamp: Stamp, source: Struct, place: str
-    ) -> Iterator[Record]:
-        new = images.key
-        assert new is not None
-        gone = self._envelope(layout, images.before, None, source, "d", stamp)
+    def _moved(self, images: Images, stamp: Stamp, source: Struct, place: str) -> list[Record]:
+        layout, before, after, new = images
+        assert before is not None and new is not None
+        old = layout.key_of(before)
+        assert old is not None
+        times = (stamp.made_ms, None, None)
+        gone = Struct(layout.envelope, (before, None, source, None, "d", *times))
         headers = (Header(NEW_KEY, new, new.schema),)
         position = _position(stamp, place, "d")
-        yield Record(layout.topic, old, gone, headers, position, stamp.made_ms)
+        made = [Record(layout.topic, old, gone, headers, position, stamp.made_ms)]
         if self._tombstones:
-            yield Record(layout.topic, old, None, headers, f"{position}-1", stamp.made_ms)
-        come = self._envelope(layout, None, images.after, source, "c", stamp)
+            made.append(Record(layout.topic, old, None, headers, f"{position}-1", stamp.made_ms))
+        come = Struct(layout.envelope, (None, after, source, None, "c", *times))
         headers = (Header(OLD_KEY, old, old.schema),)
-        yield Record(layout.topic, new, come, headers, _position(stamp, f"{place}-2", "c"), stamp.made_ms)
+        position = _position(stamp, f"{place}-2", "c")
+        made.append(Record(layout.topic, new, come, headers, position, stamp.made_ms))
+        return made
 
     @staticmethod
     def _source(layout: Layout, stamp: Stamp) -> Struct:
@@ -121,12 +122,6 @@ class RecordMaker:
             0, None, "", 0, 0, None, None, stamp.commit_ts or None, stamp.start_ts or None, stamp.cluster,
         )  # fmt: skip
         return Struct(SOURCE, values)
-
-    @staticmethod
-    def _envelope(
-        layout: Layout, before: Struct | None, after: Struct | None, source: Struct, operation: str, stamp: Stamp
-    ) -> Struct:
-        return Struct(layout.envelope, (before, after, source, None, operation, stamp.made_ms, None, None))
 
 
 def _position(stamp: Stamp, place: str, operation: str) -> str:

@@ -18,6 +18,7 @@ from cdckit_ticdc.events import Ddl, Watermark
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.assembler import Assembler, Limits
+from cdckit_ticdc.ordering.resent import RowsAtWatermark
 from cdckit_ticdc.ordering.scan import Scan
 from cdckit_ticdc.reading.log import Chunk, Range
 from cdckit_ticdc.records import time_of
@@ -139,19 +140,24 @@ class TicdcSource(TopicSource):
                 yield Batch(self._rows(chunk, stretch), None, log_bytes=chunk.size)
 
     def _rows(self, chunk: Chunk, stretch: Stretch) -> list[Record]:
-        start, made = stretch.start, []
-        was_read = start.was_read(chunk.partition)
+        made = []
+        delivered = RowsAtWatermark(self._decoder, stretch.start)
         for message in chunk.messages:
             for event in self._decoder.decode(message):
-                if not isinstance(event, Record):
-                    continue
-                committed = time_of(event)
-                delivered = committed < start.watermark or (committed == start.watermark and message.offset < was_read)
-                if not (delivered and self._decoder.times_rows) and (
-                    stretch.up_to is None or committed <= stretch.up_to
-                ):
+                if isinstance(event, Record) and self._belongs(event, message, chunk, stretch, delivered):
                     made.append(event)
         return made
+
+    def _belongs(
+        self, row: Record, message: Message, chunk: Chunk, stretch: Stretch, delivered: RowsAtWatermark
+    ) -> bool:
+        """Whether the stretch delivers a row: it was not delivered before, and is not held back."""
+        time, start = time_of(row), stretch.start
+        if not self._decoder.times_rows or time > start.watermark:
+            return stretch.up_to is None or time <= stretch.up_to
+        if time < start.watermark or message.offset < start.was_read(chunk.partition):
+            return False
+        return not delivered.has_record(row)
 
     # -- what the messages tell besides rows
 

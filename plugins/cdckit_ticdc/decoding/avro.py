@@ -70,13 +70,13 @@ class AvroDecoder(Decoder):
         operation = extension.get(_OPERATION) or "c"
         images = layout.images(operation, None, row)
         stamp = Stamp(0, extension.get(_COMMIT_TS, 0))
-        return list(self.maker.records(message, operation, images, stamp))
+        return self.maker.records(message, operation, images, stamp)
 
     def _delete(self, message: Message, schema: RegisteredSchema, key: Row) -> Sequence[Event]:
         layout = self._layout(schema, tuple(key))
         found = layout.images("d", key, None)
         images = Images(layout, None, None, found.key)
-        return list(self.maker.records(message, "d", images, Stamp(0, 0)))
+        return self.maker.records(message, "d", images, Stamp(0, 0))
 
     def _read(self, text: bytes) -> tuple[RegisteredSchema, Row]:
         return read_registered(self._registry, text)

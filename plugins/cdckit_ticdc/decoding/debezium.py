@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -40,17 +39,8 @@ Payload = Mapping[str, Any]
 TableName = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A message's value.
-
-    Attributes:
-        schema: what tells its schema from others, or None without a schema.
-        payload: the envelope, or the DDL event or watermark.
-    """
-
-    schema: Hashable
-    payload: Payload
+Value = tuple[Hashable, Payload]
+"""What tells a message's schema from others, or None without a schema; and the envelope, DDL event or watermark."""
 
 
 class DebeziumDecoder(Decoder):
@@ -65,15 +55,14 @@ class DebeziumDecoder(Decoder):
         """The names of the key's columns; none where the table has no key, or the version writes none."""
 
     @abstractmethod
-    def row_layout(self, value: Value, table: TableName, key: tuple[str, ...]) -> Layout | InferredTable:
-        """What reads the rows of a value."""
+    def row_layout(self, schema: Hashable, source: Payload, key: tuple[str, ...]) -> Layout | InferredTable:
+        """What reads the rows of a value with this schema and source block."""
 
     def events(self, message: Message) -> Sequence[Event]:
         """A row's records, a DDL event or a watermark."""
         if message.value is None:
             raise DecodeError("a message without value, which TiCDC's Debezium protocol does not have")
-        value = self.value(message)
-        payload = value.payload
+        schema, payload = self.value(message)
         source, operation = payload["source"], payload.get("op")
         commit_ts = source["commit_ts"]
         if operation == "m":
@@ -82,11 +71,11 @@ class DebeziumDecoder(Decoder):
             return [self._ddl(payload, commit_ts)]
         if operation not in _ROWS:
             raise DecodeError(f"operation '{operation}' is none of c, u, d")
-        layout = self.row_layout(value, (source["db"], source["table"]), self.key(message))
+        layout = self.row_layout(schema, source, self.key(message))
         images = layout.images(operation, payload.get("before"), payload.get("after"))
         start_ts, cluster = source.get("start_ts") or 0, source.get("cluster_id")
         stamp = Stamp(commit_ts, commit_ts, start_ts, payload.get("ts_ms"), source["name"], cluster)
-        return list(self.maker.records(message, operation, images, stamp))
+        return self.maker.records(message, operation, images, stamp)
 
     def _ddl(self, payload: Payload, commit_ts: int) -> Ddl:
         made = tuple(definitions(payload["tableChanges"], commit_ts))
@@ -116,17 +105,16 @@ class DebeziumJsonDecoder(DebeziumDecoder):
 
     def value(self, message: Message) -> Value:
         """The JSON document, its schema as text."""
-        return Value(*read_document(message.value or b""))
+        return read_document(message.value or b"")
 
     def key(self, message: Message) -> tuple[str, ...]:
         """The names in the key's payload."""
-        return tuple(read_document(message.key).payload or ()) if message.key else ()
+        return tuple(orjson.loads(message.key)["payload"] or ()) if message.key else ()
 
-    def row_layout(self, value: Value, table: TableName, key: tuple[str, ...]) -> Layout | InferredTable:
+    def row_layout(self, schema: Hashable, source: Payload, key: tuple[str, ...]) -> Layout | InferredTable:
         """By the schema beside the row, else by a definition that a DDL event brought, else by what rows look like."""
-        source = value.payload["source"]
-        name, definition = source["name"], self.definitions.at(*table, source["commit_ts"])
-        schema = value.schema
+        name, table = source["name"], (source["db"], source["table"])
+        definition = self.definitions.at(*table, source["commit_ts"])
         if isinstance(schema, bytes):
             return self.layout(
                 (schema, *table, key, definition), name, table, lambda: (self._written(schema, table, definition), key)
@@ -171,17 +159,16 @@ class DebeziumAvroDecoder(DebeziumDecoder):
 
     def value(self, message: Message) -> Value:
         """The Avro record, with its registered schema."""
-        return Value(*read_registered(self._registry, message.value or b""))
+        return read_registered(self._registry, message.value or b"")
 
     def key(self, message: Message) -> tuple[str, ...]:
         """The names of the key's fields."""
         return tuple(read_registered(self._registry, message.key)[1]) if message.key else ()
 
-    def row_layout(self, value: Value, table: TableName, key: tuple[str, ...]) -> Layout:
+    def row_layout(self, schema: Hashable, source: Payload, key: tuple[str, ...]) -> Layout:
         """By the registered schema."""
-        schema = value.schema
         assert isinstance(schema, RegisteredSchema)
-        name = value.payload["source"]["name"]
+        name, table = source["name"], (source["db"], source["table"])
         return self.layout((schema, *table, key), name, table, lambda: (_registered_columns(schema), key))
 
 

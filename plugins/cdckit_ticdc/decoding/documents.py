@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -10,16 +10,8 @@ _PAYLOAD_FIRST, _SCHEMA_NEXT = b'{"payload":', b',"schema":{'
 _SCHEMA_FIRST, _PAYLOAD_NEXT = b'{"schema":{', b'},"payload":'
 
 
-class Document(NamedTuple):
-    """A key or a value.
-
-    Attributes:
-        schema: the schema's text, the same bytes for the same schema of one producer; None: without a schema.
-        payload: the value itself.
-    """
-
-    schema: bytes | None
-    payload: Any
+Document = tuple[bytes | None, Any]
+"""The schema's text, the same bytes for the same schema of one producer, or None without a schema; and the payload."""
 
 
 def read_document(text: bytes) -> Document:
@@ -37,7 +29,7 @@ def read_document(text: bytes) -> Document:
     else:
         return _parsed(text)
     try:
-        return Document(schema, orjson.loads(payload))
+        return schema, orjson.loads(payload)
     except orjson.JSONDecodeError:
         return _parsed(text)
 
@@ -46,6 +38,6 @@ def _parsed(text: bytes) -> Document:
     """Any other way of writing it: other order, spaces, no schema around it."""
     found = orjson.loads(text)
     if not isinstance(found, dict) or "payload" not in found or not found.keys() <= {"schema", "payload"}:
-        return Document(None, found)
+        return None, found
     schema = found.get("schema")
-    return Document(None if schema is None else orjson.dumps(schema), found["payload"])
+    return None if schema is None else orjson.dumps(schema), found["payload"]

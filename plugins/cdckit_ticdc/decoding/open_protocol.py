@@ -81,7 +81,7 @@ class OpenProtocolDecoder(Decoder):
 
     def _row(
         self, message: Message, number: int, head: Mapping[str, Any], body: Mapping[str, Described]
-    ) -> Iterator[Event]:
+    ) -> Sequence[Event]:
         described = body["d"] if "d" in body else body["u"]
         previous = body.get("p")
         operation = "d" if "d" in body else "c" if previous is None else "u"

@@ -77,7 +77,7 @@ class SimpleDecoder(Decoder):
         layout = self._layout(body)
         images = layout.images(operation, body.get("old"), body.get("data"))
         stamp = Stamp(body["commitTs"], body["commitTs"], body.get("startTs") or 0, body["buildTs"])
-        return list(self.maker.records(message, operation, images, stamp))
+        return self.maker.records(message, operation, images, stamp)
 
     def _layout(self, body: Body) -> Layout:
         table, version = (body["database"], body["table"]), body["schemaVersion"]

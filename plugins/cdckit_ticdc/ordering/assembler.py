@@ -11,14 +11,14 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from cdckit.envelope import NEW_KEY
+from cdckit.envelope import NEW_KEY, OLD_KEY
 from cdckit.record import Batch, Record
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.events import Ddl, Watermark
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.buffer import Buffer, Held
-from cdckit_ticdc.ordering.resent import NewestByKey
+from cdckit_ticdc.ordering.resent import NewestByKey, RowsAtWatermark
 from cdckit_ticdc.ordering.watermarks import Watermarks
 from cdckit_ticdc.reading.log import Chunk
 from cdckit_ticdc.records import PHYSICAL_BITS, time_of
@@ -95,6 +95,7 @@ class Assembler:
         self._at: dict[Partition, int] = dict(start.resume)
         self._buffer = Buffer(limits.messages, limits.bytes)
         self._newest = NewestByKey(limits.keys)
+        self._at_watermark = RowsAtWatermark(decoder, start)
         self._statements: dict[tuple[int, str], None] = {}
         self._ready: list[Record] = []
         self._open: dict[Partition, _OpenTransaction] = {}
@@ -146,7 +147,7 @@ class Assembler:
         held = {**self._buffer.first_offsets(), **{one: open_.offset for one, open_ in self._open.items()}}
         resume = {partition: held.get(partition, at) for partition, at in self._at.items()}
         read = {partition: max(at, self._read.get(partition, at)) for partition, at in self._at.items()}
-        return LogOffset(resume, read, self._released).to_json()
+        return LogOffset(resume, read, self._released, self._at_watermark.identities).to_json()
 
     def close(self) -> None:
         """Removes what lies on disk."""
@@ -161,16 +162,10 @@ class Assembler:
         elif isinstance(other, Ddl) and not self._is_new(other):
             return
         for time in times:
-            if self._was_delivered(partition, message, time):
+            if time < self._marks.passed or self._at_watermark.has(message, time, partition):
                 self.resent += 1
             else:
                 self._buffer.add(time, partition, message)
-
-    def _was_delivered(self, partition: Partition, message: Message, time: int) -> bool:
-        """Rows below the watermark were sent before it, so this one comes again; of those at it, the ones read."""
-        if time < self._marks.passed:
-            return True
-        return time <= self._start.watermark and message.offset < self._start.was_read(partition)
 
     def _advance(self, partition: Partition, mark: Watermark) -> None:
         if not self._heeds:
@@ -186,6 +181,7 @@ class Assembler:
             return
         together: list[Record] = []
         time = -1
+        self._at_watermark.move(self._marks.passed)
         for held in self._buffer.take(None if all_held else self._marks.passed):
             if held.time != time or len(together) >= _SORTED_TOGETHER:
                 yield from _sorted(together)
@@ -199,6 +195,7 @@ class Assembler:
             if isinstance(event, Ddl):
                 self._changed(event)
             elif isinstance(event, Record) and time_of(event) == held.time:
+                self._at_watermark.note(event, held.time)
                 yield event
 
     # -- without watermarks
@@ -233,7 +230,7 @@ class Assembler:
     def _end_transaction(self, partition: Partition, *, only_if_whole: bool = False) -> None:
         """Passes a transaction's rows on. One in which keys move may go on in the next message: it has to be whole."""
         open_ = self._open.get(partition)
-        if open_ is None or (only_if_whole and any(record.header(NEW_KEY) for record in open_.records)):
+        if open_ is None or (only_if_whole and any(map(_moved, open_.records))):
             return
         self._ready += _sorted(open_.records)
         del self._open[partition]
@@ -247,6 +244,11 @@ class Assembler:
         if len(self._statements) > self._limits.messages:
             del self._statements[next(iter(self._statements))]
         return True
+
+
+def _moved(record: Record) -> bool:
+    """Whether the record is one half of a row's move to another key."""
+    return record.header(NEW_KEY) is not None or record.header(OLD_KEY) is not None
 
 
 def _sorted(records: list[Record]) -> list[Record]:

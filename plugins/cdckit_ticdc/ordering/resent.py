@@ -1,16 +1,21 @@
-"""Tells a row that was sent again from a new one where there are no watermarks: by the newest time of its key."""
+"""Tells a row that was sent again from a new one where its time alone does not."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from hashlib import blake2b
 from typing import Any
 
 from cdckit.record import Record
 from cdckit.struct import Struct
+from cdckit_ticdc.decoding.decoder import Decoder
+from cdckit_ticdc.message import Message
+from cdckit_ticdc.offsets import LogOffset, Partition
+from cdckit_ticdc.records import time_of
 
 
 class NewestByKey:
-    """Remembers the newest commit_ts of keys.
+    """Remembers the newest commit_ts of keys, where there are no watermarks.
 
     After a restart TiCDC sends rows again from some time on, all of them in order. What was forgotten is therefore
     delivered again, and ends where it was.
@@ -40,3 +45,59 @@ class NewestByKey:
         if len(self._newest) > self._limit:
             self._newest.popitem(last=False)
         return False
+
+
+class RowsAtWatermark:
+    """Knows the rows that were delivered with just the watermark's time.
+
+    Rows below the watermark have all been sent before it; of those at it some may still come. One that was delivered
+    must not be again, since the rest of its transaction is not.
+
+    Args:
+        decoder: makes records of messages.
+        start: what was delivered before.
+    """
+
+    def __init__(self, decoder: Decoder, start: LogOffset) -> None:
+        self._decoder = decoder
+        self._start = start
+        self._time = start.watermark
+        self._identities: dict[str, None] = dict.fromkeys(start.at_watermark)
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """What is kept of the rows."""
+        return tuple(self._identities)
+
+    def move(self, watermark: int) -> None:
+        """The watermark is another one: rows of its time have not been delivered yet."""
+        if watermark != self._time:
+            self._time = watermark
+            self._identities.clear()
+
+    def note(self, record: Record, time: int) -> None:
+        """A record is delivered."""
+        if time == self._time:
+            self._identities[_identity(record)] = None
+
+    def has(self, message: Message, time: int, partition: Partition) -> bool:
+        """Whether the message's rows of this time were delivered."""
+        if time > self._time or not self._time:
+            return False
+        if time <= self._start.watermark and message.offset < self._start.was_read(partition):
+            return True
+        rows = [event for event in self._decoder.decode(message) if isinstance(event, Record)]
+        return all(self.has_record(row) for row in rows if time_of(row) == time)
+
+    def has_record(self, record: Record) -> bool:
+        """Whether a record of the watermark's time was delivered."""
+        return _identity(record) in self._identities
+
+
+def _identity(record: Record) -> str:
+    """The record's content, but for when and where its message was made."""
+    value = record.value
+    assert isinstance(value, Struct)
+    images = [image.values if isinstance(image, Struct) else None for image in (value["before"], value["after"])]
+    key = record.key.values if isinstance(record.key, Struct) else None
+    return blake2b(repr((record.topic, value["op"], key, *images)).encode(), digest_size=9).hexdigest()

@@ -72,8 +72,8 @@ def _recorded(found: Mapping[str, Any], file: str, offset: int) -> Message:
         found.get("topic") or _name(file),
         found.get("partition") or 0,
         offset,
-        _bytes(found.get("key"), found.get("key_encoding", "utf8")),
-        _bytes(found["value"], found.get("value_encoding", "utf8")),
+        _bytes(found.get("key"), found.get("key_encoding", "")),
+        _bytes(found["value"], found.get("value_encoding", "")),
         found.get("timestamp"),
         tuple((header["key"], _header(header.get("value"))) for header in found.get("headers") or ()),
         file,
@@ -81,9 +81,10 @@ def _recorded(found: Mapping[str, Any], file: str, offset: int) -> Message:
 
 
 def _bytes(part: Any, encoding: str) -> bytes | None:
+    """A key or value. A string of no known encoding is a document itself, unless it holds one."""
     if part is None:
         return None
-    if not isinstance(part, str):
+    if not isinstance(part, str) or (not encoding and part[:1] not in {"{", "["}):
         return orjson.dumps(part)
     return from_base64(part) if encoding == "base64" else part.encode()
 
