@@ -30,6 +30,10 @@ def check_log(server: Server, place: str) -> None:
             f"{place} ({server.name}) logs statements, not rows: set binlog_format=ROW (it is {server.log_format}), "
             "and let sessions that are open connect anew"
         )
+
+
+def say_row_image(server: Server, place: str) -> None:
+    """Warns where rows are logged in part."""
     if server.row_image != "FULL":
         log.warning(
             "%s logs only some columns of changed rows (binlog_row_image=%s): columns that the log does not carry "

@@ -15,7 +15,7 @@ from cdckit.errors import RetriableSourceError, SourceError, StateError
 from cdckit.record import Batch, Offset
 from cdckit.source import Source, SourceContext, Split
 from cdckit_mysql.binlog.errors import PositionLostError
-from cdckit_mysql.checks import check_log
+from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, place, release, told
 from cdckit_mysql.events.versions import TableVersions
@@ -44,6 +44,9 @@ log = logging.getLogger("cdckit.mysql")
 _LOG_END_POLL = 0.025
 """How often, in seconds, the server is asked for its log's end while it is waited for."""
 
+_IDLE = 10.0
+"""After so many seconds without use, the connection is asked whether it is still there."""
+
 
 class MySqlSource(Source):
     """Reads a server of the MySQL family."""
@@ -53,6 +56,7 @@ class MySqlSource(Source):
         self._filters = Filters(config)
         self._context = SourceContext(config.topic_prefix)
         self._connection: Connection | None = None
+        self._used = 0.0
         self._server: Server | None = None
         self._run_id = str(time_ordered_uuid())
         self._versions: dict[tuple[bool, str], TableVersions] = {}
@@ -197,10 +201,10 @@ class MySqlSource(Source):
         opener = LogOpener(self._config, reader=work.reader, follow=split.end is None, by_file=split.end is not None)
         reader = LogReader(self._config, opener, make_processor, self._context)
         if split.end is None:
-            return self._or_lost(reader.follow(start))
-        return self._or_lost(reader.range(start, LogOffset.from_json(split.end)))
+            return self._followed(reader.follow(start))
+        return reader.range(start, LogOffset.from_json(split.end))
 
-    def _or_lost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+    def _followed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """The batches; they end where the server has the log no more and a snapshot may be taken for that."""
         try:
             yield from batches
@@ -233,11 +237,13 @@ class MySqlSource(Source):
             SourceError: the server cannot be reached for the first time, refuses, or logs no rows.
             RetriableSourceError: it cannot be reached any more.
         """
-        if self._connection is None or not _alive(self._connection):
+        idle, self._used = time.monotonic() - self._used, time.monotonic()
+        if self._connection is None or not self._connection.open or (idle > _IDLE and not _alive(self._connection)):
             self._connection = self._connect()
             with told(self._config, "asking the server for its settings"):
                 self._server = read_server(self._connection)
             check_log(self._server, place(self._config))
+            say_row_image(self._server, place(self._config))
         assert self._server is not None
         return self._server, self._connection
 
