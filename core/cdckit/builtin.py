@@ -9,13 +9,20 @@ from cdckit.hookspecs import Registration, hookimpl
 
 @hookimpl
 def cdckit_serializers() -> Sequence[Registration]:
-    """The JSON serializer."""
+    """The serializers that need no package of their own."""
     return [
+        Registration(
+            name="cloudevents",
+            factory="cdckit.serializers.cloudevents:CloudEventsSerializer",
+            config="cdckit.serializers.cloudevents_config:CloudEventsConfig",
+            summary="CloudEvents in JSON, with Debezium's attributes; keys and headers as JSON",
+            aliases=("io.debezium.converters.CloudEventsConverter",),
+        ),
         Registration(
             name="json",
             factory="cdckit.serializers.json:JsonSerializer",
             config="cdckit.serializers.json_config:JsonConfig",
             summary="Kafka Connect's JSON, with or without schemas",
             aliases=("org.apache.kafka.connect.json.JsonConverter",),
-        )
+        ),
     ]

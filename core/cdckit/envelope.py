@@ -41,3 +41,8 @@ def envelope_schema(name: str, row: Schema, source: Schema) -> Schema:
         "ts_ns": OPTIONAL_INT64,
     }
     return struct_schema(name, members, version=2)
+
+
+def is_envelope(schema: Schema) -> bool:
+    """Whether structs of this schema are change events: its name ends in `.Envelope`."""
+    return schema.type == "struct" and schema.name is not None and schema.name.endswith(".Envelope")

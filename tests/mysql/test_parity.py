@@ -26,6 +26,7 @@ SCENARIOS = (
     "smt-route",
     "smt-outbox",
     "heartbeat",
+    "cloudevents",
 )
 TARGETS = {"mysql97-mysql-3.6.3": "mysql_server", "mariadb1011-mariadb-3.5.0": "mariadb_server"}
 

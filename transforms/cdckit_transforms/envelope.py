@@ -20,11 +20,6 @@ Get = Callable[[Struct], Any]
 Layout = TypeVar("Layout")
 
 
-def is_envelope(schema: Schema) -> bool:
-    """Whether structs of this schema are change events: its name ends in `.Envelope`."""
-    return schema.type == "struct" and schema.name is not None and schema.name.endswith(".Envelope")
-
-
 def is_plain_envelope(datum: Datum) -> TypeGuard[SchemaAndValue]:
     """Whether a value without a schema is a change event: it has an operation, a source, and a row."""
     if isinstance(datum, Struct) or datum.schema is not None or not isinstance(datum.value, dict):

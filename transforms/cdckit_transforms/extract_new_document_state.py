@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cdckit.envelope import is_envelope
 from cdckit.record import Datum, Header, Record
 from cdckit.schema import OPTIONAL_BOOLEAN, STRING, Schema
 from cdckit.struct import Struct
 from cdckit.transform import Transform
 from cdckit_transforms.document_schemas import DocumentReader, Typed, flattened, parse
-from cdckit_transforms.envelope import AFTER, BEFORE, DELETE, OPERATION, Holes, Layouts, is_envelope, is_null
+from cdckit_transforms.envelope import AFTER, BEFORE, DELETE, OPERATION, Holes, Layouts, is_null
 from cdckit_transforms.extract_new_document_state_config import ExtractNewDocumentStateConfig
 from cdckit_transforms.field_reference import Extract, parse_references
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cdckit.envelope import is_envelope
 from cdckit.errors import TransformError
 from cdckit.record import Datum, Header, Record, SchemaAndValue
 from cdckit.schema import OPTIONAL_STRING, STRING, Schema
@@ -20,7 +21,6 @@ from cdckit_transforms.envelope import (
     Holes,
     Layouts,
     getter,
-    is_envelope,
     is_null,
     is_plain_envelope,
 )

@@ -8,11 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, model_validator
 
 from cdckit.config.model import PluginConfig
+from cdckit.envelope import is_envelope
 from cdckit.java_regex import JavaRegex
 from cdckit.record import Datum, Record
 from cdckit.struct import Struct
 from cdckit_transforms.document_schemas import DocumentReader, parse
-from cdckit_transforms.envelope import AFTER, OPERATION, is_envelope, is_null
+from cdckit_transforms.envelope import AFTER, OPERATION, is_null
 from cdckit_transforms.event_router import EventRouter
 from cdckit_transforms.event_router_config import EventRouterConfig, Placements
 from cdckit_transforms.folding import folded

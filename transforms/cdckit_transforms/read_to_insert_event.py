@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cdckit.config.model import PluginConfig
+from cdckit.envelope import is_envelope
 from cdckit.record import Record, SchemaAndValue
 from cdckit.schema import Schema
 from cdckit.struct import Struct, Template, TemplateStruct, filled
@@ -17,7 +18,6 @@ from cdckit_transforms.envelope import (
     Holes,
     Layouts,
     getter,
-    is_envelope,
     is_plain_envelope,
     with_value,
 )

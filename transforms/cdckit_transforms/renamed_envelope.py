@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdckit.avro_names import Adjust
+from cdckit.envelope import is_envelope
 from cdckit.record import Datum
 from cdckit.schema import Field, Schema
 from cdckit.struct import Path, Struct, Template, TemplateStruct
-from cdckit_transforms.envelope import AFTER, BEFORE, Holes, Layouts, is_envelope
+from cdckit_transforms.envelope import AFTER, BEFORE, Holes, Layouts
 
 
 @dataclass(frozen=True, slots=True)

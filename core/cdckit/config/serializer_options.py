@@ -35,9 +35,18 @@ def add_serializer(converters: Options, draft: Draft) -> None:
 class _Reading:
     def __init__(self, converters: Options, draft: Draft) -> None:
         self.draft = draft
-        registration = _serializer(converters, draft)
+        values, keys = _named(converters, "value.converter", draft), _named(converters, "key.converter", draft)
+        registration = values or keys or find("serializer", "json")
         self.model = config_model(registration)
         self.options: Options = {"type": registration.name}
+        if keys is not None and keys != registration:
+            self._write_keys_with(keys)
+
+    def _write_keys_with(self, serializer: Registration) -> None:
+        if self.model.knows("key.serializer"):
+            self.options["key.serializer"] = serializer.name
+        else:
+            self.draft.problems.append("key.converter: not yet supported to be another one than value.converter")
 
     def add(self, side: str, option: str, value: Any) -> None:
         """Adds an option under its side's name where the serializer has it, else for keys and values alike."""
@@ -60,15 +69,14 @@ class _Reading:
             self.options["header.format"] = chosen
 
 
-def _serializer(converters: Options, draft: Draft) -> Registration:
-    found = {}
-    for option in ("value.converter", "key.converter"):
-        if name := converters.get(option):
-            try:
-                found[option] = find("serializer", name, option)
-            except ConfigError:
-                known = ", ".join(alias for _, r in registrations("serializer") for alias in r.aliases)
-                draft.problems.append(f"{option}: '{name}' is not yet supported (these are: {known})")
-    if len({registration.name for registration in found.values()}) > 1:
-        draft.problems.append("key.converter: not yet supported to be another one than value.converter")
-    return next(iter(found.values()), None) or find("serializer", "json")
+def _named(converters: Options, option: str, draft: Draft) -> Registration | None:
+    """The serializer that an option names, or None where it names none that there is."""
+    name = converters.get(option)
+    if not name:
+        return None
+    try:
+        return find("serializer", name, option)
+    except ConfigError:
+        known = ", ".join(alias for _, r in registrations("serializer") for alias in r.aliases)
+        draft.problems.append(f"{option}: '{name}' is not yet supported (these are: {known})")
+        return None

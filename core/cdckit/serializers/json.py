@@ -38,11 +38,15 @@ class JsonSerializer(Serializer):
 
     def serialize(self, records: Sequence[Record]) -> Messages:
         """The batch as columns of JSON texts."""
+        return self.around(records, self._encode_column(records, "value"))
+
+    def around(self, records: Sequence[Record], values: list[bytes | None]) -> Messages:
+        """The batch with values that have been written otherwise; keys and headers as JSON texts."""
         return Messages(
             topics=[r.topic for r in records],
             partitions=[r.partition for r in records],
             keys=self._encode_column(records, "key"),
-            values=self._encode_column(records, "value"),
+            values=values,
             headers=[self._headers(r.headers) for r in records],
             positions=[r.position for r in records],
             timestamps=[r.timestamp for r in records],
