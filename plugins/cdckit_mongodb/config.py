@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -58,8 +59,12 @@ class MongoDbConfig(PluginConfig):
 
     topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     """The logical name of the cluster: the first part of every topic's name. Letters, digits, `.`, `_` and `-`."""
-    mongodb_connection_string: SecretStr
+    event_format: Literal["3", "1.9"] = "3"
+    """Which Debezium's events to send."""
+    mongodb_connection_string: SecretStr = SecretStr("")
     """The connection string of the replica set or of the cluster's routers, `mongodb://…` or `mongodb+srv://…`."""
+    mongodb_hosts: str = ""
+    """Debezium 1.9's way to name the members: `SET/host:port,host:port`."""
     mongodb_user: str | None = None
     """The user to log in as; by default the one that the connection string names."""
     mongodb_password: SecretStr | None = None
@@ -290,6 +295,26 @@ class MongoDbConfig(PluginConfig):
                 "signal.data.collection should be in the database of capture.target: the stream sees no other"
             )
         return self
+
+    @model_validator(mode="after")
+    def _servers(self) -> Self:
+        if bool(self.mongodb_connection_string.get_secret_value()) == bool(self.mongodb_hosts):
+            raise ValueError("give either mongodb.connection.string or mongodb.hosts")
+        return self
+
+    @property
+    def uri(self) -> str:
+        """The connection string, which may hold a password."""
+        if not self.mongodb_hosts:
+            return self.mongodb_connection_string.get_secret_value()
+        name, slash, hosts = self.mongodb_hosts.rpartition("/")
+        return f"mongodb://{hosts}/?replicaSet={name}" if slash else f"mongodb://{hosts}/"
+
+    @property
+    def replica_set(self) -> str:
+        """The replica set's name as the connection string tells it."""
+        found = re.search(r"[?&]replicaSet=([^&]+)", self.uri)
+        return found[1] if found else ""
 
     @property
     def channels(self) -> tuple[str, ...]:

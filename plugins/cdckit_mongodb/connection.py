@@ -67,14 +67,14 @@ def connect(config: MongoDbConfig) -> Client:
         options["password"] = None if password is None else password.get_secret_value()
         options["authSource"] = config.mongodb_authsource
     try:
-        return MongoClient(config.mongodb_connection_string.get_secret_value(), **options)
+        return MongoClient(config.uri, **options)
     except (ConfigurationError, InvalidURI, ValueError, TypeError) as error:
         raise SourceError(f"mongodb.connection.string cannot be used: {error}") from None
 
 
 def place(config: MongoDbConfig) -> str:
     """The servers' names for messages, without user and password."""
-    text = config.mongodb_connection_string.get_secret_value()
+    text = config.uri
     try:
         nodes = parse_uri(text, validate=False, connect_timeout=None)["nodelist"]
     except (PyMongoError, ValueError):

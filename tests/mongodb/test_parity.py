@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 
 import pytest
@@ -32,24 +33,40 @@ SCENARIOS = (
 )
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_events_equal_the_recording(scenario: str, tmp_path: Path, mongo: MongoReplicaSet) -> None:
-    target = "mongo60-3.6.3"
+OLD_SCENARIOS = ("default", "default-schema", "mode-change_streams")
+RECORDED = [
+    *(("mongo60-3.6.3", scenario) for scenario in SCENARIOS),
+    *(("mongo60-1.9.7", scenario) for scenario in OLD_SCENARIOS),
+]
+
+
+@pytest.mark.parametrize(("target", "scenario"), RECORDED)
+def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, mongo: MongoReplicaSet) -> None:
     configuration = DATA / target / scenario / "conf.properties"
     with mongo.client() as client:
         for part, work in (("snapshot", workload.set_up), ("stream", workload.change)):
             work(client)
-            events = _run(configuration, mongo, tmp_path / f"{part}.jsonl", tmp_path / "state")
-            _assert_same(_comparable(recorded(target, scenario, part)), _comparable(events))
+            events = _run(target, configuration, mongo, tmp_path / f"{part}.jsonl", tmp_path / "state")
+            _assert_same(_comparable(target, recorded(target, scenario, part)), _comparable(target, events))
 
 
-def _comparable(events: ByTopic) -> ByTopic:
-    """Heartbeats come by the clock."""
-    return {topic: lines for topic, lines in events.items() if not topic.startswith("__debezium-heartbeat")}
+def _comparable(target: str, events: ByTopic) -> ByTopic:
+    """Heartbeats come by the clock; in 1.9 any collection may be last, and its `stxnid` is not told."""
+    ignored = r'"stxnid": (null|"[^"]*")|"snapshot": "(last|true)"' if target.endswith("1.9.7") else "$^"
+    return {
+        topic: [re.sub(ignored, "", line) for line in lines]
+        for topic, lines in events.items()
+        if not topic.startswith("__debezium-heartbeat")
+    }
 
 
-def _run(configuration: Path, mongo: MongoReplicaSet, output: Path, state: Path) -> ByTopic:
-    overrides = [f"sink.path={output}", f"state={state}", f"source.mongodb.connection.string={mongo.uri}"]
+def _run(target: str, configuration: Path, mongo: MongoReplicaSet, output: Path, state: Path) -> ByTopic:
+    servers = f"source.mongodb.connection.string={mongo.uri}"
+    if target.endswith("1.9.7"):
+        servers = f"source.mongodb.hosts=rs0/{mongo.nodes[0].address}"
+    overrides = [f"sink.path={output}", f"state={state}", servers]
+    if target.endswith("1.9.7"):
+        overrides.append("source.event.format=1.9")
     pipeline = load_pipeline(configuration, overrides, runner="direct", sink="file")
     DirectRunner(pipeline).run(once=True)
     return by_topic(read_events(output))

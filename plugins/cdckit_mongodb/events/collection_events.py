@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any, Literal
 
 from bson import Timestamp
@@ -15,23 +14,14 @@ from cdckit.context_headers import context_headers
 from cdckit.record import Header, Record
 from cdckit.struct import Struct, Template, TemplateStruct
 from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.events.formats import EventFormat, event_format
 from cdckit_mongodb.events.names import Topics
-from cdckit_mongodb.events.schemas import (
-    SOURCE,
-    TRUNCATED_ARRAY,
-    UPDATE_DESCRIPTION,
-    envelope_schema,
-    key_schema,
-)
-from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, SPACED
+from cdckit_mongodb.events.schemas import key_schema
 from cdckit_mongodb.field_paths import FieldEdits, parse_exclusions, parse_renames
 from cdckit_mongodb.offsets import Moment, snapshot_position
 
 SnapshotMark = Literal["true", "last", "incremental"]
 Document = dict[str, Any]
-
-_AFTER = ((1,),)
-"""What differs between the events of one batch of a snapshot: `after`."""
 
 
 @dataclass(slots=True)
@@ -60,6 +50,7 @@ class CollectionEvents:
         collection: its name there.
         topic: where the records go.
         config: the source's options.
+        made: the format of its events.
         headers: those of every record.
         edits: what is done to its documents, or None.
     """
@@ -70,20 +61,20 @@ class CollectionEvents:
         collection: str,
         topic: str,
         config: MongoDbConfig,
+        made: EventFormat,
         headers: tuple[Header, ...],
         edits: FieldEdits | None,
     ) -> None:
         self.name = f"{database}.{collection}"
         self.topic = topic
-        self._database = database
-        self._collection = collection
+        self._names = (database, collection)
+        self._format = made
         self._headers = headers
         self._edits = edits
         self._tombstones = config.tombstones_on_delete
         adjusted = schema_names(config.schema_name_adjustment_mode)
         self._key_schema = key_schema(adjusted(f"{topic}.Key"))
-        self._envelope = envelope_schema(adjusted(f"{topic}.Envelope"))
-        self._front = (version("cdckit"), config.connector, config.topic_prefix)
+        self._envelope = made.envelope_schema(adjusted(f"{topic}.Envelope"))
 
     def reads(
         self, documents: Sequence[Document], moment: Moment, first_row: int, mark: SnapshotMark = "true"
@@ -98,15 +89,14 @@ class CollectionEvents:
         """
         now = time.time_ns()
         now_ms = now // 1_000_000
-        order = moment[1] if mark == "incremental" else -1
-        place = (now_ms, mark, self._database, None, now // 1000, now, self._collection, order, None, None, None)
-        source = Struct(SOURCE, self._front + place)
-        template = Template(self._envelope, (None, None, None, source, "r", now_ms, None), _AFTER)
-        schema, topic, headers, identifier = self._key_schema, self.topic, self._headers, IDENTIFIER.value
+        form = self._format
+        source = form.snapshot_source(self._names, now, mark, Timestamp(*moment))
+        template = Template(self._envelope, form.envelope(None, None, None, source, "r", now_ms, None), (form.after,))
+        schema, topic, headers, identifier = self._key_schema, self.topic, self._headers, form.identifier.value
         keys = [Struct(schema, (identifier(document["_id"]),)) for document in documents]
         if self._edits is not None:
             documents = [self._edits.document(document) for document in documents]
-        text = COMPACT.document
+        text = form.compact.document
         return [
             Record(
                 topic,
@@ -132,8 +122,9 @@ class CollectionEvents:
             block: the transaction block, or None.
         """
         now_ms = time.time_ns() // 1_000_000
-        key = Struct(self._key_schema, (IDENTIFIER.value(event["documentKey"]["_id"]),))
-        values = (
+        form = self._format
+        key = Struct(self._key_schema, (form.identifier.value(event["documentKey"]["_id"]),))
+        values = form.envelope(
             self._document(event.get("fullDocumentBeforeChange")),
             self._document(event.get("fullDocument")),
             self._description(event["updateDescription"]) if "updateDescription" in event else None,
@@ -151,16 +142,14 @@ class CollectionEvents:
     def _document(self, document: Document | None) -> str | None:
         if document is None:
             return None
-        return COMPACT.document(document if self._edits is None else self._edits.document(document))
+        return self._format.compact.document(document if self._edits is None else self._edits.document(document))
 
     def _source(self, event: Document, session: Session | None) -> Struct:
-        cluster_time: Timestamp = event["clusterTime"]
         wall = event.get("wallTime")
-        wall_ms = None if wall is None else int(wall)
-        ms = cluster_time.time * 1000 if wall_ms is None else wall_ms
         lsid, number = (None, None) if session is None else (session.lsid, session.number)
-        place = (ms, None, self._database, None, ms * 1000, ms * 1_000_000, self._collection)
-        return Struct(SOURCE, (*self._front, *place, cluster_time.inc, lsid, number, wall_ms))
+        return self._format.stream_source(
+            self._names, event["clusterTime"], None if wall is None else int(wall), lsid, number
+        )
 
     def _description(self, description: Document) -> Struct:
         """What an update has changed; lists of nothing are null."""
@@ -169,10 +158,11 @@ class CollectionEvents:
             updated = None if updated is None else self._edits.updated(updated)
             removed = self._edits.removed(removed or ())
         truncated = [
-            Struct(TRUNCATED_ARRAY, (one["field"], one["newSize"])) for one in description.get("truncatedArrays") or ()
+            Struct(self._format.truncated, (one["field"], one["newSize"]))
+            for one in description.get("truncatedArrays") or ()
         ]
-        text = None if updated is None else SPACED.document(updated)
-        return Struct(UPDATE_DESCRIPTION, (removed or None, text, truncated or None))
+        text = None if updated is None else self._format.spaced.document(updated)
+        return Struct(self._format.update, (removed or None, text, truncated or None))
 
 
 class Collections:
@@ -181,9 +171,9 @@ class Collections:
     def __init__(self, config: MongoDbConfig) -> None:
         self.topics = Topics(config)
         self._config = config
-        self._headers = (
-            context_headers(config.topic_prefix, config.connector) if config.extended_headers_enabled else ()
-        )
+        self._format = event_format(config)
+        told = config.extended_headers_enabled and self._format.has_context_headers
+        self._headers = context_headers(config.topic_prefix, config.connector) if told else ()
         self._paths = [*parse_exclusions(config.field_exclude_list), *parse_renames(config.field_renames)]
         self._known: dict[tuple[str, str], CollectionEvents] = {}
 
@@ -193,6 +183,6 @@ class Collections:
         if made is None:
             topic = self.topics.data(database, collection)
             edits = FieldEdits.of(f"{database}.{collection}", self._paths)
-            made = CollectionEvents(database, collection, topic, self._config, self._headers, edits)
+            made = CollectionEvents(database, collection, topic, self._config, self._format, self._headers, edits)
             self._known[database, collection] = made
         return made

@@ -64,6 +64,46 @@ SOURCE = struct_schema(
 """Where an event comes from."""
 
 
+OLD_TRUNCATED_ARRAY = TRUNCATED_ARRAY.replace(version=None)
+OLD_UPDATE_DESCRIPTION = struct_schema(
+    "io.debezium.connector.mongodb.changestream.updatedescription",
+    {
+        "removedFields": array_schema(STRING, optional=True),
+        "updatedFields": DOCUMENT,
+        "truncatedArrays": array_schema(OLD_TRUNCATED_ARRAY, optional=True),
+    },
+    optional=True,
+)
+OLD_SOURCE = struct_schema(
+    "io.debezium.connector.mongo.Source",
+    {
+        "version": STRING,
+        "connector": STRING,
+        "name": STRING,
+        "ts_ms": INT64,
+        "snapshot": Schema(
+            "string",
+            optional=True,
+            default="false",
+            name="io.debezium.data.Enum",
+            version=1,
+            parameters={"allowed": "true,last,false,incremental"},
+        ),
+        "db": STRING,
+        "sequence": OPTIONAL_STRING,
+        "rs": STRING,
+        "collection": STRING,
+        "ord": INT32,
+        "h": OPTIONAL_INT64,
+        "tord": OPTIONAL_INT64,
+        "stxnid": OPTIONAL_STRING,
+        "lsid": OPTIONAL_STRING,
+        "txnNumber": OPTIONAL_INT64,
+    },
+)
+"""The same three of Debezium 1.9."""
+
+
 def key_schema(name: str) -> Schema:
     """The schema of a record's key."""
     return struct_schema(name, {"id": STRING})
@@ -79,5 +119,20 @@ def envelope_schema(name: str) -> Schema:
         "op": OPTIONAL_STRING,
         "ts_ms": OPTIONAL_INT64,
         "transaction": TRANSACTION_BLOCK,
+    }
+    return struct_schema(name, members)
+
+
+def old_envelope_schema(name: str) -> Schema:
+    """The schema of a change event's value in Debezium 1.9."""
+    members = {
+        "after": DOCUMENT,
+        "patch": DOCUMENT,
+        "filter": DOCUMENT,
+        "updateDescription": OLD_UPDATE_DESCRIPTION,
+        "source": OLD_SOURCE,
+        "op": OPTIONAL_STRING,
+        "ts_ms": OPTIONAL_INT64,
+        "transaction": TRANSACTION_BLOCK.replace(name=None, version=None),
     }
     return struct_schema(name, members)
