@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
@@ -13,10 +12,10 @@ from cdckit.errors import CdcError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, told
 from cdckit_mysql.filters import Filters
+from cdckit_mysql.grants import EVERYTHING, granted
 from cdckit_mysql.server import Server, log_files, query, read_server
 
 DAY = 86_400
-EVERYTHING = "ALL PRIVILEGES"
 LOG_POSITION = ("REPLICATION CLIENT", "BINLOG MONITOR")
 """The privilege to ask where the log ends, by MySQL's name and by MariaDB's since 10.5."""
 LOCKS = ("RELOAD", "FLUSH_TABLES")
@@ -70,7 +69,7 @@ def _log(_connection: Connection, server: Server, _config: MySqlConfig) -> Itera
 
 
 def _privileges(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
-    everywhere, somewhere = _granted(connection)
+    everywhere, somewhere = granted(connection)
     needed = {"REPLICATION SLAVE": ("REPLICATION SLAVE",), "REPLICATION CLIENT": LOG_POSITION}
     if config.snapshot_locking_mode != "none":
         needed["RELOAD"] = LOCKS
@@ -88,17 +87,6 @@ def _select(everywhere: set[str], somewhere: set[str], config: MySqlConfig) -> F
     if somewhere & {EVERYTHING, "SELECT"}:
         return Finding("SELECT", "ok", "granted on some databases: only their tables can be captured")
     return Finding("SELECT", "fail", "not granted", remedy)
-
-
-def _granted(connection: Connection) -> tuple[set[str], set[str]]:
-    """The privileges on `*.*`, and those on less than that."""
-    everywhere: set[str] = set()
-    somewhere: set[str] = set()
-    for (grant,) in query(connection, "SHOW GRANTS"):
-        if found := re.match(r"GRANT (.+?) ON (\S+) TO ", grant):
-            names = {name.strip().upper() for name in re.sub(r"\([^)]*\)", "", found[1]).split(",")}
-            (everywhere if found[2] == "*.*" else somewhere).update(names)
-    return everywhere, somewhere
 
 
 def _server_id(connection: Connection, server: Server, config: MySqlConfig) -> Iterator[Finding]:

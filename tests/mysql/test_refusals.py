@@ -79,6 +79,8 @@ def test_tables_that_the_user_may_not_see_are_missed(
     user = f"u{unique_name[-10:]}"
     db_server.create_user(user, "secret", ("RELOAD", "REPLICATION SLAVE", "REPLICATION CLIENT"))
     options = {"database_user": user, "database_password": "secret", "database_include_list": database}
+    assert "GRANT SELECT" in str(_refused(Capture(config_for(db_server, **options), tmp_path / "none")))
+    db_server.execute(f"GRANT SELECT ON elsewhere.* TO {user}")
     with Capture(config_for(db_server, **options), tmp_path).closing() as reading:
         assert reading.once() == []
     assert "GRANT SELECT" in caplog.text
@@ -187,3 +189,15 @@ def test_a_key_store_that_is_no_pem_is_told_with_its_conversion(mysql_server: SQ
     config = config_for(mysql_server, database_ssl_mode="verify_ca", database_ssl_truststore=str(store))
     with Capture(config, tmp_path / "state").closing() as reading, pytest.raises(ConfigError, match="keytool"):
         reading.once()
+
+
+def test_the_servers_certificate_is_checked(mysql_server: SQLServer, tmp_path: Path) -> None:
+    authority = str(mysql_server.datadir / "ca.pem")
+    for mode, trusted in (("verify_ca", True), ("verify_identity", False)):
+        config = config_for(mysql_server, database_ssl_mode=mode, database_ssl_truststore=authority)
+        with Capture(config, tmp_path / mode).closing() as reading:
+            if trusted:
+                reading.once()
+            else:
+                with pytest.raises(SourceError, match="certificate"):
+                    reading.once()

@@ -213,7 +213,8 @@ class BinlogConnection:
         if buffer[start - 1] == _ERROR:
             message = buffer[start + 8 : end].decode("utf-8", "replace")
             what = f"the binary log from {self._start}, read up to {self._place()}"
-            self._failure = server_error(buffer[start] | buffer[start + 1] << 8, message, what)
+            code = buffer[start] | buffer[start + 1] << 8
+            self._failure = server_error(code, message, what, self._connection.user)
         else:
             self.ended = True
 

@@ -27,21 +27,23 @@ class PositionLostError(SourceError):
     """The server no longer has (or never had) the log at the asked position."""
 
 
-def server_error(code: int, message: str, what: str) -> SourceError:
+def server_error(code: int, message: str, what: str, user: str | bytes | None = None) -> SourceError:
     """The error for what a server answered.
 
     Args:
         code: the number of the error.
         message: the server's words.
         what: what was asked for, such as `the binary log from binlog.000003:157`.
+        user: as whom, where that is known.
     """
     text = f"{what}: the server answered {code}: {message}"
     if _SAME_ID in message:
         return SourceError(f"{text}; set database.server.id to a number that no other replica or pipeline has")
     if code in _DENIED:
+        name = user.decode("utf-8", "replace") if isinstance(user, bytes) else user or "USER"
         return SourceError(
-            f"{text}; the user lacks a privilege: GRANT SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, "
-            "REPLICATION CLIENT ON *.* TO it"
+            f"{text}; user '{name}' lacks a privilege: GRANT SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, "
+            f"REPLICATION CLIENT ON *.* TO '{name}'@'%'"
         )
     if code in PURGED:
         return PositionLostError(text)

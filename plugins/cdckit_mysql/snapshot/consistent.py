@@ -21,7 +21,7 @@ from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_p
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk
 from cdckit_mysql.snapshot.selection import ChosenTable, choose_tables
 from cdckit_mysql.splits import SnapshotWork
-from cdckit_mysql.streaming.opening import on_server
+from cdckit_mysql.streaming.opening import on_server, require_log
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -33,12 +33,14 @@ def note_point(config: MySqlConfig, filters: Filters, history: SchemaHistory, ep
         SourceError: the server refuses.
     """
     with consistent_point(config, filters) as point:
-        return _noted(point, history, epoch).with_changes(after_snapshot=True)
+        return _noted(point, config, history, epoch).with_changes(after_snapshot=True)
 
 
-def _noted(point: ConsistentPoint, history: SchemaHistory, epoch: int) -> LogOffset:
+def _noted(point: ConsistentPoint, config: MySqlConfig, history: SchemaHistory, epoch: int) -> LogOffset:
     """The point's offset, once its definitions are durable."""
     offset = point.offset.with_changes(epoch=epoch, ts_sec=int(time.time()))
+    if config.snapshot_mode != "initial_only":
+        require_log(config, offset)
     history.start(offset.position, point.tables)
     log.info("snapshot at %s, with the definitions of %d tables", offset.position, len(point.tables))
     return offset
@@ -85,7 +87,7 @@ class ConsistentSnapshot:
         self._pause(self._config.snapshot_delay_ms)
         with consistent_point(self._config, self._filters) as point:
             since = work.since and on_server(work.since, point.server, place(self._config))
-            offset = _noted(point, self._history, since.epoch if since else work.epoch)
+            offset = _noted(point, self._config, self._history, since.epoch if since else work.epoch)
             unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING).to_json()
             if since is not None:
                 yield from self._changes(since, offset)

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 import pymysql
 from pymysql.constants import ER
 
+from cdckit.errors import SourceError
 from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, place, release, told
 from cdckit_mysql.ddl import Flavor
 from cdckit_mysql.ddl.loader import load_tables
 from cdckit_mysql.filters import Filters
+from cdckit_mysql.grants import may_select
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Server, log_end, query, quoted, read_server
 from cdckit_mysql.table import Tables
@@ -111,7 +113,8 @@ def _lock_tables(config: MySqlConfig, filters: Filters) -> Connection:
             if filters.captures(database, name)
         ]
         if names:
-            query(locker, f"LOCK TABLES {', '.join(f'{name} READ' for name in names)}")
+            with told(config, "locking tables, for which LOCK TABLES is needed where RELOAD is not granted"):
+                query(locker, f"LOCK TABLES {', '.join(f'{name} READ' for name in names)}")
     except BaseException:
         locker.close()
         raise
@@ -129,6 +132,11 @@ def _take(connection: Connection, config: MySqlConfig, filters: Filters) -> Cons
         offset = log_end(connection, server)
     tables = load_tables(connection, filters.tracks, Flavor.MARIADB if server.mariadb else Flavor.MYSQL)
     if not any(filters.captures(*table.id) for table in tables):
+        if not may_select(connection):
+            raise SourceError(
+                f"{place(config)}: user '{config.database_user}' may read no table at all: "
+                f"GRANT SELECT ON *.* TO '{config.database_user}'@'%', or on each captured database"
+            )
         log.warning(
             "%s: no table that user '%s' may see is captured: check database.include.list and table.include.list, "
             "and GRANT SELECT on what they name",

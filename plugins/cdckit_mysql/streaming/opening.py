@@ -38,6 +38,18 @@ def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
     return offset.with_changes(epoch=offset.epoch + 1, server=server.identity, file="", pos=0)
 
 
+def require_log(config: MySqlConfig, start: LogOffset) -> None:
+    """Makes sure that the server gives this user its log, before hours go into a snapshot.
+
+    Raises:
+        RetriableSourceError: the server cannot be reached now.
+        SourceError: it refuses.
+    """
+    connection, _ = LogOpener(config, follow=False, by_file=True)(start)
+    with connection:
+        connection.packets(config.connect_timeout_ms / 1000)
+
+
 class LogOpener:
     """Opens log connections for one source.
 

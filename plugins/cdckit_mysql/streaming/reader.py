@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.errors import DecodeError, RetriableSourceError, SourceError
 from cdckit.heartbeat import Heartbeats
 from cdckit.record import Batch, Record
 from cdckit.source import SourceContext
@@ -95,11 +95,15 @@ class LogReader:
                 if connection.ended:
                     raise RetriableSourceError(f"the log ended before {end.position}")
                 events, size = read_events(connection, self._idle)
-                while processor.process(events, self._config.max_batch_size, end):
-                    yield batch_of(processor, size)
-                    size = 0
-                    if processor.progress.reached(end):
-                        return
+                try:
+                    while processor.process(events, self._config.max_batch_size, end):
+                        yield batch_of(processor, size)
+                        size = 0
+                        if processor.progress.reached(end):
+                            return
+                except DecodeError:
+                    yield batch_of(processor, size)  # what came before it
+                    raise
                 yield batch_of(processor, size)
 
     def _connected(self, start: LogOffset) -> Iterator[Batch]:
@@ -116,13 +120,13 @@ class LogReader:
         while True:
             try:
                 events, arrived = read_events(connection, wait)
-            except RetriableSourceError:
-                yield batch_of(processor, size)
+                size += arrived
+                while processor.process(events, most):
+                    yield batch_of(processor, size)
+                    size = 0
+            except (SourceError, DecodeError):
+                yield batch_of(processor, size)  # what came before it
                 raise
-            size += arrived
-            while processor.process(events, most):
-                yield batch_of(processor, size)
-                size = 0
             if not arrived or time.monotonic() >= until:
                 yield batch_of(processor, size)
                 return

@@ -1,0 +1,59 @@
+"""Databases and servers that the tests may spoil."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from running import Pipeline, create_reader, source_of, to_file
+from servers.mysql import MySQLServer
+from servers.mysql_family import SQLServer
+
+NewPipeline = Callable[..., Pipeline]
+
+
+@pytest.fixture
+def shop(db_server: SQLServer, database: str) -> str:
+    """A database with a table of two rows."""
+    fill(db_server, database)
+    return database
+
+
+@pytest.fixture
+def pipeline(db_server: SQLServer, shop: str, tmp_path: Path) -> NewPipeline:
+    """Makes pipelines from that database to a file, all of them with one state; options are the source's."""
+    create_reader(db_server)
+    return lambda **options: to_file(tmp_path, source_of(db_server, shop, **options))
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[MySQLServer]:
+    """A MySQL server that may be stopped and started with other options."""
+    with MySQLServer() as server:
+        create_reader(server)
+        yield server
+
+
+def fill(server: SQLServer, database: str) -> None:
+    """Makes a table `t` with two rows."""
+    script = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO t VALUES (1, 'a'), (2, 'b');"
+    server.run_sql(script, database=database)
+
+
+def rows(pipeline: Pipeline) -> list[tuple[str, Any, Any]]:
+    """The change events that a pipeline has written: operation, row before, row after."""
+    values = [event["value"] for event in pipeline.events() if event["value"]]
+    return [(value["op"], _row(value["before"]), _row(value["after"])) for value in values]
+
+
+def _row(row: dict[str, Any] | None) -> tuple[Any, ...] | None:
+    return None if row is None else tuple(row.values())
+
+
+def assert_untouched(pipeline: Pipeline) -> None:
+    """Nothing was delivered, and no offset saved."""
+    assert pipeline.offset() is None
+    assert not pipeline.output.exists() or pipeline.output.read_bytes() == b""
