@@ -267,6 +267,15 @@ def test_compressed_transactions_are_read(streaming: NewCapture, sql: Sql, db_se
     assert positions == sorted(set(positions))
 
 
+def test_prepared_transactions_are_told_once(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
+    reading = streaming()
+    sql("XA START 'x'; INSERT INTO t VALUES (1, 'a'), (2, 'b'); XA END 'x'; XA PREPARE 'x'; XA COMMIT 'x';")
+    sql("INSERT INTO t VALUES (3, 'c');")
+    assert [change[3][0] for change in changes(reading.once())] == [1, 2, 3]
+    assert streaming().once() == []
+
+
 @pytest.mark.parametrize("kept_bytes", [1 << 20, 0])
 def test_pieces_give_what_the_whole_gives(
     streaming: NewCapture, sql: Sql, kept_bytes: int, monkeypatch: pytest.MonkeyPatch

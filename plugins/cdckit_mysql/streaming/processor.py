@@ -213,9 +213,11 @@ class LogProcessor:
         source = self._source(maker.table, event)
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
         shown = rows[skip:] if skip else rows
-        self.records += maker.records[event.change](
-            shown, source, self._prefix(event), skip, first_position + skip, blocks
-        )
+        records = maker.records[event.change](shown, source, self._prefix(event), skip, first_position + skip, blocks)
+        header = maker.unavailable(event)
+        if header is not None:
+            records = [record.replace(headers=(*record.headers, header)) for record in records]
+        self.records += records
 
     def _source(self, table: TableId, event: LogEvent) -> Struct:
         progress = self.progress
@@ -259,10 +261,13 @@ class LogProcessor:
             self._counted(event)
 
     def _xa(self, event: Query) -> None:
-        words = event.sql.upper().split()
-        if words[1:2] in (["START"], ["BEGIN"]):
-            self._begin(event, event.thread_id)
-        elif words[1:2] == ["END"]:
+        """Changes of an XA transaction are told when it is prepared, without transaction metadata, as Debezium does."""
+        words = event.sql.upper().split()[1:2]
+        if words in (["START"], ["BEGIN"]) and not self.progress.in_transaction:
+            self._thread = event.thread_id
+            self.progress.unannounced(event)
+            self.progress.begin(event.start)
+        elif words in (["START"], ["BEGIN"], ["END"]):
             self._counted(event)
         else:
             self._close(event)
