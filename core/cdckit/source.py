@@ -99,12 +99,18 @@ class Source(ABC):
         """The splits that lie between two offsets, in order; nothing where `start` is at `end`.
 
         With `end` None: what comes next, alone; either the whole snapshot at one consistent point as one split (it
-        ends; plan again from the offset that it reached) or the open-ended split of the log, which a runner with a
-        state store may bound by giving it an `end`.
+        ends; plan again from the offset that it reached) or the open-ended split of the log.
         With `end`: splits which may be read at the same time, up to `parallelism` of them where that makes sense;
         each key's order is that of the records' positions. What is needed to plan beyond `end` later (the schema
         history) is durable when this returns.
         """
+
+    def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
+        """An open-ended split up to `end`, for a runner that reads it in the process that holds the state.
+
+        Planned anew by default; a source whose `plan` looks at the log beforehand need not do so here.
+        """
+        return self.plan(split.start, end)
 
     @abstractmethod
     def read(self, split: Split) -> Iterator[Batch]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import pymysql
@@ -131,6 +132,11 @@ class MySqlSource(Source):
         if self._config.snapshot_mode == "initial_only":
             return []
         return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect, self._run_id))]
+
+    def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
+        """The split up to `end`: who reads it here keeps the definitions that change on the way."""
+        first, last = LogOffset.from_json(split.start), LogOffset.from_json(end)
+        return [replace(split, end=end)] if first.position.prefix < last.position.prefix else []
 
     def _plan_range(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)

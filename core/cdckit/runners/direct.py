@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 
 from cdckit.errors import CdcError, ConfigError, SinkError, StateError
 from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
@@ -78,4 +77,4 @@ def _next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[S
     if not once or all(split.end is not None for split in splits):
         return splits, False
     end = source.latest_offset(offset)
-    return ([replace(split, end=end) for split in splits] if end != offset else []), True
+    return [part for split in splits for part in source.bounded(split, end)], True
