@@ -71,6 +71,16 @@ class MongoDbConfig(PluginConfig):
     """The user's password."""
     mongodb_authsource: str = "admin"
     """The database that holds the user, where `mongodb.user` is given."""
+    mongodb_ssl_enabled: bool = False
+    """Whether connections are encrypted; the connection string can say so too (`tls=true`)."""
+    mongodb_ssl_invalid_hostname_allowed: bool = False
+    """Whether the server's certificate may name another host."""
+    mongodb_ssl_truststore: str | None = None
+    """PEM file of the certificate authorities to trust."""
+    mongodb_ssl_keystore: str | None = None
+    """PEM file with the client's certificate and private key."""
+    mongodb_ssl_keystore_password: SecretStr | None = None
+    """The password of the client's private key."""
     mongodb_connect_timeout_ms: PositiveInt = 10000
     """How long to wait for a connection, in milliseconds."""
     mongodb_socket_timeout_ms: NonNegativeInt = 0

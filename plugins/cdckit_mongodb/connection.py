@@ -66,10 +66,25 @@ def connect(config: MongoDbConfig) -> Client:
         options["username"] = config.mongodb_user
         options["password"] = None if password is None else password.get_secret_value()
         options["authSource"] = config.mongodb_authsource
+    options |= _tls(config)
     try:
         return MongoClient(config.uri, **options)
     except (ConfigurationError, InvalidURI, ValueError, TypeError) as error:
         raise SourceError(f"mongodb.connection.string cannot be used: {error}") from None
+
+
+def _tls(config: MongoDbConfig) -> dict[str, Any]:
+    if not config.mongodb_ssl_enabled:
+        return {}
+    password = config.mongodb_ssl_keystore_password
+    given = {
+        "tls": True,
+        "tlsAllowInvalidHostnames": config.mongodb_ssl_invalid_hostname_allowed,
+        "tlsCAFile": config.mongodb_ssl_truststore,
+        "tlsCertificateKeyFile": config.mongodb_ssl_keystore,
+        "tlsCertificateKeyFilePassword": None if password is None else password.get_secret_value(),
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def place(config: MongoDbConfig) -> str:

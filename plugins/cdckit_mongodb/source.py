@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 
+from cdckit.checks import Finding
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit.record import Batch, Offset
 from cdckit.source import Source, SourceContext, Split
@@ -14,6 +15,7 @@ from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, to
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
+from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
@@ -38,6 +40,11 @@ class MongoDbSource(Source):
         self._client: Client | None = None
         self._cluster: Cluster | None = None
         self._started = False
+
+    @classmethod
+    def check(cls, config: MongoDbConfig) -> Sequence[Finding]:
+        """Whether servers and user are fit, for `cdc validate --connect`."""
+        return readiness(config)
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked."""

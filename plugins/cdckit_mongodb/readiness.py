@@ -1,0 +1,123 @@
+"""What `cdc validate --connect` finds out about the servers: topology, rights, oplog, images, what is captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pymongo.errors import PyMongoError
+
+from cdckit.checks import Finding
+from cdckit.errors import SourceError
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.connection import Client, Cluster, connect, place, read_cluster
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.snapshot.collections import captured
+from cdckit_mongodb.streaming.cursor import ChangeStream
+
+_SPLITS_FROM = (6, 0, 9)
+_SHORT_WINDOW_HOURS = 24
+_RIGHTS = {
+    "deployment": "find, changeStream and listCollections on every database, and listDatabases on the cluster",
+    "database": "find, changeStream and listCollections on the database of capture.target",
+    "collection": "find and changeStream on the collection of capture.target",
+}
+
+
+def readiness(config: MongoDbConfig) -> Sequence[Finding]:
+    """Whether servers, rights and settings are fit."""
+    try:
+        client = connect(config)
+    except SourceError as error:
+        return [Finding("connection", "fail", str(error), "correct mongodb.connection.string")]
+    with client:
+        try:
+            cluster = read_cluster(client, config)
+        except SourceError as error:
+            return [Finding("connection", "fail", str(error), "check the servers and mongodb.connection.string")]
+        return list(_findings(client, config, cluster))
+
+
+def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterator[Finding]:
+    version = ".".join(map(str, cluster.version))
+    named = f"{cluster.kind} {cluster.name}".strip()
+    yield Finding("topology", "ok", f"{place(config)}: {named}, MongoDB {version}")
+    yield _stream(client, config)
+    yield from _captured(client, config)
+    yield _oplog(client, cluster)
+    if config.cursor_oversize_handling_mode == "split" and cluster.version < _SPLITS_FROM:
+        yield Finding(
+            "cursor.oversize.handling.mode",
+            "fail",
+            f"MongoDB {version} has no $changeStreamSplitLargeEvent",
+            "use MongoDB 6.0.9 or newer, or another mode",
+        )
+
+
+def _stream(client: Client, config: MongoDbConfig) -> Finding:
+    """Opening the stream proves most rights and the pipeline."""
+    scope = config.capture_scope
+    try:
+        with ChangeStream(client, config, None):
+            return Finding("change stream", "ok", f"can be opened (capture.scope={scope})")
+    except SourceError as error:
+        return Finding("change stream", "fail", str(error), f"grant the user {_RIGHTS[scope]}")
+
+
+def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
+    try:
+        found = list(captured(client, config, Filters(config)))
+    except PyMongoError as error:
+        yield Finding("collections", "fail", str(error), f"grant the user {_RIGHTS[config.capture_scope]}")
+        return
+    if found:
+        yield Finding("collections", "ok", f"{len(found)} are captured")
+    else:
+        yield Finding("collections", "warn", "none that there is now is captured", "check the include lists")
+    if _needs_images(config):
+        yield _images(client, found)
+
+
+def _needs_images(config: MongoDbConfig) -> bool:
+    after = "update_full" in config.capture_mode and config.capture_mode_full_update_type == "post_image"
+    return after or "pre_image" in config.capture_mode
+
+
+def _images(client: Client, collections: Sequence[tuple[str, str]]) -> Finding:
+    """Pre- and post-images are enabled collection by collection."""
+    without = [f"{database}.{name}" for database, name in collections if not _has_images(client, database, name)]
+    if not without:
+        return Finding("changeStreamPreAndPostImages", "ok", "enabled on every captured collection")
+    return Finding(
+        "changeStreamPreAndPostImages",
+        "warn",
+        f"not enabled on {', '.join(without[:10])}{' …' if len(without) > 10 else ''}: before and after are null there",
+        "db.runCommand({collMod: NAME, changeStreamPreAndPostImages: {enabled: true}})",
+    )
+
+
+def _has_images(client: Client, database: str, name: str) -> bool:
+    described = next(iter(client[database].list_collections(filter={"name": name})), None)
+    options = {} if described is None else described.get("options", {})
+    return bool(options.get("changeStreamPreAndPostImages", {}).get("enabled"))
+
+
+def _oplog(client: Client, cluster: Cluster) -> Finding:
+    """How far back the oplog reaches at the present rate: the longest pause that loses nothing."""
+    if cluster.kind != "replica set":
+        return Finding("oplog window", "ok", "that of each shard; look at rs.printReplicationInfo() there")
+    oplog = client.local["oplog.rs"]
+    try:
+        ends = [next(iter(oplog.find({}, {"ts": 1}).sort("$natural", way).limit(1)))["ts"].time for way in (1, -1)]
+        size = client.local.command("collStats", "oplog.rs")
+    except (PyMongoError, StopIteration):
+        return Finding(
+            "oplog window", "warn", "cannot be told without the right to read the database local", "grant it, or look"
+        )
+    hours = (ends[1] - ends[0]) / 3600
+    rate = size["size"] / 2**30 / hours if hours else 0.0
+    message = f"{hours:.1f} h of changes, {rate:.2f} GiB an hour; it holds {size['maxSize'] / 2**30:.1f} GiB"
+    full = size["size"] > size["maxSize"] * 0.9
+    if full and hours < _SHORT_WINDOW_HOURS:
+        remedy = "size the oplog by GiB an hour times the longest pause, or set storage.oplogMinRetentionHours"
+        return Finding("oplog window", "warn", message, remedy)
+    return Finding("oplog window", "ok", message)

@@ -1,0 +1,45 @@
+"""What `cdc validate --connect` says of servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymongo.database import Database
+
+from cdckit.checks import Checks, Finding
+from cdckit_mongodb.source import MongoDbSource
+from mongodb.capture import Capture
+from servers.mongodb import MongoReplicaSet
+
+Own = Database[dict[str, Any]]
+
+
+def _found(uri: str, **options: Any) -> dict[str, Finding]:
+    assert isinstance(MongoDbSource, Checks)
+    return {finding.name: finding for finding in MongoDbSource.check(Capture(uri, **options).config())}
+
+
+def test_a_set_that_is_fit(mongo: MongoReplicaSet, own_database: Own) -> None:
+    own_database.create_collection("a", changeStreamPreAndPostImages={"enabled": True})
+    mode = "change_streams_with_pre_image"
+    found = _found(mongo.uri, database_include_list=own_database.name, capture_mode=mode)
+    assert {finding.status for finding in found.values()} == {"ok"}
+    assert "replica set rs0, MongoDB 6.0" in found["topology"].message
+    assert found["collections"].message == "1 are captured"
+
+
+def test_what_is_missing_is_named(mongo: MongoReplicaSet, own_database: Own) -> None:
+    own_database.create_collection("a")
+    mode = "change_streams_update_full_with_pre_image"
+    found = _found(mongo.uri, database_include_list=own_database.name, capture_mode=mode)
+    assert found["changeStreamPreAndPostImages"].status == "warn"
+    assert f"{own_database.name}.a" in found["changeStreamPreAndPostImages"].message
+    assert _found(mongo.uri, database_include_list="nothing")["collections"].status == "warn"
+    assert _found(mongo.uri, cursor_pipeline='[{"$nonsense": 1}]')["change stream"].status == "fail"
+
+
+def test_servers_that_cannot_be_reached(mongo: MongoReplicaSet) -> None:
+    found = _found("mongodb://u:secret@127.0.0.1:1/?replicaSet=x", mongodb_server_selection_timeout_ms=300)
+    assert found["connection"].status == "fail"
+    assert "secret" not in found["connection"].message
+    assert _found("nonsense://x")["connection"].status == "fail"

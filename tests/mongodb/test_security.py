@@ -1,0 +1,168 @@
+"""TLS with an own authority and client certificates, passwords, and users with exactly the rights that the documentation names."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from cdckit.errors import SourceError
+from cdckit_mongodb.source import MongoDbSource
+from mongodb.capture import Capture, shown
+from servers.mongodb import MongoNode
+
+Document = dict[str, Any]
+
+
+class SecuredNode(MongoNode):
+    """A member that wants TLS and a login."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("rs0")
+        self.authority, self.certificate = _certificates(folder)
+        self.key = folder / "key"
+        self.key.write_text("c2VjcmV0" * 8)
+        self.key.chmod(0o600)
+
+    def client(self, **options: Any) -> MongoClient[Document]:
+        return MongoClient(
+            self.host,
+            self.port,
+            directConnection=True,
+            tls=True,
+            tlsCAFile=str(self.authority),
+            tlsCertificateKeyFile=str(self.certificate),
+            serverSelectionTimeoutMS=5000,
+            **options,
+        )
+
+    def _answers(self) -> bool:
+        try:
+            with self.client() as client:
+                return bool(client.admin.command("ping")["ok"])
+        except PyMongoError:
+            return False
+
+
+def _certificates(folder: Path) -> tuple[Path, Path]:
+    """An authority, and a server's certificate with its key."""
+    now = datetime.datetime.now(datetime.UTC)
+
+    def certificate(name: str, key: rsa.RSAPrivateKey, issuer: str, signer: rsa.RSAPrivateKey) -> bytes:
+        subject, issued_by = (x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, one)]) for one in (name, issuer))
+        address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+        builder = x509.CertificateBuilder(issued_by, subject, key.public_key(), x509.random_serial_number())
+        builder = builder.not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
+        builder = builder.add_extension(x509.BasicConstraints(name == issuer, None), critical=True)
+        signed = builder.add_extension(address, critical=False).sign(signer, hashes.SHA256())
+        return signed.public_bytes(serialization.Encoding.PEM)
+
+    own, server = (rsa.generate_private_key(65537, 2048) for _ in range(2))
+    authority, pair = folder / "ca.pem", folder / "server.pem"
+    authority.write_bytes(certificate("authority", own, "authority", own))
+    private = server.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+    pair.write_bytes(certificate("server", server, "authority", own) + private)
+    return authority, pair
+
+
+RIGHTS: dict[str, list[Document]] = {
+    "deployment": [
+        {"resource": {"db": "", "collection": ""}, "actions": ["find", "changeStream", "listCollections"]},
+        {"resource": {"cluster": True}, "actions": ["listDatabases"]},
+    ],
+    "database": [{"resource": {"db": "d", "collection": ""}, "actions": ["find", "changeStream", "listCollections"]}],
+    "collection": [{"resource": {"db": "d", "collection": "a"}, "actions": ["find", "changeStream"]}],
+}
+TARGETS = {"deployment": "", "database": "d", "collection": "d.a"}
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
+    """A set of one member with users `deployment`, `database` and `collection`, all with the password `secret`."""
+    node = SecuredNode(tmp_path_factory.mktemp("secured"))
+    options = {
+        "tlsMode": "requireTLS",
+        "tlsCertificateKeyFile": str(node.certificate),
+        "tlsCAFile": str(node.authority),
+        "keyFile": str(node.key),
+    }
+    node.start(**options)
+    try:
+        with node.client() as client:
+            member = {"_id": 0, "host": node.address}
+            client.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
+            while not client.admin.command("hello")["isWritablePrimary"]:
+                pass
+            client.admin.command("createUser", "root", pwd="secret", roles=["root"])
+        with node.client(username="root", password="secret") as client:
+            client.d.a.insert_one({"_id": 1})
+            client.d.b.insert_one({"_id": 2})
+            for name, rights in RIGHTS.items():
+                client.admin.command("createRole", name, privileges=rights, roles=[])
+                client.admin.command("createUser", name, pwd="secret", roles=[name])
+        yield node
+    finally:
+        node.close()
+
+
+def _capture(node: SecuredNode, user: str, scope: str, password: str = "secret", **options: Any) -> Capture:
+    return Capture(
+        f"mongodb://{node.address}/?replicaSet=rs0",
+        mongodb_user=user,
+        mongodb_password=password,
+        mongodb_ssl_enabled=True,
+        mongodb_ssl_truststore=str(node.authority),
+        mongodb_ssl_keystore=str(node.certificate),
+        capture_scope=scope,
+        capture_target=TARGETS[scope],
+        mongodb_server_selection_timeout_ms=3000,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("scope", RIGHTS)
+def test_the_documented_rights_are_enough(secured: SecuredNode, scope: str) -> None:
+    capture = _capture(secured, scope, scope, database_include_list="d")
+    first = {"1"} if scope == "collection" else {"1", "2"}
+    assert {shown(record)[1] for record in capture.once()} >= first
+    with secured.client(username="root", password="secret") as client:
+        client.d.a.update_one({"_id": 9}, {"$set": {"scope": scope}}, upsert=True)
+    assert [shown(record)[2] for record in capture.once()] == [{"_id": 9, "scope": scope}]
+    found = {finding.name: finding for finding in MongoDbSource.check(capture.config())}
+    assert found["change stream"].status == "ok"
+    assert found["oplog window"].status == "warn"
+
+
+def test_less_is_told(secured: SecuredNode) -> None:
+    capture = _capture(secured, "collection", "database")
+    with pytest.raises(SourceError, match=r"not authorized.*grant the user what capture\.scope=database needs"):
+        capture.once()
+    found = {finding.name: finding for finding in MongoDbSource.check(capture.config())}
+    assert found["change stream"].status == "fail"
+    assert "changeStream and listCollections on the database" in found["change stream"].remedy
+
+
+def test_a_wrong_password_is_told_and_kept_secret(secured: SecuredNode) -> None:
+    with pytest.raises(SourceError, match=r"Authentication failed.*check mongodb\.user, mongodb\.password") as found:
+        _capture(secured, "database", "database", password="hunter2").once()
+    assert "hunter2" not in str(found.value)
+    assert "hunter2" not in repr(_capture(secured, "database", "database", password="hunter2").config())
+
+
+def test_a_server_of_another_authority_is_refused(secured: SecuredNode, tmp_path: Path) -> None:
+    capture = _capture(secured, "database", "database")
+    capture.options["mongodb.ssl.truststore"] = str(_certificates(tmp_path)[0])
+    with pytest.raises(SourceError, match="certificate verify failed"):
+        capture.once()
