@@ -1,0 +1,116 @@
+"""Pipelines that cannot be: exit code 2, every fault named with its place, and nothing begun."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from running import PASSWORD, Pipeline
+
+SOURCE = {"type": "mysql", "topic.prefix": "p", "database.user": "u", "database.password": PASSWORD}
+WITHOUT_PACKAGES = """
+import os
+import sys
+
+
+class Hiding:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, *others):
+        hidden = os.environ["HIDDEN"].split(",")
+        return None if name.partition(".")[0] in hidden else self.finder.find_spec(name, *others)
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+
+sys.meta_path[:] = [Hiding(finder) for finder in sys.meta_path]
+"""
+"""What Python runs before all else (`sitecustomize`), so that it finds some packages nowhere."""
+
+
+def _run(folder: Path, name: str, content: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / name).write_text(content)
+    command = [sys.executable, "-m", "cdckit", "run", name, *arguments]
+    environment = {**os.environ, "CDC_DEBUG": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert PASSWORD not in done.stdout + done.stderr
+    assert not (folder / "state").exists(), "a state was begun"
+    return done
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("p.yaml", f"source: {{database.password: {PASSWORD}\nsink: [", "p.yaml"),
+        ("p.json", f'{{"source": {{"database.password": "{PASSWORD}"', "p.json"),
+        ("p.toml", f'source."database.password" = "{PASSWORD}" x', "p.toml"),
+        ("p.yaml", "", "p.yaml"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: str, said: str) -> None:
+    done = _run(tmp_path, name, content, "--once")
+    assert done.returncode == 2, done.stderr
+    assert f"error: {said}" in done.stderr
+
+
+def test_all_faults_are_told_at_once_and_what_was_meant(tmp_path: Path) -> None:
+    content = f"""
+runner: direct
+sourc: {{}}
+source:
+  type: mysql
+  topic.prefix: p
+  database.hostnam: localhost
+  database.port: many
+  database.user: u
+  database.password: {PASSWORD}
+  snapshot.mode: initail
+sink: {{type: file, pth: out}}
+"""
+    done = _run(tmp_path, "p.yaml", content)
+    assert done.returncode == 2
+    for said in (
+        "sourc: unknown option; did you mean 'source'?",
+        "source.database.hostnam: unknown option; did you mean 'database.hostname'?",
+        "source.database.port: ",
+        "source.snapshot.mode: ",
+        "sink.pth: unknown option; did you mean 'path'?",
+    ):
+        assert f"error: {said}" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("sink", "runner", "hidden", "extra"),
+    [
+        ({"type": "kafka", "bootstrap.servers": "localhost:1"}, "direct", "confluent_kafka", "kafka"),
+        ({"type": "file", "path": "out"}, "spark", "pyspark", "spark"),
+        ({"type": "spark", "path": "lake"}, "spark", "delta,pyspark", "spark"),
+    ],
+)
+def test_a_missing_extra_is_named_with_how_to_install_it(
+    tmp_path: Path, sink: dict[str, str], runner: str, hidden: str, extra: str
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(WITHOUT_PACKAGES)
+    variables = {"PYTHONPATH": str(tmp_path / "site"), "HIDDEN": hidden}
+    source = {**SOURCE, "database.hostname": "127.0.0.1"}
+    ended = Pipeline(tmp_path, source, sink, {"runner": runner}, variables).run("--once")
+    assert ended.code == 2, ended.stderr
+    assert f"pip install 'cdckit[{extra}]'" in ended.errors
+    assert not (tmp_path / "state").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_sink_of_tables_needs_spark(tmp_path: Path) -> None:
+    source = {**SOURCE, "database.hostname": "127.0.0.1"}
+    ended = Pipeline(tmp_path, source, {"type": "spark", "path": str(tmp_path / "lake")}).run("--once")
+    assert ended.code == 2
+    assert "set 'runner: spark'" in ended.errors
+    assert not (tmp_path / "state").exists()
