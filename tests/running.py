@@ -81,7 +81,7 @@ class Pipeline:
             arguments: more of the command line.
             limit: called in the new process before the command.
         """
-        command = [sys.executable, "-m", "cdckit", "run", str(self._write()), *arguments]
+        command = [sys.executable, "-m", "cdckit", "run", str(self.written()), *arguments]
         logs = self.folder / "stderr.log", self.folder / "stdout.log"
         with logs[0].open("wb") as errors, logs[1].open("wb") as out:
             process = subprocess.Popen(
@@ -119,7 +119,8 @@ class Pipeline:
     def _path(self) -> Path:
         return self.folder / "pipeline.json"
 
-    def _write(self) -> Path:
+    def written(self) -> Path:
+        """The pipeline file, written."""
         content = {
             "runner": "direct",
             "state": str(self.state),

@@ -16,6 +16,10 @@ POSITION_HEADER = "__cdckit.position"
 """The header that holds a record's position; left out when `position.header` is false."""
 
 
+UNAVAILABLE_HEADER = "__cdckit.unavailable"
+"""The header that names, with commas between, the fields of the row whose values the source's log did not carry."""
+
+
 class SchemaAndValue(NamedTuple):
     """A key or value that is no struct: any Connect value with its schema (None: schemaless)."""
 

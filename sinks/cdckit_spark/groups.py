@@ -9,11 +9,11 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit.record import Datum, Record
+from cdckit.record import UNAVAILABLE_HEADER, Datum, Header, Record
 from cdckit.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
 from cdckit.spark.tables import Packet, arrow_stream
 from cdckit.struct import Struct
-from cdckit_spark.layout import OP, POSITION, Kind, Layout
+from cdckit_spark.layout import ABSENT, OP, POSITION, Kind, Layout
 from cdckit_spark.shapes import FACT_COLUMNS, Facts
 from cdckit_spark.types import ColumnType, column_type
 
@@ -59,9 +59,12 @@ class Group:
         self.rows: list[tuple[Any, ...]] = []
         self.positions: list[str] = []
         self.facts: list[Facts] = []
+        self.absent: dict[int, str] = {}
 
-    def add(self, row: tuple[Any, ...], position: str, facts: Facts) -> None:
-        """Takes one row."""
+    def add(self, row: tuple[Any, ...], position: str, facts: Facts, absent: str | None = None) -> None:
+        """Takes one row; `absent` names the columns, with commas between, that the log did not carry."""
+        if absent is not None:
+            self.absent[len(self.rows)] = absent
         self.rows.append(row)
         self.positions.append(position)
         self.facts.append(facts)
@@ -71,16 +74,17 @@ class Group:
         columns = zip(*self.rows, strict=True) if self.columns else ()
         arrays = {name: kind.column(values) for (name, kind), values in zip(self.columns, columns, strict=True)}
         shown = [(name, kind.ddl) for name, kind in self.columns]
-        extra: tuple[tuple[str, str], ...] = ()
         if self.mode == "changelog":
             shown += self._show_facts(arrays)
         else:
             arrays[OP] = pa.array(["d" if facts.deleted else "c" for facts in self.facts], pa.string())
-            extra = ((OP, "string"),)
+            if self.absent:
+                names = (self.absent.get(row) for row in range(len(self.rows)))
+                arrays[ABSENT] = pa.array([n and f",{n}," for n in names], pa.string())
         arrays[POSITION] = pa.array(self.positions, pa.string())
         shown.append((POSITION, "string"))
         unavailable = tuple(self._unavailable(arrays)) if self.mode == "mirror" else ()
-        layout = Layout(self.kind, self.source, tuple(shown), extra, self.key, self._operations(), unavailable)
+        layout = Layout(self.kind, self.source, tuple(shown), self.key, self._operations(), unavailable)
         data = arrow_stream(pa.RecordBatch.from_pydict(arrays))
         return Packet(self.topic, layout.dumps(), self.position, len(self.rows), data)
 
@@ -96,7 +100,11 @@ class Group:
         return "".join(sorted({facts.op or "c" for facts in self.facts}))
 
     def _unavailable(self, arrays: dict[str, pa.Array]) -> Iterator[str]:
+        absent = {name for names in set(self.absent.values()) for name in names.split(",")}
         for name, kind in self.columns:
+            if name in absent:
+                yield name
+                continue
             if pa.types.is_string(kind.arrow) or pa.types.is_binary(kind.arrow):
                 looked_for = self.placeholder if pa.types.is_string(kind.arrow) else self.placeholder.encode()
                 if pc.any(pc.equal(arrays[name], pa.scalar(looked_for, kind.arrow))).as_py():
@@ -114,13 +122,19 @@ class RowGroup(Group):
         names = tuple(field.name for field in key.fields) if key else ()
         super().__init__(mode, placeholder, "rows", columns, record, _source(row, facts), names)
         self._added = tuple(field.index for field in added)
+        self._headers: tuple[Header, ...] = ()
+        self._absent: str | None = None
 
     def add_record(self, row: tuple[Any, ...], record: Record, facts: Facts) -> None:
         """Takes the row of one record."""
         if self._added:
             assert isinstance(record.key, Struct)
             row = (*row, *(record.key.values[at] for at in self._added))
-        self.add(row, record.position, facts)
+        if record.headers is not self._headers:  # many records share theirs
+            self._headers = record.headers
+            header = record.header(UNAVAILABLE_HEADER)
+            self._absent = None if header is None else header.value
+        self.add(row, record.position, facts, self._absent)
 
 
 def key_group(mode: Mode, placeholder: str, record: Record, key: Schema, facts: Facts) -> Group:

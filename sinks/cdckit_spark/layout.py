@@ -12,6 +12,9 @@ POSITION = "__position"
 OP = "__cdckit_op"
 """What a row does to a mirror, while it is on its way there: `c` puts a row, `d` removes it."""
 
+ABSENT = "__cdckit_absent"
+"""The column that names, with commas around each, the columns of a mirror's row whose values the log did not carry."""
+
 Kind = Literal["rows", "keys", "truncate"]
 """Whole rows; deletes of which only the key is known; or marks that a table was emptied."""
 
@@ -24,16 +27,14 @@ class Layout:
         kind: what the rows are.
         source: the source's table, or the name of the rows' schema: whose columns these are.
         columns: name and Spark type of each column of the table, in order.
-        extra: the columns that the packet has besides, for the writer.
         key: the columns that identify a row; none for a table without a key.
         ops: the operations that occur, a letter each.
-        unavailable: the columns in which the placeholder of an unavailable value occurs.
+        unavailable: the columns in which a value is, or may be, unavailable.
     """
 
     kind: Kind
     source: str
     columns: tuple[tuple[str, str], ...]
-    extra: tuple[tuple[str, str], ...]
     key: tuple[str, ...]
     ops: str = ""
     unavailable: tuple[str, ...] = ()
@@ -46,6 +47,11 @@ class Layout:
     def loads(cls, text: str) -> Layout:
         """The layout of a packet's text."""
         found = json.loads(text)
-        for name in ("columns", "extra"):
-            found[name] = tuple((column, kind) for column, kind in found[name])
-        return cls(**{**found, "key": tuple(found["key"]), "unavailable": tuple(found["unavailable"])})
+        return cls(
+            found["kind"],
+            found["source"],
+            tuple((name, kind) for name, kind in found["columns"]),
+            tuple(found["key"]),
+            found["ops"],
+            tuple(found["unavailable"]),
+        )

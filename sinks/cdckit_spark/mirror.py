@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
+from pyspark.sql.types import BinaryType, StringType
 
-from cdckit_spark.layout import OP, POSITION
+from cdckit_spark.layout import ABSENT, OP, POSITION
 from cdckit_spark.rows import TableRows
 from cdckit_spark.targets import BatchId, Columns, DeltaTarget, quoted
 
@@ -29,7 +30,7 @@ def write_mirror(
         anew: whether the batch holds all rows that the table is to have.
     """
     emptied = max((head.position for head in rows.headings if head.layout.kind == "truncate"), default=None)
-    changes = rows.typed({**columns, OP: "string"})
+    changes = rows.typed({**columns, OP: "string", ABSENT: "string"})
     if emptied is not None:
         changes = changes.where(f.col(POSITION) > emptied)
     key = next((head.layout.key for head in rows.headings if head.layout.key), ())
@@ -103,7 +104,7 @@ def _latest(
     newest = f.max_by(f.struct(*map(quoted, others)), f.col(POSITION)).alias("row")
     known, kept = [], []
     for name in unavailable:
-        missing = f.col(quoted(name)).eqNullSafe(_as_type_of(changes, name, placeholder))
+        missing = _missing(changes, name, placeholder)
         known.append(f.max_by(quoted(name), f.when(~missing, f.col(POSITION))).alias(f"__cdckit_known_{name}"))
         kept.append(f.every(missing).alias(f"{_KEPT}{name}"))
     grouped = changes.groupBy(*map(quoted, key)).agg(newest, *known, *kept)
@@ -112,8 +113,13 @@ def _latest(
     return grouped.select(*map(quoted, key), *row, *[quoted(f"{_KEPT}{name}") for name in unavailable])
 
 
-def _as_type_of(changes: DataFrame, name: str, placeholder: str) -> Column:
-    return f.lit(placeholder).cast(changes.schema[name].dataType)
+def _missing(changes: DataFrame, name: str, placeholder: str) -> Column:
+    """Whether a row lacks the value of a column: it is named so, or the placeholder stands there."""
+    named = f.coalesce(f.col(ABSENT).contains(f",{name},"), f.lit(False))
+    kind = changes.schema[name].dataType
+    if not isinstance(kind, StringType | BinaryType):
+        return named
+    return named | f.col(quoted(name)).eqNullSafe(f.lit(placeholder).cast(kind))
 
 
 def _net(changes: DataFrame, columns: Sequence[str]) -> tuple[DataFrame, DataFrame]:

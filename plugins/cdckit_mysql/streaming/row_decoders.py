@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cdckit.errors import DecodeError
+from cdckit.record import UNAVAILABLE_HEADER, Header
 from cdckit_mysql.binlog.rows_event import Change, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.events.table_events import MakeRecords
@@ -16,6 +17,7 @@ from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import Table
 
 _KEPT = 10_000
+_IMAGES_KEPT = 1000
 
 
 class RowMaker:
@@ -28,7 +30,7 @@ class RowMaker:
         records: for each kind of change, what makes records of rows, see `TableEvents`.
     """
 
-    __slots__ = ("name", "records", "rows", "table")
+    __slots__ = ("_absent", "_fields", "_unavailable", "name", "records", "rows", "table")
 
     def __init__(self, decoder: RowDecoder, version: TableVersion, skipped: frozenset[str]) -> None:
         self.table = version.table.id
@@ -44,6 +46,19 @@ class RowMaker:
             "update": events.updates,
             "delete": events.deletes,
         }
+        self._absent = decoder.absent
+        self._fields = [field.name for field in events.row_schema.fields]
+        self._unavailable: dict[tuple[bytes, bytes], Header | None] = {}
+
+    def unavailable(self, event: RowsEvent) -> Header | None:
+        """The header that names the columns which the event's images lack; None where they hold all."""
+        images = (event.columns, event.columns_after)
+        if images not in self._unavailable:
+            if len(self._unavailable) >= _IMAGES_KEPT:
+                self._unavailable.clear()
+            names = ",".join(self._fields[place] for place in self._absent(event))
+            self._unavailable[images] = Header(UNAVAILABLE_HEADER, names) if names else None
+        return self._unavailable[images]
 
 
 def _nothing(_event: RowsEvent) -> Sequence[Any]:

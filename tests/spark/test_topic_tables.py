@@ -1,0 +1,172 @@
+"""Tables kept from topics that others fill: TiCDC's, and those in Debezium's format."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from cdckit.config.loading import load_pipeline
+from cdckit.errors import SinkError
+from cdckit.runners.direct import DirectRunner
+from cdckit.runners.spark import SparkRunner
+from cdckit_ticdc.message import Message
+from servers.kafka import KafkaBroker
+from servers.mysql import MySQLServer
+from ticdc.emulation import Emulator, make_history
+
+pytestmark = pytest.mark.spark
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A topic, and the tables that a pipeline keeps of it."""
+
+    session: SparkSession
+    broker: KafkaBroker
+    topic: str
+    folder: Path
+
+    def produce(self, messages: Iterable[Message]) -> None:
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": 1})
+        for message in messages:
+            producer.produce(self.topic, message.value, message.key, message.partition)
+        producer.flush()
+
+    def run(self, **source: Any) -> None:
+        path = self.folder / "mirror.yaml"
+        pipeline = {
+            "name": self.topic,
+            "runner": "spark",
+            "source": {"bootstrap.servers": self.broker.bootstrap, "topics": [self.topic], **source},
+            "sink": {"type": "spark", "mode": "mirror", "path": str(self.folder / "lake")},
+            "state": str(self.folder / "state"),
+        }
+        path.write_text(json.dumps(pipeline))
+        SparkRunner(load_pipeline(path)).run(once=True)
+
+    def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
+        frame = self.session.read.format("delta").load(str(self.folder / "lake" / table))
+        return sorted((tuple(row) for row in frame.select(*columns).collect()), key=repr)
+
+
+@pytest.fixture
+def mirror(session: SparkSession, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path) -> Mirror:
+    kafka_broker.create_topic(unique_name, 3)
+    return Mirror(session, kafka_broker, unique_name, tmp_path)
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_mirror_of_ticdc_equals_the_table(mirror: Mirror, split: bool) -> None:
+    """A split for each partition; rows that come again and rows that change partitions with their key."""
+    chance = random.Random(11)
+    history = make_history(chance, 200, keys=20)
+    log = Emulator(chance, split_updates=split).write(history)
+    halves = {partition: len(messages) // 2 for partition, messages in log.items()}
+    mirror.produce(message for one, messages in log.items() for message in messages[: halves[one]])
+    mirror.run(type="ticdc", protocol="debezium")
+    mirror.produce(message for one, messages in log.items() for message in messages[halves[one] :])
+    mirror.run(type="ticdc", protocol="debezium")
+    expected = [(key, row["v"]) for key, row in sorted(history.final.items())]
+    assert sorted(mirror.rows("default.shop.orders", "id", "v")) == expected
+
+
+def _event(op: str, after: dict[str, Any], fields: list[dict[str, Any]]) -> bytes:
+    """A change event of a cloud's MySQL subscription, with its schema."""
+    row = {"type": "struct", "fields": fields, "optional": True, "name": "sub.shop.people.Value"}
+    source = {"type": "struct", "optional": False, "field": "source", "fields": [
+        {"type": "string", "optional": False, "field": "db"}, {"type": "string", "optional": True, "field": "table"},
+    ]}  # fmt: skip
+    schema = {"type": "struct", "optional": False, "name": "sub.shop.people.Envelope", "fields": [
+        {**row, "field": "before"}, {**row, "field": "after"}, source,
+        {"type": "string", "optional": False, "field": "op"}, {"type": "int64", "optional": True, "field": "ts_ms"},
+    ]}  # fmt: skip
+    payload = {"before": None, "after": after, "source": {"db": "shop", "table": "people"}, "op": op, "ts_ms": 1}
+    return json.dumps({"schema": schema, "payload": payload}).encode()
+
+
+def _key(number: int) -> bytes:
+    schema = {"type": "struct", "fields": [{"type": "int32", "optional": False, "field": "id"}], "optional": False,
+              "name": "sub.shop.people.Key"}  # fmt: skip
+    return json.dumps({"schema": schema, "payload": {"id": number}}).encode()
+
+
+ID = {"type": "int32", "optional": False, "field": "id"}
+NAME = {"type": "string", "optional": True, "field": "name"}
+CITY = {"type": "string", "optional": True, "field": "city"}
+DDL = json.dumps(
+    {
+        "source": {"server": "sub"},
+        "position": {"transaction_id": None, "ts_sec": 1655782153, "file": "mysql-bin.000005", "pos": 1218},
+        "databaseName": "shop",
+        "ddl": "ALTER TABLE `people` ADD COLUMN `city` varchar(20) NULL",
+        "tableChanges": [],
+    }
+).encode()
+
+
+def test_ddl_in_the_topic_and_an_added_column(mirror: Mirror) -> None:
+    """Rows and DDL share the topic; a column that a later row brings is added to the table."""
+    people = [(1, {"id": 1, "name": "ann"}, [ID, NAME]), (2, {"id": 2, "name": "bob"}, [ID, NAME])]
+    mirror.produce(Message("", 0, 0, _key(number), _event("c", row, fields)) for number, row, fields in people)
+    mirror.run(type="debezium")
+    mirror.produce([
+        Message("", 0, 0, None, DDL),
+        Message("", 0, 0, _key(1), _event("u", {"id": 1, "name": "ann", "city": "york"}, [ID, NAME, CITY])),
+    ])  # fmt: skip
+    mirror.run(type="debezium")
+    assert mirror.rows(mirror.topic, "id", "name", "city") == [(1, "ann", "york"), (2, "bob", None)]
+
+
+def test_a_column_that_goes_away_stops_with_the_reason(mirror: Mirror) -> None:
+    """Other changes than added columns are the user's to make."""
+    mirror.produce([Message("", 0, 0, _key(1), _event("c", {"id": 1, "name": "ann"}, [ID, NAME]))])
+    mirror.run(type="debezium")
+    mirror.produce([Message("", 0, 0, _key(1), _event("u", {"id": 1}, [ID]))])
+    with pytest.raises(SinkError, match="column 'name' is gone"):
+        mirror.run(type="debezium")
+
+
+def test_mysql_through_kafka_equals_the_table(
+    mirror: Mirror, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """The `mysql` source fills topics, `debezium` reads them, and the mirror is the table."""
+    database = f"{unique_name}_db"
+    mysql_server.execute(f"CREATE DATABASE {database}")
+    mysql_server.execute(
+        f"CREATE TABLE {database}.goods (id INT PRIMARY KEY, name VARCHAR(20), price DECIMAL(10,2), seen DATETIME(3))"
+    )
+    mysql_server.execute(
+        f"INSERT INTO {database}.goods VALUES (1,'a',1.50,'2024-01-02 03:04:05.678'),(2,'b',NULL,NULL)"
+    )
+    path = tmp_path / "fill.yaml"
+    pipeline = {
+        "name": "fill",
+        "runner": "direct",
+        "source": {
+            "type": "mysql", "database.hostname": mysql_server.host, "database.port": mysql_server.port,
+            "database.user": "dbz", "database.password": "dbz", "topic.prefix": unique_name,
+            "database.include.list": database,
+        },
+        "sink": {"type": "kafka", "bootstrap.servers": mirror.broker.bootstrap},
+        "state": str(tmp_path / "fill-state"),
+    }  # fmt: skip
+    path.write_text(json.dumps(pipeline))
+    DirectRunner(load_pipeline(path)).run(once=True)
+    mysql_server.execute(f"UPDATE {database}.goods SET price = 2.25 WHERE id = 2")
+    mysql_server.execute(f"DELETE FROM {database}.goods WHERE id = 1")
+    mysql_server.execute(f"INSERT INTO {database}.goods VALUES (3,'c',0.01,'1999-12-31 23:59:59')")
+    DirectRunner(load_pipeline(path)).run(once=True)
+    topic = f"{unique_name}.{database}.goods"
+    mirror.run(type="debezium", topics=[topic])
+    found = [(number, name, str(price), str(seen)) for number, name, price, seen in
+             mirror.rows(topic, "id", "name", "price", "seen")]  # fmt: skip
+    assert found == [(2, "b", "2.25", "None"), (3, "c", "0.01", "1999-12-31 23:59:59")]
+    mysql_server.execute(f"DROP DATABASE {database}")
