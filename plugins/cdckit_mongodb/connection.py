@@ -19,11 +19,11 @@ Client = MongoClient[dict[str, Any]]
 
 CODEC: CodecOptions[dict[str, Any]] = CodecOptions(
     document_class=dict,
-    tz_aware=True,
-    datetime_conversion=DatetimeConversion.DATETIME_MS,
+    tz_aware=False,
+    datetime_conversion=DatetimeConversion.DATETIME_AUTO,
     unicode_decode_error_handler="replace",
 )
-"""How documents are decoded: dates as milliseconds, of whatever year; broken text as Debezium shows it."""
+"""How documents are decoded: dates in UTC, of whatever year; broken text as Debezium shows it."""
 
 _REFUSED_LOGIN = 18
 _NOT_ALLOWED = 13

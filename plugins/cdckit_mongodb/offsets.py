@@ -26,14 +26,19 @@ Moment = tuple[int, int]
 """A cluster time: seconds since 1970, and the number within the second."""
 
 
-def stream_position(moment: Moment, operation: int, tie: int) -> str:
+def moment_text(moment: Moment) -> str:
+    """A cluster time as resume tokens have it: 16 hexadecimal digits, which sort as the times do."""
+    return f"{moment[0]:08X}{moment[1]:08X}"
+
+
+def stream_position(moment: str, operation: int, tie: int) -> str:
     """The text that the positions of all records of one event begin with."""
-    return f"{moment[0]:010d}-{moment[1]:010d}-0-{operation:012d}-{tie:03d}-"
+    return f"{moment}-0-{operation:012d}-{tie:03d}-" if operation or tie else f"{moment}-0-000000000000-000-"
 
 
 def snapshot_position(moment: Moment, row: int) -> str:
     """The position of a document that a snapshot found: behind the events up to its moment, before all later ones."""
-    return f"{moment[0]:010d}-{moment[1]:010d}-1-{row:012d}-000-0"
+    return f"{moment_text(moment)}-1-{row:012d}-000-0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,12 @@ def token_time(token: Token) -> tuple[int, int]:
     return int(data[2:10], 16), int(data[10:18], 16)
 
 
+def token_moment(token: Token) -> str:
+    """The same as 16 hexadecimal digits, which sort as the times do."""
+    moment: str = token["_data"][2:18]
+    return moment
+
+
 def operation_number(token: Token) -> int:
     """Which operation of its transaction the token's event is; 0 outside of transactions."""
     data: str = token["_data"]

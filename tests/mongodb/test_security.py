@@ -1,4 +1,4 @@
-"""TLS with an own authority and client certificates, passwords, and users with exactly the rights that the documentation names."""
+"""TLS with an own authority and client certificates, passwords, and users with just the rights that are documented."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.formats import EventFormat, event_format
 from cdckit_mongodb.events.names import Topics
 from cdckit_mongodb.events.schemas import key_schema
+from cdckit_mongodb.extended_json import milliseconds_of
 from cdckit_mongodb.field_paths import FieldEdits, parse_exclusions, parse_renames
 from cdckit_mongodb.offsets import Moment, snapshot_position
 
@@ -148,7 +149,7 @@ class CollectionEvents:
         wall = event.get("wallTime")
         lsid, number = (None, None) if session is None else (session.lsid, session.number)
         return self._format.stream_source(
-            self._names, event["clusterTime"], None if wall is None else int(wall), lsid, number
+            self._names, event["clusterTime"], None if wall is None else milliseconds_of(wall), lsid, number
         )
 
     def _description(self, description: Document) -> Struct:

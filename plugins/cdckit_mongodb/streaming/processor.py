@@ -12,11 +12,11 @@ from cdckit.struct import Struct
 from cdckit.transactions import Transaction
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections, Session
-from cdckit_mongodb.extended_json import COMPACT
+from cdckit_mongodb.extended_json import COMPACT, milliseconds_of
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.snapshot import IncrementalSnapshot
-from cdckit_mongodb.offsets import Moment, StreamOffset, stream_position
-from cdckit_mongodb.tokens import Token, operation_number, token_time
+from cdckit_mongodb.offsets import Moment, StreamOffset, moment_text, stream_position
+from cdckit_mongodb.tokens import Token, operation_number, token_moment, token_time
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -46,7 +46,6 @@ class StreamProcessor:
         incremental: IncrementalSnapshot | None = None,
     ) -> None:
         self.records: list[Record] = []
-        self.time_ms: int | None = None
         self.invalidated = False
         self._start = start
         self._offset = start
@@ -61,7 +60,8 @@ class StreamProcessor:
         self._fragments: Event | None = None
         self._session: tuple[Any, Session] | None = None
         self._transaction = _resumed(collections.topics.transaction, start)
-        self._last: tuple[Moment, int] | None = None
+        self._last: tuple[str, int] | None = None
+        self._newest: Event | None = None
         self._tie = start.tie
         self._incremental = incremental
 
@@ -100,16 +100,14 @@ class StreamProcessor:
         made = self._known[name] if name in self._known else self._collection(name)
         if made is None:
             return
-        moment = token_time(token)
-        prefix = self._prefix(moment, token)
+        prefix = self._prefix(token)
         session = self._session_of(event) if "lsid" in event else None
         block = self._block(made.name, session, prefix, event) if self._with_transactions else None
         try:
             self.records += made.change(event, operation, prefix, session, block)
         except (DecodeError, KeyError, TypeError, ValueError) as error:
-            self._failed(error, made.name, moment)
-        wall = event.get("wallTime")
-        self.time_ms = moment[0] * 1000 if wall is None else int(wall)
+            self._failed(error, made.name, token_time(token))
+        self._newest = event
 
     def _collection(self, name: tuple[str, str]) -> CollectionEvents | None:
         if len(self._known) >= _PASSED_OVER:
@@ -118,15 +116,15 @@ class StreamProcessor:
         self._known[name] = made
         return made
 
-    def _prefix(self, moment: Moment, token: Token) -> str:
+    def _prefix(self, token: Token) -> str:
         """What the positions of an event's records begin with."""
-        place = (moment, operation_number(token))
+        place = (token_moment(token), operation_number(token))
         if place == self._last:
             self._tie += 1
-        elif self._last is not None or moment != self._offset.time:
+        elif self._last is not None or place[0] != moment_text(self._offset.time):
             self._tie = 0
         self._last = place
-        return stream_position(moment, place[1], self._tie)
+        return stream_position(*place, self._tie)
 
     # -- transactions
 
@@ -142,7 +140,7 @@ class StreamProcessor:
     def _block(self, collection: str, session: Session | None, prefix: str, event: Event) -> Struct | None:
         """The event's transaction block; ends the transaction before, begins its own."""
         identifier = None if session is None else session.identifier
-        time_ms = int(event.get("wallTime") or event["clusterTime"].time * 1000)
+        time_ms = _time_ms(event)
         transaction = self._transaction
         if transaction is not None and transaction.identifier != identifier:
             self.records.append(transaction.end(f"{prefix}0", time_ms))
@@ -188,6 +186,11 @@ class StreamProcessor:
         return taken
 
     @property
+    def time_ms(self) -> int | None:
+        """When the newest change was made, in milliseconds since 1970."""
+        return None if self._newest is None else _time_ms(self._newest)
+
+    @property
     def moment(self) -> Moment:
         """The cluster time of the last batch's end."""
         return self._offset.time
@@ -207,12 +210,19 @@ class StreamProcessor:
             ord=order,
             token=token,
             invalidated=self.invalidated or (self._start.invalidated and token == self._start.token),
-            tie=self._tie if self._last is not None and self._last[0] == (sec, order) else 0,
+            tie=self._tie if self._last is not None and self._last[0] == moment_text((sec, order)) else 0,
             transaction_id=None if transaction is None else transaction.identifier,
             counts={} if transaction is None else dict(transaction.counts),
             incremental=self._start.incremental if self._incremental is None else self._incremental.state.to_json(),
         )
         return self._offset
+
+
+def _time_ms(event: Event) -> int:
+    """When the server made a change, in milliseconds since 1970."""
+    wall = event.get("wallTime")
+    made: int = event["clusterTime"].time * 1000 if wall is None else milliseconds_of(wall)
+    return made
 
 
 def _resumed(topic: str, start: StreamOffset) -> Transaction | None:

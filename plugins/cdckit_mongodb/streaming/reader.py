@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit.heartbeat import Heartbeats
@@ -17,11 +18,11 @@ from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.snapshot import IncrementalSnapshot
 from cdckit_mongodb.incremental.state import IncrementalState
-from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.offsets import StreamOffset, moment_text
 from cdckit_mongodb.snapshot.collections import ChosenCollection, documents
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.streaming.processor import StreamProcessor
-from cdckit_mongodb.tokens import is_event, token_time
+from cdckit_mongodb.tokens import is_event, token_moment, token_time
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -100,7 +101,8 @@ class StreamReader:
         with ChangeStream(self._client, self._config, start) as stream:
             state = IncrementalState.from_json(start.incremental)
             incremental = IncrementalSnapshot(self._client, self._config, self._filters, self._collections, state)
-            processor = StreamProcessor(self._config, self._filters, self._collections, start, incremental)
+            told_of = incremental if self._config.signal_data_collection else None
+            processor = StreamProcessor(self._config, self._filters, self._collections, start, told_of)
             channels = Channels(self._config)
             while stream.alive and not self._stopping():
                 events = stream.next(self._wait_ms)
@@ -129,7 +131,7 @@ class StreamReader:
             processor = StreamProcessor(self._config, self._filters, self._collections, start)
             while stream.alive:
                 events = stream.next(_RANGE_WAIT_MS)
-                within = [event for event in events if token_time(event["_id"]) <= end.moment]
+                within = _within(events, moment_text(end.moment))
                 if len(within) < len(events) or _passed(stream, end, idle=not events):
                     for event in within:
                         processor.process(event)
@@ -186,6 +188,13 @@ class Channels:
             return []
         self._next = time.monotonic() + self._interval
         return [signal for channel in self._channels for signal in channel.poll()]
+
+
+def _within(events: list[dict[str, Any]], last: str) -> list[dict[str, Any]]:
+    """The events up to a moment."""
+    if not events or token_moment(events[-1]["_id"]) <= last:
+        return events
+    return [event for event in events if token_moment(event["_id"]) <= last]
 
 
 def _passed(stream: ChangeStream, end: StreamOffset, *, idle: bool) -> bool:
