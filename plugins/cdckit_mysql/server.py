@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pymysql
 from pymysql.constants import ER
@@ -28,6 +28,18 @@ _VARIABLES = (
 )
 
 
+class RowLogging(NamedTuple):
+    """What the schemas of a server's tables depend on.
+
+    Attributes:
+        mariadb: whose tables they are.
+        complete: whether the log holds every column of a changed row (`binlog_row_image=FULL`).
+    """
+
+    mariadb: bool
+    complete: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """What a reader of a server's statements must know, in any process.
@@ -37,12 +49,14 @@ class Dialect:
         version: 90704 for 9.7.4.
         charsets: the server's character sets.
         explicit_timestamps: the variable `explicit_defaults_for_timestamp`.
+        rows: how the server shows rows.
     """
 
     mariadb: bool
     version: int
     charsets: Charsets
     explicit_timestamps: bool
+    rows: RowLogging
 
     @property
     def flavor(self) -> Flavor:
@@ -78,6 +92,11 @@ class Server:
     def name(self) -> str:
         """For people."""
         return f"{'MariaDB' if self.mariadb else 'MySQL'} {self.version}"
+
+    @property
+    def rows(self) -> RowLogging:
+        """How the server shows rows."""
+        return RowLogging(self.mariadb, self.row_image == "FULL")
 
 
 def query(connection: Connection, sql: str, arguments: Any = None) -> list[tuple[Any, ...]]:
@@ -121,6 +140,7 @@ def read_dialect(connection: Connection, server: Server) -> Dialect:
         version=major * 10000 + minor * 100 + patch,
         charsets=load_charsets(connection),
         explicit_timestamps=not found or found[0][1].upper() == "ON",
+        rows=server.rows,
     )
 
 

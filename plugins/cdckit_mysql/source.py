@@ -24,7 +24,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.readiness import readiness
-from cdckit_mysql.server import Dialect, Server, log_end, log_files, read_dialect, read_server
+from cdckit_mysql.server import Dialect, RowLogging, Server, log_end, log_files, read_dialect, read_server
 from cdckit_mysql.snapshot.chunk_plan import plan_chunks, share_out
 from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point
@@ -60,7 +60,7 @@ class MySqlSource(Source):
         self._used = 0.0
         self._server: Server | None = None
         self._run_id = str(time_ordered_uuid())
-        self._versions: dict[tuple[bool, str], TableVersions] = {}
+        self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._need = SnapshotNeed(config, self._asked)
 
     @classmethod
@@ -154,13 +154,13 @@ class MySqlSource(Source):
         server, connection = self._asked()
         tables = self._history.tables_at(point.position)
         with told(self._config, "planning the snapshot"):
-            chosen = choose_tables(connection, tables, self._versions_of(server.mariadb), self._config, self._filters)
+            chosen = choose_tables(connection, tables, self._versions_of(server.rows), self._config, self._filters)
             chunks = plan_chunks(connection, chosen, parallelism)
         return [
             Split(
                 start,
                 end,
-                ChunkWork(tuple(group), server.mariadb, self._run_id),
+                ChunkWork(tuple(group), server.rows, self._run_id),
                 sum(chunk.estimate for chunk in group),
             )
             for group in share_out(chunks, parallelism)
@@ -181,7 +181,7 @@ class MySqlSource(Source):
             ).batches(work)
         if isinstance(work, ChunkWork):
             point = LogOffset.from_json(split.end or {})
-            return read_chunks(self._config, self._versions_of(work.mariadb, work.run_id), work.chunks, point)
+            return read_chunks(self._config, self._versions_of(work.rows, work.run_id), work.chunks, point)
         return self._read_log(split, work)
 
     def _read_between(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
@@ -195,7 +195,7 @@ class MySqlSource(Source):
         definitions = Definitions(
             work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
         )
-        versions = self._versions_of(work.dialect.mariadb, work.run_id)
+        versions = self._versions_of(work.dialect.rows, work.run_id)
 
         def make_processor(at: LogOffset) -> LogProcessor:
             if history is not None:
@@ -277,10 +277,10 @@ class MySqlSource(Source):
     def _planner(self) -> LogPlanner:
         return LogPlanner(self._config, self._filters, self._dialect, self._history, self._context.notify, self._run_id)
 
-    def _versions_of(self, mariadb: bool, run_id: str | None = None) -> TableVersions:
-        key = (mariadb, run_id or self._run_id)
+    def _versions_of(self, rows: RowLogging, run_id: str | None = None) -> TableVersions:
+        key = (rows, run_id or self._run_id)
         if key not in self._versions:
-            self._versions = {key: TableVersions(self._config, self._filters, mariadb=mariadb, run_id=key[1])}
+            self._versions = {key: TableVersions(self._config, self._filters, rows, run_id=key[1])}
         return self._versions[key]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Dialect
+from cdckit_mysql.server import Dialect, RowLogging
 from cdckit_mysql.snapshot.chunk_plan import Chunk
 from cdckit_mysql.table import Tables
 
@@ -31,12 +31,12 @@ class ChunkWork:
 
     Attributes:
         chunks: what to read.
-        mariadb: whose tables they are.
+        rows: how the server shows rows.
         run_id: the run's id in the records' headers.
     """
 
     chunks: tuple[Chunk, ...]
-    mariadb: bool
+    rows: RowLogging
     run_id: str
 
 

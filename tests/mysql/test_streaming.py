@@ -193,6 +193,22 @@ def test_missing_columns_of_a_minimal_row_image_are_marked(streaming: NewCapture
     assert found[1] == ("d", "t", (2, absent, None), None)
 
 
+def test_columns_that_a_server_may_leave_out_are_optional(streaming: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, v VARCHAR(20) NOT NULL);")
+    try:
+        sql("SET GLOBAL binlog_row_image = 'MINIMAL'")
+        reading = streaming()
+        sql("SET binlog_row_image = 'MINIMAL'; INSERT INTO t VALUES (1, 2, 'a');")
+        record = reading.once()[0]
+    finally:
+        sql("SET GLOBAL binlog_row_image = 'FULL'")
+    assert isinstance(record.key, Struct)
+    assert isinstance(record.value, Struct)
+    assert not record.key.schema.field("id").schema.optional
+    row = record.value.schema.field("after").schema
+    assert {field.name: field.schema.optional for field in row.fields} == {"id": True, "n": True, "v": False}
+
+
 def test_rows_of_an_unknown_table_stop_the_pipeline_or_are_left_out(
     streaming: NewCapture, sql: Sql, caplog: pytest.LogCaptureFixture
 ) -> None:

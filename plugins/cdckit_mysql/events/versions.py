@@ -14,6 +14,7 @@ from cdckit_mysql.events.names import Topics
 from cdckit_mysql.events.source_block import SourceBlocks
 from cdckit_mysql.events.table_events import EventOptions, TableEvents
 from cdckit_mysql.filters import Filters
+from cdckit_mysql.server import RowLogging
 from cdckit_mysql.table import Column, Table, TableId
 from cdckit_mysql.values.column import ColumnValue, column_value
 from cdckit_mysql.values.options import ValueOptions
@@ -46,17 +47,17 @@ class TableVersions:
     Args:
         config: the source's options.
         filters: what is captured.
-        mariadb: whose tables they are.
+        rows: how the server shows rows.
         run_id: the run's id in the records' headers.
     """
 
-    def __init__(self, config: MySqlConfig, filters: Filters, *, mariadb: bool, run_id: str) -> None:
+    def __init__(self, config: MySqlConfig, filters: Filters, rows: RowLogging, *, run_id: str) -> None:
         self.topics = Topics(config)
         self.blocks = SourceBlocks(config)
         self._filters = filters
         self._field_name: Callable[[str], str] = field_names(config.field_name_adjustment_mode)
         self._options = ValueOptions(
-            flavor="mariadb" if mariadb else "mysql",
+            flavor="mariadb" if rows.mariadb else "mysql",
             decimal_mode=config.decimal_handling_mode,
             time_mode=config.time_precision_mode,
             bigint_unsigned_mode=config.bigint_unsigned_handling_mode,
@@ -64,8 +65,9 @@ class TableVersions:
             time_adjuster=config.enable_time_adjuster,
             unavailable_value=config.unavailable_value_placeholder,
             propagates_type=filters.propagates_type,
+            complete_images=rows.complete,
         )
-        self._key_options = replace(self._options, propagates_type=_nowhere)
+        self._key_options = replace(self._options, propagates_type=_nowhere, complete_images=True)
         headers = context_headers(config.topic_prefix, config.connector, run_id)
         self._events = EventOptions(
             headers=headers if config.extended_headers_enabled else (),

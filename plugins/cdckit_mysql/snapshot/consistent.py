@@ -17,6 +17,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.rows import open_rows
+from cdckit_mysql.server import RowLogging
 from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk
 from cdckit_mysql.snapshot.selection import ChosenTable, choose_tables
@@ -54,7 +55,7 @@ class ConsistentSnapshot:
         filters: what is captured.
         context: the runner's.
         history: where the definitions are noted, before the first row is given out.
-        versions_of: gives the versions of tables for MariaDB, or for MySQL.
+        versions_of: gives the versions of tables for how a server shows rows.
         read_log: reads the log between two offsets.
     """
 
@@ -64,7 +65,7 @@ class ConsistentSnapshot:
         filters: Filters,
         context: SourceContext,
         history: SchemaHistory,
-        versions_of: Callable[[bool], TableVersions],
+        versions_of: Callable[[RowLogging], TableVersions],
         read_log: Callable[[LogOffset, LogOffset], Iterator[Batch]],
     ) -> None:
         self._config = config
@@ -106,7 +107,7 @@ class ConsistentSnapshot:
             yield replace(batch, offset=reached.with_changes(snapshot=SNAPSHOT_RUNNING).to_json())
 
     def _records(self, point: ConsistentPoint, offset: LogOffset) -> Iterator[list[Record]]:
-        versions = self._versions_of(point.server.mariadb)
+        versions = self._versions_of(point.server.rows)
         with told(self._config, "choosing the snapshot's tables"):
             chosen = choose_tables(point.connection, point.tables, versions, self._config, self._filters)
         marked = MarkedRows(versions.blocks, offset, time.time_ns() // 1_000_000_000 * 1_000_000)
