@@ -109,10 +109,10 @@ class Pipeline:
         return [json.loads(line) for line in self.output.read_text(encoding="utf-8").splitlines()]
 
     def assert_secret(self) -> None:
-        """The password stands in no file but the one that it was written into."""
+        """The password stands in no file but those that it was written into."""
         secret = PASSWORD.encode()
         for path in self.folder.rglob("*"):
-            if path.is_file() and path != self._path:
+            if path.is_file() and path.name != self._path.name:
                 assert secret not in path.read_bytes(), f"{path} shows the password"
 
     @property

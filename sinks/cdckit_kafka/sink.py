@@ -172,9 +172,12 @@ class KafkaSink(Sink):
         wait = self._wait("a Kafka broker to answer")
         while True:
             try:
-                return list(producer.list_topics(timeout=_ANSWER_SECONDS).topics)
+                found = list(producer.list_topics(timeout=_ANSWER_SECONDS).topics)
             except KafkaException:
                 self._served(producer.poll, 0)
+            else:
+                wait.over()
+                return found
             if self._errors.refused():
                 raise SinkError(f"cannot log in to Kafka ({self._config.bootstrap_servers}): {self._errors.reason()}")
             wait.still(1)

@@ -20,11 +20,11 @@ FORMAT = 1
 
 TABLES = f"""
 begin immediate;
-create table if not exists offset (one integer primary key check (one = 1), offset text not null) strict;
-create table if not exists history (
+create table offset (one integer primary key check (one = 1), offset text not null) strict;
+create table history (
     history text not null, position text not null, entry text not null, primary key (history, position)
 ) strict, without rowid;
-create table if not exists keep (key text primary key, value text not null) strict, without rowid;
+create table keep (key text primary key, value text not null) strict, without rowid;
 pragma user_version={FORMAT};
 commit;
 """
@@ -89,7 +89,8 @@ class SqliteStateStore(StateStore):
                 raise sqlite3.DatabaseError("the file is malformed")
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=full")
-            db.executescript(TABLES)
+            if not found:
+                db.executescript(TABLES)
         except BaseException:
             db.close()
             raise
