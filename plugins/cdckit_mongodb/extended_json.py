@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -22,8 +23,11 @@ from bson import Binary, Code, DatetimeMS, DBRef, Decimal128, Int64, MaxKey, Min
 from cdckit.errors import DecodeError
 
 Write = Callable[[Any], str]
+Shape = tuple[Any, ...]
+"""The names of a document's fields, and the types of their values."""
 
 _SHAPES_KEPT = 4096
+_FREQUENT = 50
 _LATEST_ISO_MS = 253402300799999
 _EPOCH = datetime(1970, 1, 1)
 _ESCAPED_CATEGORIES = frozenset({"Lm", "Mn", "Me", "Mc", "Zl", "Zp", "Cc", "Cf", "Co", "Cs", "Cn"})
@@ -62,6 +66,8 @@ class Dialect:
     def __init__(self, comma: str, writers: Callable[[Dialect], Mapping[type, Write]]) -> None:
         self.comma = comma
         self._shapes = _Shapes(comma)
+        self._seen: Counter[Shape] = Counter()
+        self._compiled: dict[Shape, Callable[..., str]] = {}
         self._writers = _Writers(_COMMON)
         self._writers.update({dict: self._document, list: self._array, Code: self._code, DBRef: self._reference})
         self._writers.update(writers(self))
@@ -83,9 +89,45 @@ class Dialect:
         return _escaped_in(self._document(document))
 
     def _document(self, document: dict[str, Any]) -> str:
+        values = document.values()
+        shape = (*document, *map(type, values))
+        compiled = self._compiled.get(shape)
+        if compiled is not None:
+            return compiled(*values)
+        if self._is_frequent(shape):
+            self._compiled[shape] = self._compile(document)
         writers = self._writers
-        values = [writers[type(value)](value) for value in document.values()]
-        return self._shapes[tuple(document)] % tuple(values)
+        return self._shapes[tuple(document)] % tuple([writers[type(value)](value) for value in values])
+
+    def _is_frequent(self, shape: Shape) -> bool:
+        """Counts the documents of a shape: compiling pays for those that many have."""
+        if len(self._seen) >= _SHAPES_KEPT:
+            self._seen.clear()
+            self._compiled.clear()
+        self._seen[shape] += 1
+        return self._seen[shape] == _FREQUENT
+
+    def _compile(self, document: dict[str, Any]) -> Callable[..., str]:
+        """The function that writes documents with these fields, of these types, given their values."""
+        scope: dict[str, Any] = {}
+        parts = []
+        for at, (name, value) in enumerate(document.items()):
+            literal = f"{encode_basestring(name)}: ".replace("{", "{{").replace("}", "}}")
+            parts.append(repr(literal)[1:-1] + self._placeholder(type(value), f"v{at}", scope))
+        text = "{{" + self.comma.join(parts) + "}}"
+        arguments = ", ".join(f"v{at}" for at in range(len(document)))
+        function: Callable[..., str] = eval(f"lambda {arguments}: f'{text}'", scope)  # noqa: S307 - names are quoted
+        return function
+
+    def _placeholder(self, kind: type, name: str, scope: dict[str, Any]) -> str:
+        """What stands for a value in a format string."""
+        if kind is int:
+            return f"{{{name}}}"
+        if kind is type(None):
+            return "null"
+        writer = f"w_{name}"
+        scope[writer] = self._writers[kind]
+        return f"{{{writer}({name})}}"
 
     def _array(self, items: list[Any]) -> str:
         writers = self._writers
