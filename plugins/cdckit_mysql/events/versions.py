@@ -122,8 +122,8 @@ class TableVersions:
         return (shown[name] for name in self._filters.key_columns(table) if name in shown)
 
     def _key_schema(self, table: TableId, column: Column, value: ColumnValue) -> Schema:
-        """Keys never show the columns' declared types."""
-        if not self._options.propagates_type(table, column):
+        """Keys never show the columns' declared types, and the log always holds their columns."""
+        if self._options.complete_images and not self._options.propagates_type(table, column):
             return value.schema
         return column_value(column, self._key_options, table).schema
 
