@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,6 +19,8 @@ from cdckit_spark.evolution import Evolution
 from cdckit_spark.mirror import write_mirror
 from cdckit_spark.rows import TableRows, tables_of
 from cdckit_spark.targets import BatchId, DeltaTarget, ParquetTarget, Target
+
+log = logging.getLogger("cdckit.spark")
 
 GENERATION = "generation"
 """The note of a mirror that says which checkpoint first wrote it, or last started it anew."""
@@ -40,6 +43,12 @@ class LakeSink(SparkTableSink):
         """Notes the session; tables are looked at when their first rows come."""
         self._session = session
         self._context = context
+        if self.config.mode == "mirror" and context.skipped:
+            log.warning(
+                "source.skipped.operations leaves out '%s', which the mirrors then do not follow; "
+                "set it to 'none' for tables equal to the source's",
+                ",".join(sorted(context.skipped)),
+            )
         self._pool = ThreadPoolExecutor(self.config.tables_parallel, "cdckit-table")
 
     def write(self, packets: DataFrame, batch: int) -> int:

@@ -113,7 +113,7 @@ def test_mirrors_equal_the_source(session: SparkSession, db_server: SQLServer, d
 
 def _run(server: SQLServer, database: str, folder: Path) -> None:
     source = source_of(
-        server, database, topic_prefix=database, bigint_unsigned_handling_mode="precise", include_schema_changes=False
+        server, database, topic_prefix=database, bigint_unsigned_handling_mode="precise", skipped_operations="none"
     )
     pipeline = Pipeline(folder, source, {"type": "spark", "mode": "mirror", "path": str(folder / "lake")})
     SparkRunner(load_pipeline(pipeline.written(), runner="spark")).run(once=True)

@@ -196,7 +196,8 @@ class TableDelivery(Delivery):
 
     def open(self, session: SparkSession, generation: Generation) -> None:
         """Opens the sink."""
-        context = TableContext(self.pipeline.name, generation.id, fresh=generation.start is None)
+        skipped = getattr(self.pipeline.source.config, "skipped", frozenset())
+        context = TableContext(self.pipeline.name, generation.id, generation.start is None, skipped)
         self.sink.open(session, context)
 
     def deliver(self, frame: DataFrame, batch: int) -> int:

@@ -59,11 +59,13 @@ class TableContext:
         name: the pipeline's name.
         generation: tells batch numbers of one checkpoint from those of another.
         fresh: whether the checkpoint began without an offset, so that a snapshot starts the tables anew.
+        skipped: the operations (`c`, `u`, `d`, `t`) that the source leaves out.
     """
 
     name: str
     generation: str
     fresh: bool
+    skipped: frozenset[str] = frozenset()
 
 
 class SparkTableSink(TableSink):
