@@ -12,6 +12,7 @@ from cdckit.config.model import PluginConfig
 from cdckit_ticdc.columns.options import BigIntMode, BinaryForm, DecimalMode
 from cdckit_ticdc.columns.texts import time_zone
 from cdckit_ticdc.columns.types import MySqlType, parse_type
+from cdckit_ticdc.decoding.csv_rows import CsvForm
 from cdckit_ticdc.decoding.protocols import Protocol
 
 _OWN_SETTINGS = {
@@ -97,11 +98,15 @@ class TopicsConfig(PluginConfig):
             parse_type(text)
         return types
 
+    @property
+    def places(self) -> dict[str, bool]:
+        """The options that say where messages are, and whether they do."""
+        return {"topics": bool(self.topics), "files": bool(self.files)}
+
     @model_validator(mode="after")
     def _one_place(self) -> Self:
-        places = [bool(self.topics), bool(self.files)]
-        if sum(places) != 1:
-            raise ValueError("give either 'topics' or 'files'")
+        if sum(self.places.values()) != 1:
+            raise ValueError(f"give one of {', '.join(map(repr, self.places))}")
         if self.topics and not self.bootstrap_servers:
             raise ValueError("'topics' needs 'bootstrap.servers': host:port")
         return self
@@ -116,7 +121,17 @@ class TicdcConfig(TopicsConfig):
     """Options of the source `ticdc`."""
 
     protocol: Protocol
-    """The changefeed's protocol: `debezium`, `debezium-avro`, `canal-json`, `open-protocol`, `simple` or `avro`."""
+    """The changefeed's protocol: `debezium`, `debezium-avro`, `canal-json`, `open-protocol`, `simple` or `avro`; with
+    `storage.url` `canal-json` or `csv`.
+    """
+    storage_url: str | None = None
+    """In the place of topics: where the changefeed's storage sink writes, a folder or an object store's URL."""
+    csv_delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    """What stands between values in CSV (the sink's option `delimiter`)."""
+    csv_quote: Annotated[str, Field(max_length=1)] = '"'
+    """What stands around values in CSV (`quote`); empty: nothing."""
+    csv_null: str = "\\N"
+    """What CSV writes for NULL (`null`)."""
     topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = None
     """What the records' topics begin with, before `.database.table`; by default the name in the messages, which is
     the changefeed's cluster, `default` as a rule.
@@ -161,6 +176,24 @@ class TicdcConfig(TopicsConfig):
         if self.protocol in {"avro", "debezium-avro"} and self.schema_registry_url is None:
             raise ValueError(f"'protocol: {self.protocol}' needs 'schema.registry.url'")
         return self
+
+    @property
+    def places(self) -> dict[str, bool]:
+        """The options that say where messages are, and whether they do."""
+        return {**super().places, "storage.url": self.storage_url is not None}
+
+    @model_validator(mode="after")
+    def _protocol_fits_place(self) -> Self:
+        if self.storage_url is not None and self.protocol not in {"canal-json", "csv"}:
+            raise ValueError("'storage.url' needs 'protocol: canal-json' or 'protocol: csv', as the sink writes")
+        if self.protocol == "csv" and self.storage_url is None:
+            raise ValueError("'protocol: csv' is the storage sink's: give 'storage.url'")
+        return self
+
+    @property
+    def csv_form(self) -> CsvForm:
+        """How CSV is written."""
+        return CsvForm(self.csv_delimiter, self.csv_quote, self.csv_null)
 
     @property
     def zone(self) -> ZoneInfo:

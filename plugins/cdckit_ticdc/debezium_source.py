@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from cdckit.errors import DecodeError
 from cdckit.record import Batch, Offset, Record
 from cdckit.source import Split
 from cdckit_ticdc.columns.options import ColumnOptions
@@ -73,23 +74,30 @@ class DebeziumSource(TopicSource):
         end = None if split.end is None else LogOffset.from_json(split.end).resume
         for chunks in self.log.read(at, end, self.context.idle_seconds):
             for chunk in chunks:
-                at[chunk.partition] = chunk.next
-                yield self._batch(chunk, at)
+                yield from self._batches(chunk, at)
             if not chunks:
                 yield Batch((), LogOffset(at).to_json())
             if self.context.stopping():
                 return
 
-    def _batch(self, chunk: Chunk, at: dict[Partition, int]) -> Batch:
+    def _batches(self, chunk: Chunk, at: dict[Partition, int]) -> Iterator[Batch]:
+        """A batch for a chunk; what stands before a message that cannot be understood comes before the error."""
         records: list[Record] = []
         for message in chunk.messages:
-            for event in self._decoder.decode(message):
+            try:
+                events = self._decoder.decode(message)
+            except DecodeError:
+                at[chunk.partition] = message.offset
+                yield Batch(records, LogOffset(at).to_json())
+                raise
+            for event in events:
                 if isinstance(event, Ddl):
                     self._tell(event)
                 else:
                     records.append(event)
+        at[chunk.partition] = chunk.next
         time_ms = next((record.timestamp for record in reversed(records) if record.timestamp), None)
-        return Batch(records, LogOffset(at).to_json(), time_ms, chunk.size)
+        yield Batch(records, LogOffset(at).to_json(), time_ms, chunk.size)
 
     def _tell(self, ddl: Ddl) -> None:
         self.context.notify("schema_changed", position=f"{ddl.commit_ts:020d}", ddl=ddl.statement, tables=ddl.tables)

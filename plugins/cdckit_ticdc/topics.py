@@ -48,7 +48,11 @@ class TopicSource(Source):
 
     @cached_property
     def log(self) -> MessageLog:
-        """The topics or files."""
+        """Where messages are."""
+        return self.topics_or_files()
+
+    def topics_or_files(self) -> MessageLog:
+        """The topics or files that the options name."""
         if self.base.files:
             return FileLog(self.base.files)
         group = self.base.group_id or f"cdckit-{self.context.name}"

@@ -187,6 +187,7 @@ def test_what_came_before_a_bad_message_is_delivered(topic: Topic) -> None:
     for _ in range(2):
         with pytest.raises(DecodeError, match=f"offset {len(messages)}: "):
             topic.once(type="ticdc", protocol="debezium")
+        assert len(topic.written()) == len(messages)
 
 
 def test_a_topic_that_is_missing_is_named(topic: Topic) -> None:

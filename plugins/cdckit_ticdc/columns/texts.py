@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import orjson
 
-from cdckit.schema import Schema
+from cdckit.schema import STRING, Schema
 from cdckit_ticdc.columns import numbers, temporal
 from cdckit_ticdc.columns.column import Column, Read
 from cdckit_ticdc.columns.options import ColumnOptions
@@ -57,6 +57,8 @@ class TextColumns:
         """
         type = self._options.given_type(*table, name) or type
         schema = schema_of(type, self._options)
+        if type.labels is None and type.name in {"enum", "set"} and self._forms.labels == "labels":
+            schema = STRING
         if optional:
             schema = schema.as_optional()
         return Column(name, schema, self._reader(type, schema))

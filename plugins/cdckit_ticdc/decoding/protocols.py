@@ -14,7 +14,7 @@ from cdckit_ticdc.decoding.simple import SimpleDecoder
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.registry import Registry
 
-Protocol = Literal["debezium", "debezium-avro", "canal-json", "open-protocol", "simple", "avro"]
+Protocol = Literal["debezium", "debezium-avro", "canal-json", "open-protocol", "simple", "avro", "csv"]
 
 _PLAIN: dict[str, type[Decoder]] = {
     "debezium": DebeziumJsonDecoder,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cdckit.envelope import NEW_KEY, OLD_KEY
+from cdckit.errors import DecodeError
 from cdckit.record import Batch, Record
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.events import Ddl, Watermark
@@ -106,18 +107,26 @@ class Assembler:
         """Takes messages of one partition.
 
         Raises:
-            DecodeError: a message cannot be understood.
+            DecodeError: a message cannot be understood; those before it are taken.
         """
         self._marks.add(chunk.partition)
         for message in chunk.messages:
-            if self._watermarked:
-                self._hold(chunk.partition, message)
-            else:
-                self._pass(chunk.partition, message)
+            try:
+                self._take(chunk.partition, message)
+            except DecodeError:
+                self._at[chunk.partition] = message.offset
+                self.settle()
+                raise
         if not self._watermarked:
             self._end_transaction(chunk.partition, only_if_whole=True)
         self._at[chunk.partition] = chunk.next
         self._bytes += chunk.size
+
+    def _take(self, partition: Partition, message: Message) -> None:
+        if self._watermarked:
+            self._hold(partition, message)
+        else:
+            self._pass(partition, message)
 
     def batches(self, *, all_held: bool = False, idle: bool = False) -> Iterator[Batch]:
         """What can be delivered now; at the end of all that is to be read, what is held back too.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cdckit.errors import SourceError
+from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
 from cdckit_ticdc.reading.lines import read_line
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
@@ -44,6 +45,15 @@ class FileLog(MessageLog):
                 return
             yield []
             time.sleep(idle_seconds)
+
+    def tail(self, partition: Partition, messages: int) -> list[Message]:
+        """The last few lines of a file."""
+        end = _end_of_lines(partition.topic)
+        with Path(partition.topic).open("rb") as file:
+            start = file.seek(max(0, end - _BLOCK))
+            lines = file.read(end - start).splitlines()
+        whole = lines[1:] if start else lines
+        return [read_line(line, partition.topic, start) for line in whole[-messages:] if line.strip()]
 
     def _paths(self) -> list[str]:
         found: set[str] = set()

@@ -79,6 +79,12 @@ class KafkaLog(MessageLog):
         else:
             yield from self._following(start, idle_seconds)
 
+    def tail(self, partition: Partition, messages: int) -> list[Message]:
+        """The last few messages of a partition."""
+        low, high = self._range(partition)
+        found = self._bounded({partition: max(low, high - messages)}, {partition: high})
+        return [message for chunks in found for chunk in chunks for message in chunk.messages]
+
     def commit(self, resume: Mapping[Partition, int]) -> None:
         """Commits to the consumer group; what it cannot take is logged, since the state store decides."""
         places = [TopicPartition(*partition, at) for partition, at in resume.items()]
