@@ -6,8 +6,9 @@ import importlib.util
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from benchmarks.pipelines import Options, Pipeline
+from benchmarks.pipelines import Options
 from benchmarks.usage import Usage, run
 
 IDLE_SECONDS = 6
@@ -20,6 +21,21 @@ def installed() -> bool:
     return _libraries() is not None and shutil.which("javac") is not None
 
 
+class Configured(Protocol):
+    """A capture that has a connector's configuration."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's files go."""
+
+    @property
+    def log(self) -> Path:
+        """Where its log goes."""
+
+    def write(self) -> Path:
+        """Writes the configuration file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Debezium:
     """Debezium's embedded engine with JSON out and a handler that only counts."""
@@ -27,7 +43,7 @@ class Debezium:
     name: str
     options: Options
 
-    def capture(self, pipeline: Pipeline, events: int) -> Usage:
+    def capture(self, pipeline: Configured, events: int) -> Usage:
         """Runs until the engine has handed over `events` events; it checks that itself."""
         configuration = pipeline.folder / "engine.properties"
         configuration.write_text(pipeline.write().read_text() + _storage(pipeline.folder))
