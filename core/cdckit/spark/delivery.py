@@ -196,7 +196,7 @@ class TableDelivery(Delivery):
 
     def open(self, session: SparkSession, generation: Generation) -> None:
         """Opens the sink."""
-        skipped = getattr(self.pipeline.source.config, "skipped", frozenset())
+        skipped: frozenset[str] = getattr(self.pipeline.source.config, "skipped", frozenset())
         context = TableContext(self.pipeline.name, generation.id, generation.start is None, skipped)
         self.sink.open(session, context)
 
