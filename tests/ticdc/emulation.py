@@ -101,8 +101,11 @@ class Emulator:
 
     def write(self, history: History) -> dict[Partition, list[Message]]:
         """The topic's partitions with all of the history."""
+        return self.write_transactions(history.transactions)
+
+    def write_transactions(self, transactions: tuple[Transaction, ...]) -> dict[Partition, list[Message]]:
+        """The topic's partitions with these transactions."""
         self.log = {Partition(TOPIC, number): [] for number in range(self.partitions)}
-        transactions = history.transactions
         begin = 0
         for _ in range(self.restarts):
             stop = self.chance.randint(begin, len(transactions))
