@@ -76,6 +76,9 @@ class CollectionEvents:
         adjusted = schema_names(config.schema_name_adjustment_mode)
         self._key_schema = key_schema(adjusted(f"{topic}.Key"))
         self._envelope = made.envelope_schema(adjusted(f"{topic}.Envelope"))
+        self._templates = {
+            operation: made.template(self._envelope, (database, collection), operation) for operation in "cud"
+        }
 
     def reads(
         self, documents: Sequence[Document], moment: Moment, first_row: int, mark: SnapshotMark = "true"
@@ -125,16 +128,18 @@ class CollectionEvents:
         now_ms = time.time_ns() // 1_000_000
         form = self._format
         key = Struct(self._key_schema, (form.identifier.value(event["documentKey"]["_id"]),))
-        values = form.envelope(
-            self._document(event.get("fullDocumentBeforeChange")),
-            self._document(event.get("fullDocument")),
-            self._description(event["updateDescription"]) if "updateDescription" in event else None,
-            self._source(event, session),
-            operation,
-            now_ms,
-            block,
-        )
-        value = Struct(self._envelope, values)
+        after = self._document(event.get("fullDocument"))
+        update = self._description(event["updateDescription"]) if "updateDescription" in event else None
+        template = self._templates[operation]
+        value: Struct
+        if template is None or session is not None or "wallTime" not in event or "fullDocumentBeforeChange" in event:
+            before = self._document(event.get("fullDocumentBeforeChange"))
+            rest = (self._source(event, session), operation, now_ms, block)
+            value = Struct(self._envelope, form.envelope(before, after, update, *rest))
+        else:
+            ms = milliseconds_of(event["wallTime"])
+            order = event["clusterTime"].inc
+            value = TemplateStruct(template, (after, update, ms, ms * 1000, ms * 1_000_000, order, ms, now_ms))
         record = Record(self.topic, key, value, self._headers, f"{prefix}2", now_ms)
         if operation == "d" and self._tombstones:
             return [record, Record(self.topic, key, None, self._headers, f"{prefix}3", now_ms)]

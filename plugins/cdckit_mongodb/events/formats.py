@@ -9,12 +9,21 @@ from typing import Any, ClassVar
 from bson import Timestamp
 
 from cdckit.schema import Schema
-from cdckit.struct import Path, Struct
+from cdckit.struct import Path, Struct, Template
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events import schemas
 from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, OLD_COMPACT, OLD_IDENTIFIER, OLD_SPACED, SPACED, Dialect
 
 Values = tuple[Any, ...]
+
+_SOURCE = 3
+_HOLES: tuple[Path, ...] = (
+    (1,),
+    (2,),
+    *((_SOURCE, schemas.SOURCE.index[name]) for name in ("ts_ms", "ts_us", "ts_ns", "ord", "wallTime")),
+    (5,),
+)
+"""Where those values stand in an envelope of Debezium 3 that make one change differ from another."""
 
 
 class EventFormat(ABC):
@@ -60,6 +69,14 @@ class EventFormat(ABC):
             time: the cluster time that the snapshot counts from.
         """
 
+    def template(self, _envelope: Schema, _name: tuple[str, str], _operation: str) -> Template | None:
+        """What plain changes of a collection share: those of no transaction, without a document before.
+
+        Its holes are the document, what was changed, the server's time in ms, µs and ns, the number within the
+        second, that time again, and the time of the record. None where changes share too little.
+        """
+        return None
+
     @abstractmethod
     def stream_source(
         self, name: tuple[str, str], time: Timestamp, wall_ms: int | None, lsid: str | None, number: int | None
@@ -97,6 +114,11 @@ class Format3(EventFormat):
         database, collection = name
         place = (now_ns // 1_000_000, mark, database, None, now_ns // 1000, now_ns, collection, order, None, None, None)
         return Struct(schemas.SOURCE, self._front + place)
+
+    def template(self, envelope: Schema, name: tuple[str, str], operation: str) -> Template:
+        """All but eight values."""
+        source = self.stream_source(name, Timestamp(0, 0), 0, None, None)
+        return Template(envelope, (None, None, None, source, operation, 0, None), _HOLES)
 
     def stream_source(
         self, name: tuple[str, str], time: Timestamp, wall_ms: int | None, lsid: str | None, number: int | None
