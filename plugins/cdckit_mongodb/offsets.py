@@ -36,9 +36,10 @@ def stream_position(moment: str, operation: int, tie: int) -> str:
     return f"{moment}-0-{operation:012d}-{tie:03d}-" if operation or tie else f"{moment}-0-000000000000-000-"
 
 
-def snapshot_position(moment: Moment, row: int) -> str:
-    """The position of a document that a snapshot found: behind the events up to its moment, before all later ones."""
-    return f"{moment_text(moment)}-1-{row:012d}-000-0"
+def snapshot_positions(moment: Moment, first: int, rows: int) -> list[str]:
+    """The positions of documents that a snapshot found: behind the events up to its moment, before all later ones."""
+    text = moment_text(moment)
+    return [f"{text}-1-{row:012d}-000-0" for row in range(first, first + rows)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from cdckit_mongodb.events.names import Topics
 from cdckit_mongodb.events.schemas import key_schema
 from cdckit_mongodb.extended_json import milliseconds_of
 from cdckit_mongodb.field_paths import FieldEdits, parse_exclusions, parse_renames
-from cdckit_mongodb.offsets import Moment, snapshot_position
+from cdckit_mongodb.offsets import Moment, snapshot_positions
 
 SnapshotMark = Literal["true", "last", "incremental"]
 Document = dict[str, Any]
@@ -101,16 +101,17 @@ class CollectionEvents:
         if self._edits is not None:
             documents = [self._edits.document(document) for document in documents]
         text = form.compact.document
+        positions = snapshot_positions(moment, first_row, len(documents))
         return [
             Record(
                 topic,
                 key,
                 TemplateStruct(template, (text(document),)),
                 headers,
-                snapshot_position(moment, row),
+                position,
                 now_ms,
             )
-            for row, (key, document) in enumerate(zip(keys, documents, strict=True), first_row)
+            for key, document, position in zip(keys, documents, positions, strict=True)
         ]
 
     def change(
