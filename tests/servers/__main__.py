@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from servers.delta import ensure_delta
 from servers.errors import ServerUnavailableError
 from servers.java import ensure_java
 from servers.kafka import KafkaBroker
@@ -20,6 +21,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "mariadb": lambda: MariaDBServer().install(),
     "mongodb": lambda: MongoNode("any").install(),
     "kafka": lambda: KafkaBroker().install(),
+    "delta": ensure_delta,
 }
 
 

@@ -1,0 +1,57 @@
+"""`cdc run` on Spark, as its users call it: what it prints, and how it stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from running import Pipeline, create_reader, source_of
+from servers.mysql import MySQLServer
+from spark.conftest import FAST_JVM
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+SECONDS = 240.0
+
+
+def test_stopped_by_a_signal_it_has_saved_what_it_printed(
+    mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; CREATE TABLE t (id INT PRIMARY KEY)")
+    create_reader(mysql_server)
+    source = source_of(mysql_server, unique_name, topic_prefix=unique_name, include_schema_changes=False)
+    settings = {"serializer": {"schemas.enable": False}, "runner": "spark", "spark": {"master": "local[2]", **FAST_JVM}}
+    pipeline = Pipeline(tmp_path, source, {"type": "stdout"}, settings)
+    printed: list[int] = []
+    for number, (sent, code) in enumerate([(signal.SIGTERM, 0), (signal.SIGINT, 130)]):
+        mysql_server.execute(f"INSERT INTO {unique_name}.t VALUES ({number * 10}), ({number * 10 + 1})")
+        with pipeline.running() as process:
+            process.wait_until(lambda: process.stdout.read_text().count("\n") == 2, "two lines", SECONDS)
+            mysql_server.execute(f"INSERT INTO {unique_name}.t VALUES ({number * 10 + 2})")
+            process.wait_until(lambda: process.stdout.read_text().count("\n") == 3, "a third", SECONDS)
+            process.process.send_signal(sent)
+            ended = process.ended(SECONDS)
+        assert ended.code == code, ended.stderr
+        printed += [json.loads(line)["key"]["id"] for line in ended.stdout.splitlines()]
+    assert printed == [0, 1, 2, 10, 11, 12]
+
+
+def test_without_java_it_says_what_to_do(tmp_path: Path, mysql_server: MySQLServer) -> None:
+    source = source_of(mysql_server, "nowhere")
+    settings = {"runner": "spark"}
+    nowhere = {"JAVA_HOME": "", "PATH": os.fspath(tmp_path)}
+    ended = Pipeline(tmp_path, source, {"type": "stdout"}, settings, nowhere).run("--once")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert "Java 17" in ended.errors
+
+
+def test_a_refused_source_ends_as_on_the_direct_runner(tmp_path: Path, mysql_server: MySQLServer) -> None:
+    source = {**source_of(mysql_server, "nowhere"), "database.user": "nobody"}
+    settings = {"runner": "spark", "spark": {"master": "local[2]", **FAST_JVM}}
+    ended = Pipeline(tmp_path, source, {"type": "stdout"}, settings).run("--once", seconds=SECONDS)
+    assert (ended.code, ended.stdout) == (3, "")
+    assert "refuses user 'nobody'" in ended.errors
