@@ -51,6 +51,13 @@ def _parsed(text: str, option: str) -> Any:
         raise ValueError(f"{option} is no JSON: {error}") from None
 
 
+def _check_patterns(text: str, option: str) -> None:
+    try:
+        patterns(text)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+
+
 class MongoDbConfig(PluginConfig):
     """Options of the `mongodb` source."""
 
@@ -266,9 +273,9 @@ class MongoDbConfig(PluginConfig):
     @model_validator(mode="after")
     def _lists_of_patterns(self) -> Self:
         for kind in ("database", "collection"):
-            if self.filters_match_mode == "regex":
-                patterns(getattr(self, f"{kind}_include_list"))
-                patterns(getattr(self, f"{kind}_exclude_list"))
+            for way in ("include", "exclude"):
+                if self.filters_match_mode == "regex":
+                    _check_patterns(getattr(self, f"{kind}_{way}_list"), f"{kind}.{way}.list")
         return self
 
     @model_validator(mode="after")
