@@ -56,6 +56,7 @@ class TicdcSource(TopicSource):
         super().__init__(config)
         self._config = config
         self._watermarked: bool | None = None
+        self._scan: Scan | None = None
 
     @cached_property
     def log(self) -> MessageLog:
@@ -74,7 +75,7 @@ class TicdcSource(TopicSource):
             ends = ends_of(self.moved(at, wait_seconds))
             return start if ends == at.resume else LogOffset(ends, {}, at.watermark).to_json()
         until = time.monotonic() + wait_seconds
-        scan = Scan(self._decoder, at)
+        scan = self._scan_from(at)
         while True:
             scan.read(self.log, self.moved(at, max(0.0, until - time.monotonic())))
             found = scan.offset()
@@ -178,6 +179,12 @@ class TicdcSource(TopicSource):
 
     def _tell(self, ddl: Ddl) -> None:
         self.context.notify("schema_changed", position=f"{ddl.commit_ts:020d}", ddl=ddl.statement, tables=ddl.tables)
+
+    def _scan_from(self, start: LogOffset) -> Scan:
+        """What has been looked through beyond an offset so far: asked again, it goes on where it was."""
+        if self._scan is None or self._scan.start != start:
+            self._scan = Scan(self._decoder, start)
+        return self._scan
 
     def _learn(self, start: LogOffset, ends: Mapping[Partition, int]) -> None:
         """Reads definitions out of the messages of a stretch, for workers each of which sees one partition."""

@@ -29,7 +29,7 @@ class Scan:
 
     def __init__(self, decoder: Decoder, start: LogOffset) -> None:
         self._decoder = decoder
-        self._start = start
+        self.start = start
         self._marks = Watermarks(start.resume, start.watermark)
         self._at = dict(start.resume)
         self._beyond: dict[Partition, list[tuple[int, Message]]] = {}
@@ -64,7 +64,7 @@ class Scan:
         """Up to where rows are complete, and where each partition must be read again for the rest."""
         passed = self._marks.passed
         resume = dict(self._at)
-        delivered = RowsAtWatermark(self._decoder, self._start)
+        delivered = RowsAtWatermark(self._decoder, self.start)
         delivered.move(passed)
         for partition, rows in self._beyond.items():
             left = self._beyond[partition] = [row for row in rows if row[0] >= passed]
