@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from cdckit.errors import CdcError, ConfigError, SinkError, StateError
+from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SinkError, StateError
 from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.record import Offset
 from cdckit.runners.garbage import spare_collections
 from cdckit.runners.progress import Progress
+from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
 from cdckit.sink import Sink, SinkContext
 from cdckit.source import Source, SourceContext, Split
@@ -56,18 +57,27 @@ class DirectRunner(Runner):
         return sink
 
     def _drive(self, source: Source, encode: Encoder, sink: Sink, progress: Progress, once: bool) -> None:
+        """Reads on from where it has come; once something was read, again after a pause while the source is away."""
+        retries, begun = Retries(self.pipeline, self.stopping), False
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         while not self.stopping():
-            splits, last = _next_splits(source, offset, once)
-            for split in splits:
-                for batch in source.read(split):
+            try:
+                splits, last = _next_splits(source, offset, once)
+                for batch in (batch for split in splits for batch in source.read(split)):
                     if batch.records:
                         sink.write(encode(batch.records))
                     progress.took(batch)
+                    begun = True
+                    retries.progressed()
                     if self.stopping():
                         return
-            if last or not splits:
-                break
+            except RetriableSourceError as error:
+                if not begun:
+                    raise
+                retries.pause(error)
+            else:
+                if last or not splits:
+                    return
             offset = progress.offset if progress.offset is not None else offset
 
 

@@ -6,6 +6,7 @@ import logging
 from contextlib import ExitStack
 
 from cdckit.errors import RetriableSourceError, SourceError, StateError
+from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
 from cdckit.spark.delivery import make_delivery
 from cdckit.spark.job import Job
@@ -15,10 +16,6 @@ from cdckit.spark.session import require_java, start_session
 from cdckit.state.authority import Generation, hand_to_spark, open_state
 
 log = logging.getLogger("cdckit.runner")
-
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""In seconds, before a query is started again whose source was away; each pause is twice the one before."""
-
 
 BUCKETS = 4
 """How many shares of the keys there are for each split that may be read at the same time, so that writers get even
@@ -57,20 +54,17 @@ class SparkRunner(Runner):
         A query that starts anew asks the source as if it had never been there, so that a refusal soon after the source
         was lost says only that it is still away.
         """
-        limit = getattr(self.pipeline.source.config, "errors_max_retries", -1)
-        attempts = 0
+        retries = Retries(self.pipeline, self.stopping)
         while not self.stopping():
             committed = query.committed
             try:
                 query.run(self.stopping, once=once)
             except SourceError as error:
-                attempts = 0 if query.committed != committed else attempts
-                if not (attempts or isinstance(error, RetriableSourceError)) or attempts == limit:
+                if query.committed != committed:
+                    retries.progressed()
+                if not (retries.attempts or isinstance(error, RetriableSourceError)):
                     raise
-                pause = min(FIRST_PAUSE * 2**attempts, LONGEST_PAUSE)
-                attempts += 1
-                log.warning("%s; trying again in %.0f s", error, pause)
-                self.stopping.wait(pause)
+                retries.pause(error)
             else:
                 return
 

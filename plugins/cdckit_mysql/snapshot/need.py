@@ -35,11 +35,12 @@ class SnapshotNeed:
         """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
 
         Raises:
-            SourceError: the place is gone from the log.
+            SourceError: the place is gone from the log, or the server cannot be reached for the first time.
         """
         mode, first = self._config.snapshot_mode, not self._started
         self._started = True
         if at.snapshot_due:
+            self._ask()  # a server that cannot be reached at the start is no lost one
             if at.file and first:
                 log.warning("the last snapshot was not finished: it starts again")
             return at

@@ -41,15 +41,20 @@ class LogProgress:
         self._source_text = ""
 
     def reads(self, file: str) -> None:
-        """The events that come stand in this file. Those before the offset may come once more, or none at all."""
-        self.file = file
-        if not self._at[0]:
-            self._at = (file, _FIRST_EVENT)
+        """The events that come stand in this file. Those before the offset may come once more, or none at all.
+
+        A file that a killed server has left ends without a word: the next one says that the log goes on there.
+        """
+        if self._at[0] and (self.in_transaction or self.resuming):
+            self.file = file
+        else:
+            self.rotate(file, _FIRST_EVENT)
 
     def rotate(self, file: str, pos: int) -> None:
         """The log goes on in another file."""
         self.file = file
-        self._at = (file, pos)
+        if not self._at[0] or (file_number(file), pos) > (file_number(self._at[0]), self._at[1]):
+            self._at = (file, pos)
 
     def passed(self, event: LogEvent) -> None:
         """An event that is no part of a transaction is done."""
