@@ -27,6 +27,7 @@ from cdckit_mongodb.snapshot.collections import (
     identifier_text,
 )
 from cdckit_mongodb.streaming.cursor import ChangeStream
+from cdckit_mongodb.tokens import token_time
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -38,8 +39,10 @@ def note_moment(client: Client, config: MongoDbConfig) -> StreamOffset:
         SourceError: the server refuses.
     """
     with ChangeStream(client, config, None) as stream:
-        operation = stream.operation_time
-        return StreamOffset(sec=operation.time, ord=operation.inc, complete=True, token=stream.token)
+        # a new stream's first token is the moment right behind the cluster's present time; the answer's operation
+        # time is no measure: it may lie before that, at what a majority has
+        sec, order = token_time(stream.token)
+        return StreamOffset(sec=sec, ord=order - 1, complete=True, token=stream.token)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Self
 
-from bson import Timestamp
 from pymongo.errors import OperationFailure, PyMongoError
 
 from cdckit.errors import RetriableSourceError, SourceError
@@ -39,7 +38,6 @@ class ChangeStream:
 
     Attributes:
         token: behind everything that was read so far.
-        operation_time: the newest operation that the server knew of when the stream was opened.
 
     Raises:
         HistoryLostError: the place is gone.
@@ -61,7 +59,6 @@ class ChangeStream:
             "cursor": {"batchSize": config.max_batch_size if start is not None else 0},
         }
         reply = self._command(command)
-        self.operation_time: Timestamp = reply["operationTime"]
         self._take(reply["cursor"])
         self._first = reply["cursor"]["firstBatch"]
 
