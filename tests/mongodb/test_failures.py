@@ -129,6 +129,20 @@ def test_a_new_primary_goes_on_with_nothing_missing(unique_name: str) -> None:
     assert positions == sorted(positions)
 
 
+def test_nothing_is_lost_between_snapshot_and_stream(unique_name: str) -> None:
+    """While others write, what a majority has lags behind the primary."""
+    with MongoReplicaSet(nodes=3) as replica_set, replica_set.client() as client:
+        client[unique_name].create_collection("a")
+        captures = [Capture(replica_set.uri, database_include_list=unique_name) for _ in range(12)]
+        with Writer(client, unique_name) as writer:
+            writer.wait(20)
+            for capture in captures:
+                capture.once()
+        for capture in captures:
+            capture.once()
+            assert {int(shown(record)[1]) for record in capture.records} == set(writer.written)
+
+
 def test_a_stream_waits_for_servers_that_are_away(unique_name: str) -> None:
     with MongoReplicaSet() as replica_set, replica_set.client() as client:
         client[unique_name].a.insert_one({"_id": 1})
