@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cdckit.errors import SinkError
-from cdckit.record import Record
+from cdckit.record import UNAVAILABLE_HEADER, Record
 from cdckit.schema import Schema
 from cdckit.spark.tables import Packet
 from cdckit.struct import Struct, Template, TemplateStruct
 from cdckit_spark.groups import Group, Mode, RowGroup, key_group, truncate_group
-from cdckit_spark.shapes import EnvelopeShape, Facts, carries_rows, shape_of
+from cdckit_spark.shapes import EnvelopeShape, Facts, carries_rows, hole_of, shape_of
 
 _REMOVED = Facts("d", deleted=True)
 
@@ -31,13 +31,18 @@ class TableEncoder:
         self._deleted: Record | None = None
         self._template: Template | None = None
         self._facts = _REMOVED
+        self._run: _Run | None = None
 
     def __call__(self, records: Sequence[Record]) -> Iterable[Packet]:
         """The packets of the records, the rows of each table in their order."""
         self._groups = {}
+        self._run = None
         for record in records:
             value = record.value
-            if value is None:
+            run = self._run
+            if run is not None and run.goes_on_with(record):
+                run.add(record)
+            elif value is None:
                 self._tombstone(record)
             elif not isinstance(value, Struct):
                 raise _fault(
@@ -68,6 +73,8 @@ class TableEncoder:
             if before is None:
                 raise _fault(record, "an update of a table without a key, and without the row before")
             group.add_record(before.values, record, _REMOVED)
+        elif not facts.deleted and isinstance(value, TemplateStruct):
+            self._run = _Run.of(record, value, shape, group, facts)
         group.add_record(image.values, record, facts)
 
     def _facts_of(self, value: Struct, shape: EnvelopeShape) -> Facts:
@@ -114,6 +121,43 @@ class TableEncoder:
                 group = key_group(self.mode, self.placeholder, record, schema, facts)
             self._groups[record.topic, kind, schema] = group
         return group
+
+
+class _Run:
+    """Rows of one rows event, which go into the same group in the same way: most records are in one."""
+
+    __slots__ = ("_facts", "_fill", "_group", "_headers", "_template", "_topic")
+
+    def __init__(self, record: Record, template: Template, fill: int, group: RowGroup, facts: Facts) -> None:
+        self._topic, self._headers = record.topic, record.headers
+        self._template, self._fill = template, fill
+        self._group, self._facts = group, facts
+
+    @classmethod
+    def of(
+        cls, record: Record, value: TemplateStruct, shape: EnvelopeShape, group: RowGroup, facts: Facts
+    ) -> _Run | None:
+        """The run that a record begins, where the rows that follow need nothing but their own values."""
+        fill = hole_of(value.template, shape.after)
+        if fill is None or group.needs_records or record.header(UNAVAILABLE_HEADER) is not None:
+            return None
+        return cls(record, value.template, fill, group, facts)
+
+    def goes_on_with(self, record: Record) -> bool:
+        """Whether a record belongs to the run."""
+        value = record.value
+        return (
+            isinstance(value, TemplateStruct)
+            and value.template is self._template
+            and record.topic == self._topic
+            and record.headers is self._headers
+        )
+
+    def add(self, record: Record) -> None:
+        """Takes the record's row."""
+        value = record.value
+        assert isinstance(value, TemplateStruct)
+        self._group.add(value.fills[self._fill].values, record.position, self._facts)
 
 
 def _fault(record: Record, what: str) -> SinkError:

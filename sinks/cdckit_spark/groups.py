@@ -125,6 +125,11 @@ class RowGroup(Group):
         self._headers: tuple[Header, ...] = ()
         self._absent: str | None = None
 
+    @property
+    def needs_records(self) -> bool:
+        """Whether rows need their record's key besides their values."""
+        return bool(self._added)
+
     def add_record(self, row: tuple[Any, ...], record: Record, facts: Facts) -> None:
         """Takes the row of one record."""
         if self._added:

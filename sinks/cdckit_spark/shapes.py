@@ -71,7 +71,7 @@ class EnvelopeShape:
         if at is None:
             return None
         if value.__class__ is TemplateStruct:
-            fill = _hole(value.template, at)
+            fill = hole_of(value.template, at)
             if fill is not None:
                 filled: Struct = value.fills[fill]
                 return filled
@@ -79,7 +79,7 @@ class EnvelopeShape:
         return found
 
 
-def _hole(template: Template, at: int) -> int | None:
+def hole_of(template: Template, at: int) -> int | None:
     """Which of a template's fills is the member at `at`."""
     return next((number for number, hole in enumerate(template.holes) if hole == (at,)), None)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
+from cdckit.runners.garbage import spare_collections
+
 QUERIES = 4
 """How many queries' parts are kept."""
 
@@ -30,8 +32,7 @@ class Kept(Generic[T]):
     @contextmanager
     def use(self, token: str, make: Callable[[], T]) -> Iterator[T]:
         """The kept part, or a new one; it is closed and forgotten when its use fails or is broken off."""
-        found = self._parts.pop(token, None)
-        part = make() if found is None else found
+        part = self._parts.pop(token, None) or self._made(make)
         try:
             yield part
         except BaseException:
@@ -40,3 +41,8 @@ class Kept(Generic[T]):
         self._parts[token] = part
         while len(self._parts) > QUERIES:
             self._parts.popitem(last=False)[1].close()
+
+    def _made(self, make: Callable[[], T]) -> T:
+        part = make()
+        spare_collections()
+        return part

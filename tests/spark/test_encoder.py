@@ -1,0 +1,123 @@
+"""Records to packets of typed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from cdckit.errors import SinkError
+from cdckit.record import UNAVAILABLE_HEADER, Header, Record, SchemaAndValue
+from cdckit.schema import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, struct_schema
+from cdckit.spark.tables import Packet, rows_of
+from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit_spark.encoder import TableEncoder
+from cdckit_spark.groups import Mode
+from cdckit_spark.layout import Layout
+
+KEY = struct_schema("Key", {"id": INT32})
+ROW = struct_schema("Value", {"id": INT32, "name": OPTIONAL_STRING}, optional=True)
+SOURCE = struct_schema("Source", {"ts_ms": OPTIONAL_INT64, "db": STRING, "table": STRING, "row": INT32})
+ENVELOPE = struct_schema(
+    "Envelope", {"before": ROW, "after": ROW, "source": SOURCE, "op": STRING, "ts_ms": OPTIONAL_INT64}
+)
+
+
+def key(number: int) -> Struct:
+    return Struct(KEY, (number,))
+
+
+def row(number: int, name: str | None) -> Struct:
+    return Struct(ROW, (number, name))
+
+
+def event(op: str, number: int, name: str | None, topic: str = "t", **how: Any) -> Record:
+    before, after = (row(number, name), None) if op == "d" else (None, row(number, name))
+    source = Struct(SOURCE, (1, "d", "a", 0))
+    value = Struct(ENVELOPE, (before, after, source, op, 2))
+    return Record(topic, key(number), value, position=f"{number:03d}", **how)
+
+
+def rows_event(op: str, names: Sequence[str], topics: Sequence[str] = ()) -> Iterator[Record]:
+    """Records that share a template, as those of one rows event do."""
+    image = 0 if op == "d" else 1
+    source = Struct(SOURCE, (1, "d", "a", 0))
+    template = Template(ENVELOPE, (None, None, source, op, 2), ((image,), (2, 3)))
+    for number, name in enumerate(names):
+        value = TemplateStruct(template, (row(number, name), number))
+        yield Record(topics[number] if topics else "t", key(number), value, position=f"{number:03d}")
+
+
+def encode(records: Sequence[Record], mode: Mode = "changelog") -> list[Packet]:
+    return list(TableEncoder(mode, "gone")(records))
+
+
+def rows_in(packet: Packet) -> list[dict[str, Any]]:
+    return [found for batch in rows_of(packet.data) for found in batch.to_pylist()]
+
+
+def test_records_of_one_rows_event_are_one_packet() -> None:
+    (packet,) = encode(list(rows_event("c", "abc")))
+    assert [(r["id"], r["name"], r["__op"], r["__table"], r["__position"]) for r in rows_in(packet)] == [
+        (0, "a", "c", "a", "000"), (1, "b", "c", "a", "001"), (2, "c", "c", "a", "002"),
+    ]  # fmt: skip
+    layout = Layout.loads(packet.layout)
+    assert (layout.source, layout.key, layout.ops, packet.rows) == ("d.a", ("id",), "c", 3)
+    assert layout.columns[:2] == (("id", "int"), ("name", "string"))
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_records_that_a_transform_sent_elsewhere_are_in_that_tables_packet(mode: Mode) -> None:
+    packets = encode(list(rows_event("c", "abcd", ["x", "y", "y", "x"])), mode)
+    assert {packet.topic: [r["name"] for r in rows_in(packet)] for packet in packets} == {
+        "x": ["a", "d"],
+        "y": ["b", "c"],
+    }
+
+
+def test_a_deletes_tombstone_says_nothing_new_and_one_alone_is_a_delete() -> None:
+    gone = event("d", 1, "a")
+    tombstones = [Record("t", key(number), None, position=f"{number:03d}t") for number in (1, 7)]
+    rows, keys = encode([gone, tombstones[0], tombstones[1]])
+    assert [(r["id"], r["__deleted"]) for r in rows_in(rows)] == [(1, True)]
+    assert Layout.loads(keys.layout).kind == "keys"
+    assert [(r["id"], r["__op"], r["__position"]) for r in rows_in(keys)] == [(7, "d", "007t")]
+
+
+def test_flattened_rows_keep_their_own_columns_about_the_change() -> None:
+    flat = struct_schema("Value", {"id": INT32, "__op": STRING, "__deleted": STRING})
+    records = [
+        Record("t", key(1), Struct(flat, (1, "u", "false")), position="1"),
+        Record("t", key(2), Struct(flat, (2, "d", "true")), position="2"),
+    ]
+    (packet,) = encode(records)
+    assert [(r["id"], r["__op"], r["__deleted"]) for r in rows_in(packet)] == [(1, "u", "false"), (2, "d", "true")]
+    (packet,) = encode(records, "mirror")
+    assert [(r["id"], r["__cdckit_op"]) for r in rows_in(packet)] == [(1, "c"), (2, "d")]
+
+
+def test_unavailable_values_are_named() -> None:
+    told = (Header(UNAVAILABLE_HEADER, "name"),)
+    packets = encode([event("u", 1, None, headers=told), event("u", 2, None), event("u", 3, "gone")], "mirror")
+    (packet,) = packets
+    assert Layout.loads(packet.layout).unavailable == ("name",)
+    assert [r["__cdckit_absent"] for r in rows_in(packet)] == [",name,", None, None]
+
+
+def test_a_key_member_that_is_no_column_becomes_one() -> None:
+    wide = struct_schema("Key", {"id": INT32, "shard": STRING})
+    record = event("c", 1, "a").replace(key=Struct(wide, (1, "s1")))
+    (packet,) = encode([record], "mirror")
+    assert Layout.loads(packet.layout).key == ("id", "shard")
+    assert [(r["id"], r["name"], r["shard"]) for r in rows_in(packet)] == [(1, "a", "s1")]
+
+
+def test_what_carries_no_rows_makes_no_packet() -> None:
+    change = struct_schema("io.debezium.connector.mysql.SchemaChangeValue", {"ddl": STRING})
+    assert encode([Record("t", None, Struct(change, ("ALTER …",)))]) == []
+
+
+def test_a_value_without_columns_is_refused() -> None:
+    with pytest.raises(SinkError, match="topic t, position 9: the value is no struct"):
+        encode([Record("t", None, SchemaAndValue(STRING, "x"), position="9")])
