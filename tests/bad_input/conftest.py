@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from running import Pipeline, create_reader, source_of, to_file
+from running import Pipeline, Running, create_reader, source_of, to_file
 from servers.mysql import MySQLServer
 from servers.mysql_family import SQLServer
 
 NewPipeline = Callable[..., Pipeline]
+
+MANY = 60_000
+"""Rows that take some time to be read."""
 
 
 @pytest.fixture
@@ -41,6 +44,24 @@ def fill(server: SQLServer, database: str) -> None:
     """Makes a table `t` with two rows."""
     script = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO t VALUES (1, 'a'), (2, 'b');"
     server.run_sql(script, database=database)
+
+
+def with_many_rows(server: SQLServer, database: str) -> None:
+    """Makes a table `many`, with wide rows, so that buffers hold only a part of them."""
+    values = ", ".join(f"({number}, '{'x' * 200}')" for number in range(MANY))
+    script = f"CREATE TABLE many (id INT PRIMARY KEY, v VARCHAR(200)); INSERT INTO many VALUES {values}"
+    server.run_sql(script, database=database)
+
+
+def past_snapshot(process: Running) -> None:
+    """Waits until the snapshot is over and saved."""
+    begun = {"snapshot": "INITIAL"}
+    process.wait_until(lambda: "snapshot" not in (process.pipeline.offset() or begun), "the end of the snapshot")
+
+
+def has_events(process: Running, count: int) -> None:
+    """Waits until the file has so many events."""
+    process.wait_until(lambda: len(rows(process.pipeline)) >= count, f"{count} events")
 
 
 def rows(pipeline: Pipeline) -> list[tuple[str, Any, Any]]:
