@@ -111,6 +111,7 @@ def connect(config: MySqlConfig) -> Connection:
 
 def _connect(config: MySqlConfig, context: ssl.SSLContext | None) -> Connection:
     way: dict[str, Any] = {"ssl": context} if context else {"ssl_disabled": True}
+    seconds = _patience(config)
     connection: Connection = pymysql.connect(
         host=config.database_hostname,
         port=config.database_port,
@@ -118,13 +119,30 @@ def _connect(config: MySqlConfig, context: ssl.SSLContext | None) -> Connection:
         password=config.database_password.get_secret_value(),
         charset="utf8mb4",
         autocommit=True,
-        connect_timeout=max(1, config.connect_timeout_ms // 1000),
+        connect_timeout=seconds,
+        read_timeout=seconds,
         program_name="cdckit",
         **way,
     )
+    connection._read_timeout = None  # type: ignore[attr-defined]  # logged in: a statement may take its time
     if config.database_ssl_mode not in ("disabled", "preferred"):
         _require_encryption(connection, config)
     return connection
+
+
+def _patience(config: MySqlConfig) -> int:
+    """How many seconds to wait for a server that should answer at once."""
+    return max(1, config.connect_timeout_ms // 1000)
+
+
+@contextmanager
+def at_once(connection: Connection, config: MySqlConfig) -> Iterator[None]:
+    """Takes the server for gone when it does not answer at once, as it can; it may hang."""
+    connection._read_timeout = _patience(config)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        connection._read_timeout = None  # type: ignore[attr-defined]
 
 
 def _require_encryption(connection: Connection, config: MySqlConfig) -> None:

@@ -18,7 +18,7 @@ from cdckit.source import Source, SourceContext, Split
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, place, release, told
+from cdckit_mysql.connection import Connection, at_once, connect, place, release, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
@@ -228,12 +228,12 @@ class MySqlSource(Source):
 
     def _bytes_between(self, start: LogOffset, end: LogOffset) -> int:
         _, connection = self._asked()
-        with told(self._config, "asking for the log files"):
+        with told(self._config, "asking for the log files"), at_once(connection, self._config):
             return bytes_between(log_files(connection), start, end)
 
     def _log_end(self) -> LogOffset:
         server, connection = self._asked()
-        with told(self._config, "asking for the log's end"):
+        with told(self._config, "asking for the log's end"), at_once(connection, self._config):
             return log_end(connection, server)
 
     def _asked(self) -> tuple[Server, Connection]:
@@ -244,7 +244,11 @@ class MySqlSource(Source):
             RetriableSourceError: it cannot be reached any more.
         """
         idle, self._used = time.monotonic() - self._used, time.monotonic()
-        if self._connection is None or not self._connection.open or (idle > _IDLE and not _alive(self._connection)):
+        if (
+            self._connection is None
+            or not self._connection.open
+            or (idle > _IDLE and not self._alive(self._connection))
+        ):
             self._connection = self._connect()
             with told(self._config, "asking the server for its settings"):
                 self._server = read_server(self._connection)
@@ -252,6 +256,15 @@ class MySqlSource(Source):
             say_row_image(self._server, place(self._config))
         assert self._server is not None
         return self._server, self._connection
+
+    def _alive(self, connection: Connection) -> bool:
+        """Whether an idle connection still answers; the server closes one that is idle for too long."""
+        try:
+            with at_once(connection, self._config):
+                connection.ping(reconnect=False)
+        except pymysql.MySQLError:
+            return False
+        return True
 
     def _connect(self) -> Connection:
         try:
@@ -282,12 +295,3 @@ class MySqlSource(Source):
         if key not in self._versions:
             self._versions = {key: TableVersions(self._config, self._filters, rows, run_id=key[1])}
         return self._versions[key]
-
-
-def _alive(connection: Connection) -> bool:
-    """Whether an idle connection still answers; the server closes one that is idle for too long."""
-    try:
-        connection.ping(reconnect=False)
-    except pymysql.MySQLError:
-        return False
-    return True

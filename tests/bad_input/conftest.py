@@ -14,7 +14,7 @@ from servers.mysql_family import SQLServer
 
 NewPipeline = Callable[..., Pipeline]
 
-MANY = 60_000
+MANY = 40_000
 """Rows that take some time to be read."""
 
 

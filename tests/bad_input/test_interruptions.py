@@ -35,7 +35,7 @@ def server(own_server: SQLServer) -> SQLServer:
 
 
 def test_a_server_that_is_killed_and_comes_back_is_read_on(server: SQLServer, tmp_path: Path) -> None:
-    made = to_file(tmp_path, source_of(server, DATABASE))
+    made = to_file(tmp_path, source_of(server, DATABASE, retriable_restart_connector_wait_ms=500))
     with made.running() as process:
         past_snapshot(process)
         server.kill()
@@ -49,6 +49,28 @@ def test_a_server_that_is_killed_and_comes_back_is_read_on(server: SQLServer, tm
         ended = process.stop()
     assert ended.code == 0
     assert rows(made) == [*BEFORE, ("c", None, (3, "c")), ("c", None, (4, "d"))]
+
+
+def test_a_server_that_hangs_is_taken_for_gone(server: SQLServer, tmp_path: Path) -> None:
+    options = {"connect_timeout_ms": 1000, "connect_keep_alive_interval_ms": 1000}
+    made = to_file(tmp_path, source_of(server, DATABASE, **options))
+    with made.running() as process:
+        past_snapshot(process)
+        server.signal(signal.SIGSTOP)
+        try:
+            process.wait_for("not even a heartbeat")
+            process.wait_for("attempt 2")
+            other = to_file(tmp_path / "other", made.source)
+            other.folder.mkdir()
+            ended = other.run("--once")
+        finally:
+            server.signal(signal.SIGCONT)
+        server.execute("INSERT INTO t VALUES (3, 'c')", database=DATABASE)
+        has_events(process, 3)
+        assert process.stop().code == 0
+    assert ended.code == 3
+    assert "timed out" in ended.errors
+    assert rows(made) == [*BEFORE, ("c", None, (3, "c"))]
 
 
 def test_after_as_many_retries_as_wanted_the_pipeline_ends(server: SQLServer, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_port_where_nobody_listens_is_named(pipeline: NewPipeline) -> None:
 
 def test_a_wrong_password_is_told_without_it(pipeline: NewPipeline) -> None:
     broken = pipeline(database_password=f"{PASSWORD}-wrong")
-    ended = broken.run("--once")
+    ended = broken.run("--once", "--log-level", "debug")
     assert ended.code == 3
     assert f"refuses user '{USER}': check database.user and database.password" in ended.errors
     assert_untouched(broken)
