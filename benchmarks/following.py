@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks import workload
 from benchmarks.pipelines import Cdckit, Pipeline
 from benchmarks.throughput import Measured
-from benchmarks.usage import Tree, Usage, wait_until
+from benchmarks.usage import Tree, Usage
 from servers.mysql import MySQLServer
 
 WARM = "warm, 100 rows a statement"
@@ -29,7 +29,7 @@ def measure(server: MySQLServer, system: Cdckit, folder: Path, inserted: int, up
     pipeline = Pipeline(folder / system.name.replace(" ", "-"), server, table, system.options)
     delivered = 1
     with system.running(pipeline) as tree:
-        wait_until(lambda: system.target.count(pipeline.place) >= 1, SECONDS)
+        tree.wait_until(lambda: system.target.count(pipeline.place) >= 1, SECONDS)
         for turn in range(WARM_UPS + 1):
             with tree.halted():
                 workload.write(server, workload.bulk(table, 1 + turn * inserted, inserted, updated))
@@ -48,7 +48,7 @@ def _taken(tree: Tree, system: Cdckit, pipeline: Pipeline, expected: int) -> Usa
         peak = max(peak, tree.rss())
         return system.target.count(pipeline.place) >= expected
 
-    wait_until(done, SECONDS, 0.1)
+    tree.wait_until(done, SECONDS, 0.1)
     wall = time.perf_counter() - start
     time.sleep(1)  # what follows a delivery belongs to it: acknowledgements, commits, the saved offset
     return Usage(tree.cpu() - cpu, wall, peak)

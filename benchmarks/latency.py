@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import workload
 from benchmarks.pipelines import Cdckit, Pipeline
-from benchmarks.usage import Tree, wait_until
+from benchmarks.usage import Tree
 from servers.mysql import MySQLServer
 from servers.process import tail
 
@@ -52,7 +52,7 @@ def measure(
     pipeline = Pipeline(folder / system.name.replace(" ", "-"), server, TABLE, system.options)
     started = time.perf_counter()
     with system.running(pipeline) as tree:
-        wait_until(lambda: system.target.count(pipeline.place) > 0, START_SECONDS, 0.002)
+        tree.wait_until(lambda: system.target.count(pipeline.place) > 0, START_SECONDS, 0.002)
         first = time.perf_counter() - started
         time.sleep(SETTLE_SECONDS)
         idle = _idle_share(tree, idle_seconds)

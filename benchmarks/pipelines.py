@@ -105,6 +105,6 @@ class Cdckit:
         """Follows the log until the block ends."""
         child = process.spawn(self.command(pipeline), pipeline.log)
         try:
-            yield Tree(child.pid)
+            yield Tree(child, pipeline.log)
         finally:
             process.end(child, grace=STOP_SECONDS)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil
 
+from servers.process import tail
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -38,15 +40,22 @@ def run(command: Sequence[str], log: Path, env: Mapping[str, str] | None = None)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise CommandFailedError(f"{' '.join(command)} exited with {process.returncode}:\n{log.read_text()[-3000:]}")
+        raise CommandFailedError(f"{' '.join(command)} exited with {process.returncode}:\n{tail(log)}")
     return Usage(used.ru_utime + used.ru_stime, time.perf_counter() - start, used.ru_maxrss / 1024)
 
 
 class Tree:
-    """A running process and all that it started, measured while it runs."""
+    """A running process and all that it started, measured while it runs.
 
-    def __init__(self, pid: int) -> None:
-        self._root = psutil.Process(pid)
+    Args:
+        child: the process.
+        log: where it writes.
+    """
+
+    def __init__(self, child: subprocess.Popen[bytes], log: Path) -> None:
+        self._child = child
+        self._log = log
+        self._root = psutil.Process(child.pid)
         self._ended = 0.0
         self._seen: dict[psutil.Process, float] = {}
 
@@ -72,27 +81,33 @@ class Tree:
     @contextmanager
     def halted(self) -> Iterator[None]:
         """Stops all of them (SIGSTOP) until the block ends."""
-        stopped = self._processes()
-        for process in stopped:
-            process.suspend()
+        stopped: list[psutil.Process] = []
+        while running := [process for process in self._processes() if process not in stopped]:
+            for process in running:
+                with suppress(psutil.NoSuchProcess):
+                    process.suspend()
+            stopped += running
         try:
             yield
         finally:
             for process in reversed(stopped):
-                process.resume()
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
+
+    def wait_until(self, done: Callable[[], bool], seconds: float, every: float = 0.02) -> None:
+        """Waits for something to become true.
+
+        Raises:
+            CommandFailedError: the process ended before.
+            TimeoutError: it did not within `seconds`.
+        """
+        deadline = time.monotonic() + seconds
+        while not done():
+            if self._child.poll() is not None:
+                raise CommandFailedError(f"it ended with {self._child.returncode}:\n{tail(self._log)}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not done after {seconds} s:\n{tail(self._log)}")
+            time.sleep(every)
 
     def _processes(self) -> list[psutil.Process]:
         return [self._root, *self._root.children(recursive=True)]
-
-
-def wait_until(done: Callable[[], bool], seconds: float, every: float = 0.02) -> None:
-    """Waits for something to become true.
-
-    Raises:
-        TimeoutError: it did not within `seconds`.
-    """
-    deadline = time.monotonic() + seconds
-    while not done():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not done after {seconds} s")
-        time.sleep(every)
