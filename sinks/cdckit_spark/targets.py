@@ -77,6 +77,7 @@ class DeltaTarget(Target):
 
     def create(self, columns: Columns) -> None:
         """Makes the table."""
+        self._remove_unfinished()
         builder = DeltaTable.createIfNotExists(self.session)
         builder = builder.location(self.path) if self.path else builder.tableName(self.name or "")
         for name, kind in columns.items():
@@ -84,6 +85,17 @@ class DeltaTarget(Target):
         for key, value in _features(columns).items():
             builder = builder.property(key, value)
         builder.execute()
+
+    def _remove_unfinished(self) -> None:
+        """A process killed while it made the table leaves a log without a commit: to Delta, a broken table."""
+        if self.path is None:
+            return
+        jvm = self.session._jvm
+        assert jvm is not None
+        log = jvm.org.apache.hadoop.fs.Path(self.path, "_delta_log")
+        files = log.getFileSystem(self.session._jsc.hadoopConfiguration())
+        if files.exists(log) and not any(file.getPath().getName().endswith(".json") for file in files.listStatus(log)):
+            files.delete(log, True)
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""
