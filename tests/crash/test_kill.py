@@ -124,6 +124,7 @@ def case(request: pytest.FixtureRequest) -> tuple[SQLServer, str]:
     return request.getfixturevalue(f"{server}_server"), sink
 
 
+@pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_out_of_order(
     case: tuple[SQLServer, str], unique_name: str, tmp_path: Path, nightly: bool, request: pytest.FixtureRequest
 ) -> None:
@@ -149,5 +150,6 @@ def test_nothing_is_lost_or_out_of_order(
                 kills.in_transaction()
     kills.to_the_end()
     print(f"killed in: {', '.join(kills.killed_in)}")
+    assert "snapshot" in kills.killed_in
     kills.prove(server)
     server.execute(f"DROP DATABASE {unique_name}")

@@ -166,7 +166,7 @@ class BulkWriter(Writer):
     """Large transactions over `bulk`, each of some statements with many rows: far more than a batch holds."""
 
     def __init__(
-        self, server: SQLServer, database: str, journal: Journal, seed: int, *, rows: int, pause: float = 0.5
+        self, server: SQLServer, database: str, journal: Journal, seed: int, *, rows: int, pause: float = 1.2
     ) -> None:
         super().__init__(server, database, journal, seed, pause)
         self._rows = rows
