@@ -7,7 +7,7 @@ from collections import Counter
 
 from cdckit.errors import DecodeError
 from cdckit_mysql.binlog.tables import TableMap
-from cdckit_mysql.config import FailureHandling
+from cdckit_mysql.options.processing import FailureHandling
 
 log = logging.getLogger("cdckit.mysql")
 

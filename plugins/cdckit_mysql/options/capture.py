@@ -1,0 +1,58 @@
+"""Options: which databases, tables, columns and operations are captured."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import field_validator, model_validator
+
+from cdckit.config.lists import NameList, RegexList, split_names
+from cdckit.config.model import PluginConfig
+from cdckit_mysql.option_types import KeyColumns
+
+_OPERATIONS = ("c", "u", "d", "t", "none")
+
+
+class CaptureOptions(PluginConfig):
+    """What is captured."""
+
+    database_include_list: RegexList = ""
+    """Databases to capture: regular expressions that match a whole name."""
+    database_exclude_list: RegexList = ""
+    """Databases to leave out; not together with `database.include.list`."""
+    table_include_list: RegexList = ""
+    """Tables to capture: regular expressions that match a whole `database.table`."""
+    table_exclude_list: RegexList = ""
+    """Tables to leave out; not together with `table.include.list`."""
+    table_ignore_builtin: bool = True
+    """Whether the server's own databases are left out."""
+    column_include_list: RegexList = ""
+    """Columns to keep: regular expressions that match a whole `database.table.column`."""
+    column_exclude_list: RegexList = ""
+    """Columns to leave out; not together with `column.include.list`."""
+    message_key_columns: KeyColumns = ""
+    """Columns that make up the records' key, instead of the primary key: `database.table:column,column;…`."""
+    skipped_operations: NameList = "t"
+    """Operations of the log to leave out: `c`, `u`, `d`, `t`, or `none`."""
+    skip_messages_without_change: bool = False
+    """Whether an update that changes none of the captured columns is left out."""
+
+    @field_validator("skipped_operations")
+    @classmethod
+    def _known_operations(cls, text: str) -> str:
+        unknown = [item for item in split_names(text) if item not in _OPERATIONS]
+        if unknown:
+            raise ValueError(f"'{unknown[0]}' is no operation; known are {', '.join(_OPERATIONS)}")
+        return text
+
+    @model_validator(mode="after")
+    def _one_of_each_pair(self) -> Self:
+        for kind in ("database", "table", "column"):
+            if getattr(self, f"{kind}_include_list") and getattr(self, f"{kind}_exclude_list"):
+                raise ValueError(f"{kind}.include.list and {kind}.exclude.list exclude each other; keep one")
+        return self
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The operations of the log that are left out."""
+        return frozenset(split_names(self.skipped_operations)) - {"none"}

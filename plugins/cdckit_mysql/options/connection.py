@@ -1,0 +1,66 @@
+"""Options: the server, how to log in, and what to do when it goes away."""
+
+from __future__ import annotations
+
+import random
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, PositiveInt, SecretStr
+
+from cdckit.config.model import PluginConfig
+
+_SSL_MODES = {
+    "disable": "disabled",
+    "trust": "required",
+    "verify-ca": "verify_ca",
+    "verify-full": "verify_identity",
+}
+
+SslMode = Annotated[
+    Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"],
+    BeforeValidator(lambda value: _SSL_MODES.get(value, value)),
+]
+
+
+def _random_server_id() -> int:
+    return random.randint(5400, 6400)  # noqa: S311 - an address, no secret
+
+
+class ConnectionOptions(PluginConfig):
+    """The server and the connections to it."""
+
+    topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    """The logical name of the server: the first part of every topic's name. Letters, digits, `.`, `_` and `-`."""
+    database_hostname: str = "localhost"
+    """The server's host name or address."""
+    database_port: Annotated[int, Field(ge=1, le=65535)] = 3306
+    """The server's TCP port."""
+    database_user: str
+    """The user to log in as."""
+    database_password: SecretStr = SecretStr("")
+    """The user's password."""
+    database_server_id: Annotated[int, Field(ge=1, le=4294967295, default_factory=_random_server_id)]
+    """The number under which the pipeline reads the log as a replica would; no other replica may have it.
+
+    By default a random number from 5400 to 6400.
+    """
+    database_server_id_offset: PositiveInt = 10000
+    """How far apart the server ids are when several processes read the log at the same time."""
+    database_ssl_mode: SslMode = "preferred"
+    """`disabled`, `preferred` (encrypted when the server can), `required`, `verify_ca` (its certificate is checked),
+    `verify_identity` (the host's name too).
+    """
+    database_ssl_truststore: str | None = None
+    """PEM file of the certificate authorities to trust."""
+    database_ssl_keystore: str | None = None
+    """PEM file with the client's certificate and private key."""
+    database_ssl_keystore_password: SecretStr | None = None
+    """The password of the client's private key."""
+    connect_timeout_ms: PositiveInt = 30000
+    """How long to wait for a connection, in milliseconds."""
+    connect_keep_alive_interval_ms: PositiveInt = 60000
+    """A log connection that is silent for longer than this, in milliseconds, is taken for dead and opened anew."""
+    errors_max_retries: Annotated[int, Field(ge=-1)] = -1
+    """How often a lost connection is opened anew before giving up; -1: without end."""
+    retriable_restart_connector_wait_ms: PositiveInt = 10000
+    """The longest wait between two attempts to connect again, in milliseconds; waits double from 300 ms."""

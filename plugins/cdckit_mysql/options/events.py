@@ -1,0 +1,37 @@
+"""Options: what records there are beside the changes of rows, what they say more, and their topics."""
+
+from __future__ import annotations
+
+from pydantic import NonNegativeInt, field_validator
+
+from cdckit.config.model import PluginConfig
+
+
+class EventOptions(PluginConfig):
+    """Records and topics."""
+
+    include_query: bool = False
+    """Whether `source.query` holds the statement; the server must log it (`binlog_rows_query_log_events`)."""
+    include_schema_changes: bool = False
+    """Whether changes of definitions are records too. Not supported yet."""
+    provide_transaction_metadata: bool = False
+    """Whether there are records for begin and end of transactions, and a `transaction` block in each event."""
+    tombstones_on_delete: bool = True
+    """Whether a delete is followed by a record without value, so that Kafka's compaction forgets the key."""
+    extended_headers_enabled: bool = True
+    """Whether records carry the four `__debezium.context.*` headers."""
+    topic_delimiter: str = "."
+    """What stands between the parts of a topic's name."""
+    topic_transaction: str = "transaction"
+    """The last part of the name of the topic for begin and end of transactions."""
+    heartbeat_interval_ms: NonNegativeInt = 0
+    """How often a heartbeat record is sent, in milliseconds; 0: never."""
+    topic_heartbeat_prefix: str = "__debezium-heartbeat"
+    """The first part of the name of the heartbeats' topic."""
+
+    @field_validator("include_schema_changes")
+    @classmethod
+    def _no_schema_changes_yet(cls, wanted: bool) -> bool:
+        if wanted:
+            raise ValueError("records of schema changes are not supported yet; set it to false")
+        return wanted

@@ -1,0 +1,38 @@
+"""Options: how columns' values and schemas are shown."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cdckit.avro_names import NameAdjustment
+from cdckit.config.lists import RegexList
+from cdckit.config.model import PluginConfig
+
+
+class ValueOptions(PluginConfig):
+    """Values and their schemas."""
+
+    decimal_handling_mode: Literal["precise", "double", "string"] = "precise"
+    """How DECIMAL is shown: exactly (Connect's Decimal), as a double, or as text."""
+    time_precision_mode: Literal[
+        "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
+    ] = "adaptive_time_microseconds"
+    """How dates and times are shown: in the column's own precision, in Connect's types (milliseconds), as ISO 8601
+    text, or always in microseconds or nanoseconds.
+    """
+    bigint_unsigned_handling_mode: Literal["long", "precise"] = "long"
+    """How BIGINT UNSIGNED is shown: as a signed 64-bit number, or exactly (Connect's Decimal)."""
+    binary_handling_mode: Literal["bytes", "base64", "base64-url-safe", "hex"] = "bytes"
+    """How binary columns are shown."""
+    enable_time_adjuster: bool = True
+    """Whether years of two digits are completed: up to 69 to 20xx, from 70 on to 19xx."""
+    column_propagate_source_type: RegexList = ""
+    """Columns (`database.table.column`) whose type, length and scale stand in their field's schema."""
+    datatype_propagate_source_type: RegexList = ""
+    """Types (`database.TYPE`) whose columns do the same."""
+    field_name_adjustment_mode: NameAdjustment = "none"
+    """What replaces characters that Avro does not allow in field names: nothing, `_`, or `_uXXXX`."""
+    schema_name_adjustment_mode: NameAdjustment = "none"
+    """The same for the names of schemas."""
+    unavailable_value_placeholder: str = "__debezium_unavailable_value"
+    """What stands for a value that the log does not carry (row images other than FULL)."""
