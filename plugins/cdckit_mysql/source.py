@@ -43,7 +43,10 @@ from cdckit_mysql.table import Tables
 log = logging.getLogger("cdckit.mysql")
 
 _LOG_END_POLL = 0.025
-"""How often, in seconds, the server is asked for its log's end while it is waited for."""
+"""How often, in seconds, the server is asked for its log's end while it is waited for …"""
+
+_LOG_END_IDLE_POLL = 0.1
+"""… and once the log has been still for a second."""
 
 _IDLE = 10.0
 """After so many seconds without use, the connection is asked whether it is still there."""
@@ -98,14 +101,15 @@ class MySqlSource(Source):
         if self._config.snapshot_mode == "initial_only":
             return start
         at = on_server(at, self._asked()[0], place(self._config))
-        until = time.monotonic() + wait_seconds
+        begun = time.monotonic()
         while True:
             end = self._log_end()
             if (end.file, end.pos) != (at.file, at.pos):
                 return end.with_changes(epoch=at.epoch, ts_sec=int(time.time())).to_json()
-            if time.monotonic() >= until or self._context.stopping():
+            waited = time.monotonic() - begun
+            if waited >= wait_seconds or self._context.stopping():
                 return start
-            time.sleep(_LOG_END_POLL)
+            time.sleep(_LOG_END_POLL if waited < 1 else _LOG_END_IDLE_POLL)
 
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
         """The end of a transaction about `max_bytes` beyond `start`."""
