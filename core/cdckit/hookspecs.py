@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pluggy
 
@@ -57,6 +57,8 @@ class ColumnDescription:
         optional: whether it may be NULL.
         has_default: whether a default is declared.
         default: the default as its SQL literal's text, or None.
+        charset: the character set of a column of text, or None.
+        schema: the schema that its values have without a converter.
     """
 
     data_collection: str
@@ -67,16 +69,30 @@ class ColumnDescription:
     optional: bool
     has_default: bool
     default: str | None
+    charset: str | None
+    schema: Schema
 
 
 class ColumnConverter:
-    """What a converter hook answers for a column: its schema, and how a value becomes one of that schema."""
+    """What a converter hook answers for a column: its schema, and how a value becomes one of that schema.
+
+    Attributes:
+        schema: the field's schema. It becomes optional where the column may hold NULL, and gets the column's default,
+            converted.
+    """
+
+    takes_null: ClassVar[bool] = False
+    """Whether `convert` is given None too: for NULL, and for what cannot be shown, such as a date with zeros, which
+    without the converter would be null, or the epoch where the column forbids NULL."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
 
     def convert(self, value: Any) -> Any:
-        """The value that the event shows, in the schema's primitive type. Given what would be shown without it."""
+        """The value that the event shows, in the schema's primitive type; None only where the schema is optional.
+
+        Given what would be shown without it.
+        """
         raise NotImplementedError
 
 

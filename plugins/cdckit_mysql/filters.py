@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from functools import cache
 
 from cdckit.choice import Choice, Matcher
+from cdckit_mysql.column_mappings import ColumnMappings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.option_types import split_key_columns
 from cdckit_mysql.table import Column, Table, TableId
+from cdckit_mysql.values.mapping import ColumnMapping
 
 BUILTIN_DATABASES = frozenset({"mysql", "performance_schema", "sys", "information_schema"})
 
@@ -24,6 +26,7 @@ class Filters:
         self._snapshot = Choice(config.snapshot_include_collection_list, "")
         self._typed_columns = Matcher(config.column_propagate_source_type)
         self._typed_types = Matcher(config.datatype_propagate_source_type)
+        self._mappings = ColumnMappings(config.column_mappings)
         self._keys = split_key_columns(config.message_key_columns)
         self.captures = cache(self._captures)
 
@@ -58,6 +61,10 @@ class Filters:
         if self._typed_types and self._typed_types(f"{table.database}.{column.type_name}"):
             return True
         return self._typed_columns(f"{table}.{column.name}")
+
+    def mapping(self, table: TableId, column: Column) -> ColumnMapping | None:
+        """How a column's values are cut or masked, or None."""
+        return self._mappings.of(table, column)
 
     def key_columns(self, table: Table) -> tuple[str, ...]:
         """The names of the columns that make up a record's key, in order; those left out of events are no part."""

@@ -48,6 +48,15 @@ class PluginConfig(BaseModel):
     not_yet_patterns: ClassVar[tuple[str, ...]] = ()
     """Regular expressions of more of them, which have no default."""
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """A model made of several has what they all name."""
+        super().__init_subclass__(**more)
+        for attribute in ("renamed", "patterns"):
+            merged: dict[str, str] = {}
+            for base in reversed(cls.__mro__):
+                merged |= base.__dict__.get(attribute, {})
+            setattr(cls, attribute, merged)
+
     @classmethod
     def load(
         cls,
@@ -103,12 +112,13 @@ class _Sorter:
         self.where = where
         self.component = component
         self.elsewhere = elsewhere
-        self.known = set(model.option_names()) - {dotted(field) for field in model.patterns.values()}
+        self.collected = {dotted(field) for field in model.patterns.values()}
+        self.known = set(model.option_names()) - self.collected
         self.mappings = {
             field.alias or dotted(name)
             for name, field in model.model_fields.items()
             if get_origin(field.annotation) is dict
-        }
+        } - self.collected
         self.taken: dict[str, Any] = {}
         self.given_as: dict[str, str] = {}
         self.ignored: list[str] = []
@@ -196,7 +206,7 @@ class _Sorter:
 
     def _sentence(self, fault: ErrorDetails) -> str:
         name, *inside = (str(part) for part in fault["loc"]) if fault["loc"] else ("",)
-        option = ".".join((self.given_as.get(name, name), *inside))
+        option = ".".join(inside if name in self.collected else (self.given_as.get(name, name), *inside))
         path = (self._path(option) if option else self.where) or "the file"
         return f"{path}: {_fault_text(fault)}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from cdckit.envelope import NEW_KEY, OLD_KEY, envelope_schema, key_header
 from cdckit.record import Header, Record
-from cdckit.schema import Schema, struct_schema
+from cdckit.schema import STRING, Schema, struct_schema
 from cdckit.struct import Struct, Template, TemplateStruct
 
 Row = tuple[Any, ...]
@@ -88,6 +88,8 @@ class TableEvents:
         fields: the columns that events show, by their field's name, in the order of a row's values.
         key: the fields that make up the key, in order; none for a table without a key.
         options: what is the same for all tables.
+        masks: for places in a row what is done to the value there when an event shows it; keys have it as it is.
+        key_mark: the name and the value of a field behind the key's columns, the same for all rows of the table.
 
     Attributes:
         creates: makes the records of inserted rows.
@@ -96,12 +98,24 @@ class TableEvents:
         deletes: makes the records of deleted rows, with their tombstones.
     """
 
-    def __init__(self, topic: str, fields: dict[str, Schema], key: dict[str, Schema], options: EventOptions) -> None:
+    def __init__(
+        self,
+        topic: str,
+        fields: dict[str, Schema],
+        key: dict[str, Schema],
+        options: EventOptions,
+        *,
+        masks: Mapping[int, Callable[[Any], Any]] | None = None,
+        key_mark: tuple[str, str] | None = None,
+    ) -> None:
         self.topic = topic
         self._options = options
+        self._masks = masks or {}
+        self._key_mark = key_mark
         name = options.schema_name
         self.row_schema = struct_schema(name(f"{topic}.Value"), fields, optional=True)
-        self.key_schema = struct_schema(name(f"{topic}.Key"), key) if key else None
+        marked = key if key_mark is None else {**key, key_mark[0]: STRING}
+        self.key_schema = struct_schema(name(f"{topic}.Key"), marked) if marked else None
         self.envelope = envelope_schema(name(f"{topic}.Envelope"), self.row_schema, options.source)
         self._key_places = tuple(self.row_schema.index[k] for k in key)
         self._makers = {
@@ -156,6 +170,8 @@ class TableEvents:
             "envelope": self.envelope,
             "NEW_KEY": NEW_KEY,
             "OLD_KEY": OLD_KEY,
+            "key_mark": self._key_mark and self._key_mark[1],
+            "masks": self._masks,
         }
         exec(self._source(blocks=blocks, alone=alone), scope)  # noqa: S102 - generated from the definition
         return {"c": scope["creates"], "r": scope["reads"], "u": scope["updates"], "d": scope["deletes"]}
@@ -163,11 +179,17 @@ class TableEvents:
     def _source(self, *, blocks: bool, alone: bool) -> str:
         row = self._options.source.index["row"]
         writer = _Writer(self._key_places, row, self._options, blocks=blocks, alone=alone)
-        return "\n".join(
-            line
-            for lines in (writer.rows("creates", "c"), writer.rows("reads", "r"), writer.deletes(), writer.updates())
-            for line in lines
-        )
+        writer.marked, writer.masked = self._key_mark is not None, bool(self._masks)
+        functions = (writer.rows("creates", "c"), writer.rows("reads", "r"), writer.deletes(), writer.updates())
+        return "\n".join([*self._mask_source(), *(line for lines in functions for line in lines)])
+
+    def _mask_source(self) -> list[str]:
+        """A function that masks a row, where there is something to mask."""
+        if not self._masks:
+            return []
+        places = range(len(self.row_schema.fields))
+        values = (f"masks[{place}](row[{place}])" if place in self._masks else f"row[{place}]" for place in places)
+        return ["def masked(row):", f"    return ({', '.join(values)},)"]
 
 
 _ARGUMENTS = "rows, source, first, ends, prefix, blocks, ms, us, ns"
@@ -183,7 +205,14 @@ class _Writer:
         options: what is the same for all tables.
         blocks: whether events have a transaction block.
         alone: whether the functions are for one row, the event's first: a template would cost more than it saves.
+
+    Attributes:
+        marked: whether keys end with the table's mark.
+        masked: whether rows are masked where events show them.
     """
+
+    marked = False
+    masked = False
 
     def __init__(
         self, key_places: Sequence[int], source_row: int, options: EventOptions, *, blocks: bool, alone: bool
@@ -269,7 +298,7 @@ class _Writer:
         return f"Record(topic, {key}, {value}, {headers}, {position}, ms)"
 
     def _filled(self, operation: str, rows: tuple[str, ...]) -> str:
-        fills = [f"Struct(row_schema, {row})" for row in rows]
+        fills = [self._row(row) for row in rows]
         if operation != "r":
             fills.append("number")
         if self._blocks:
@@ -277,13 +306,17 @@ class _Writer:
         return f"TemplateStruct(of_{operation}, ({', '.join(fills)},))"
 
     def _plain(self, operation: str, rows: tuple[str, ...]) -> str:
-        made = [f"Struct(row_schema, {row})" for row in rows]
+        made = [self._row(row) for row in rows]
         before, after = {"d": [*made, "None"], "u": made}.get(operation, ["None", *made])
         block = "next(blocks)" if self._blocks else "None"
         return f"Struct(envelope, ({before}, {after}, source, {block}, {operation!r}, ms, us, ns))"
 
+    def _row(self, row: str) -> str:
+        return f"Struct(row_schema, {f'masked({row})' if self.masked else row})"
+
     def _key(self, row: str) -> str:
-        return f"Struct(key_schema, {self._values(row)})" if self._key_places else "None"
+        return f"Struct(key_schema, {self._values(row)})" if self._key_places or self.marked else "None"
 
     def _values(self, row: str) -> str:
-        return f"({', '.join(f'{row}[{place}]' for place in self._key_places)},)"
+        values = [f"{row}[{place}]" for place in self._key_places]
+        return f"({', '.join([*values, 'key_mark'] if self.marked else values)},)"

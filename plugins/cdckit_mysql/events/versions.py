@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,8 @@ from cdckit_mysql.server import RowLogging
 from cdckit_mysql.table import Column, Table, TableId
 from cdckit_mysql.values.column import ColumnValue, column_value
 from cdckit_mysql.values.options import ValueOptions
+
+log = logging.getLogger("cdckit.mysql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,9 @@ class TableVersions:
             unavailable_value=config.unavailable_value_placeholder,
             propagates_type=filters.propagates_type,
             complete_images=rows.complete,
+            mapping=filters.mapping,
         )
-        self._key_options = replace(self._options, propagates_type=_nowhere, complete_images=True)
+        self._key_options = replace(self._options, propagates_type=_nowhere, mapping=_unmapped, complete_images=True)
         headers = context_headers(config.topic_prefix, config.connector, run_id)
         self._events = EventOptions(
             headers=headers if config.extended_headers_enabled else (),
@@ -91,7 +95,8 @@ class TableVersions:
         return kept
 
     def _make(self, table: Table) -> TableVersion:
-        values = tuple(self._value(table.id, column) for column in table.columns)
+        in_key = self._filters.key_columns(table)
+        values = tuple(self._value(table.id, column, in_key=column.name in in_key) for column in table.columns)
         fields: dict[str, Schema] = {}
         for column, value in zip(table.columns, values, strict=True):
             name = self._field_name(column.name)
@@ -107,10 +112,17 @@ class TableVersions:
             self._field_name(column.name): self._key_schema(table.id, column, value)
             for column, value in self._key_columns(table, values)
         }
-        return TableVersion(table, values, TableEvents(self.topics.data(table.id), fields, key, self._events))
+        masks = {place: value.mask for place, value in enumerate(filter(None, values)) if value.mask is not None}
+        events = TableEvents(self.topics.data(table.id), fields, key, self._events, masks=masks)
+        return TableVersion(table, values, events)
 
-    def _value(self, table: TableId, column: Column) -> ColumnValue | None:
-        return column_value(column, self._options, table) if self._filters.column(table, column.name) else None
+    def _value(self, table: TableId, column: Column, *, in_key: bool) -> ColumnValue | None:
+        if not self._filters.column(table, column.name):
+            return None
+        value = column_value(column, self._options, table, in_key=in_key)
+        if value.mask is not None:
+            log.warning("%s.%s is masked or cut in events, but the records' key shows it as it is", table, column.name)
+        return value
 
     def _key_columns(self, table: Table, values: Sequence[ColumnValue | None]) -> Iterator[tuple[Column, ColumnValue]]:
         """The columns of the key that events show, in the key's order."""
@@ -123,10 +135,18 @@ class TableVersions:
 
     def _key_schema(self, table: TableId, column: Column, value: ColumnValue) -> Schema:
         """Keys never show the columns' declared types, and the log always holds their columns."""
-        if self._options.complete_images and not self._options.propagates_type(table, column):
+        if self._options.complete_images and not self._tells_more(table, column):
             return value.schema
         return column_value(column, self._key_options, table).schema
+
+    def _tells_more(self, table: TableId, column: Column) -> bool:
+        """Whether the column's schema in events has parameters that it has not in keys."""
+        return self._options.propagates_type(table, column) or self._options.mapping(table, column) is not None
 
 
 def _nowhere(_table: TableId, _column: Column) -> bool:
     return False
+
+
+def _unmapped(_table: TableId, _column: Column) -> None:
+    return None

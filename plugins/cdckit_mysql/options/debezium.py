@@ -52,4 +52,3 @@ class DebeziumNames(PluginConfig):
         r"database\.(useUnicode|useLegacyDatetimeCode|sessionVariables|netTimeoutForStreamingResults|socketTimeout)",
     )
     not_yet: ClassVar[Mapping[str, str | None]] = known_options()
-    not_yet_patterns: ClassVar[tuple[str, ...]] = (r"column\.mask\..+", r"column\.truncate\.to\.\d+\.chars")

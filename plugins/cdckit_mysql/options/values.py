@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator
 
 from cdckit.avro_names import NameAdjustment
-from cdckit.config.lists import RegexList
+from cdckit.config.lists import NameList, RegexList
 from cdckit.config.model import PluginConfig
+from cdckit_mysql.column_mappings import OPTIONS as MAPPING_OPTIONS
+from cdckit_mysql.column_mappings import ColumnMappings
 
 
 class ValueOptions(PluginConfig):
@@ -30,9 +35,23 @@ class ValueOptions(PluginConfig):
     """Columns (`database.table.column`) whose type, length and scale stand in their field's schema."""
     datatype_propagate_source_type: RegexList = ""
     """Types (`database.TYPE`) whose columns do the same."""
+    column_mappings: dict[str, NameList] = Field(default_factory=dict, repr=False)
+    """Columns of text that are cut to so many characters (`column.truncate.to.LENGTH.chars`), shown as so many
+    asterisks (`column.mask.with.LENGTH.chars`), or as salted hashes in hexadecimal digits
+    (`column.mask.hash.v2.ALGORITHM.with.salt.SALT`; without `v2`, of what Java serializes): regular expressions
+    that match a whole `database.table.column`.
+    """
     field_name_adjustment_mode: NameAdjustment = "none"
     """What replaces characters that Avro does not allow in field names: nothing, `_`, or `_uXXXX`."""
     schema_name_adjustment_mode: NameAdjustment = "none"
     """The same for the names of schemas."""
     unavailable_value_placeholder: str = "__debezium_unavailable_value"
     """What stands for a value that the log does not carry (row images other than FULL)."""
+
+    patterns: ClassVar[Mapping[str, str]] = dict.fromkeys(MAPPING_OPTIONS, "column_mappings")
+
+    @field_validator("column_mappings")
+    @classmethod
+    def _readable_mappings(cls, options: dict[str, str]) -> dict[str, str]:
+        ColumnMappings(options)
+        return options

@@ -61,7 +61,7 @@ def log_cell(column_type: int, metadata: int, value: ColumnValue, scope: Scope) 
             f"{column_type}: the schema history does not fit this position"
         )
     cell = maker(column_type, metadata, value, scope)
-    return cell if value.converter is None else cell.wrapped(scope.name(value.converter.convert))
+    return cell if value.convert is None else cell.wrapped(scope.name(value.convert))
 
 
 def skipped_cell(column_type: int, metadata: int) -> Cell:
@@ -214,7 +214,7 @@ def _set(_type: int, metadata: int, value: ColumnValue, scope: Scope) -> Cell:
 def _json(column_type: int, metadata: int, value: ColumnValue, scope: Scope) -> Cell:
     if column_type != types.JSON:
         return _text(column_type, metadata, value, scope)
-    null = value.null
+    null = value.native_null
 
     def convert(data: bytes) -> Any:
         return json_text(parse_json(data)) if data else null

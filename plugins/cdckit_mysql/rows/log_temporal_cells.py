@@ -54,7 +54,7 @@ def _datetime(_type: int, digits: int, value: ColumnValue, scope: Scope) -> Cell
     moment = f"d + {seconds}[v >> {bits} & 131071]{_fraction(size, UNITS[unit])}"
     if shown.form != unit:
         moment = f"{scope.name(shown.datetime)}({moment})"
-    null = scope.name(value.null)
+    null = scope.name(value.native_null)
     return Cell(letters, 5 + size, ">", f"{null} if (d := {days}[{number} >> {bits + 17}]) is None else {moment}")
 
 
@@ -72,14 +72,14 @@ def timestamp_cell(_type: int, digits: int, value: ColumnValue, scope: Scope) ->
     """Its text has as many digits of the second as the column; 0 is MySQL's zero date, MariaDB's is shown as 1970."""
     zero_is_null = value.options.flavor == "mysql"
     if not digits:
-        texts = second_texts("Z", value.null if zero_is_null else ...)
+        texts = second_texts("Z", value.native_null if zero_is_null else ...)
         return Cell("I", 4, ">", f"{scope.name(texts)}[{{0}}]")
     size = (digits + 1) // 2
     letters, fraction = (("IB", "{1}"), ("IH", "{1}"), ("IHB", "({1} << 8 | {2})"))[size - 1]
     shown = fraction if digits % 2 == 0 else f"{fraction} // 10"
     text = f'f"{{{{{scope.name(second_texts("", ...))}[{{0}}]}}}}.{{{{{shown}:0{digits}}}}}Z"'
     if zero_is_null:
-        text = f"{text} if {{0}} or {fraction} else {scope.name(value.null)}"
+        text = f"{text} if {{0}} or {fraction} else {scope.name(value.native_null)}"
     return Cell(letters, 4 + size, ">", text)
 
 

@@ -33,7 +33,7 @@ def _timestamp(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> 
         cell = timestamp_cell(types.TIMESTAMP2, 0, value, scope)
         return Cell(cell.format, cell.size, "<", cell.value)
     size = 4 + _FRACTION_SIZES[digits]
-    zero = value.null if value.options.flavor == "mysql" else ...
+    zero = value.native_null if value.options.flavor == "mysql" else ...
 
     def convert(data: bytes) -> Any:
         seconds, fraction = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:], "big")

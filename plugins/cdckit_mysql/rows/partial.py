@@ -77,4 +77,4 @@ def _text(document: Any, value: ColumnValue) -> Any:
 
 
 def _converted(text: str, value: ColumnValue) -> Any:
-    return text if value.converter is None else value.converter.convert(text)
+    return text if value.convert is None else value.convert(text)

@@ -59,7 +59,7 @@ def result_cell(column_type: int, value: ColumnValue, scope: Scope) -> Cell:
         raise _misfit(column_type, value)
     else:
         cell = _MAKERS[value.kind](value, scope)
-    return cell if value.converter is None else cell.wrapped(scope.name(value.converter.convert))
+    return cell if value.convert is None else cell.wrapped(scope.name(value.convert))
 
 
 def _misfit(column_type: int, value: ColumnValue) -> DecodeError:

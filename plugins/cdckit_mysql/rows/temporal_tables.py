@@ -44,7 +44,9 @@ class Shown:
         """How a column is shown."""
         options = value.options
         form = temporal_form(value.column, value.kind, options.time_mode)
-        return cls(form, value.null, options.large_times, options.time_adjuster, options.invalid_dates == "epoch")
+        return cls(
+            form, value.native_null, options.large_times, options.time_adjuster, options.invalid_dates == "epoch"
+        )
 
     def time(self, us: int) -> Any:
         """A TIME, given in µs with its sign."""

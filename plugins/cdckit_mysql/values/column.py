@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cdckit.errors import DecodeError
@@ -10,6 +10,7 @@ from cdckit.hookspecs import ColumnConverter
 from cdckit.schema import Schema
 from cdckit_mysql.table import Column, TableId
 from cdckit_mysql.values.defaults import schema_default, value_for_null
+from cdckit_mysql.values.mapping import ColumnMapping, Convert
 from cdckit_mysql.values.numbers import BINARY_FORMS
 from cdckit_mysql.values.options import ValueOptions
 from cdckit_mysql.values.schemas import Kind, base_schema, kind_of
@@ -25,12 +26,14 @@ class ColumnValue:
     Attributes:
         column: its definition.
         kind: how its values are read.
-        schema: the field's schema, with default and propagated parameters.
+        schema: the field's schema, with default and parameters.
         options: the modes that its values are shown in.
         null: what SQL's NULL is shown as: None, or the default or zero where the schema allows no null.
         absent: what is shown for a column that a row image does not carry.
-        converter: the user's converter, or None.
-        native: the schema that values have before the converter; the same as `schema` without one.
+        convert: what is done to a value that is read: the user's converter, and what cuts or masks it; None without.
+        mask: what cuts or masks the values of a key's column where events show them: the key has them as they are.
+        native: the schema that values have before `convert`; the same as `schema` without it.
+        native_null: what stands, before `convert`, for a value that cannot be shown.
     """
 
     column: Column
@@ -39,17 +42,20 @@ class ColumnValue:
     options: ValueOptions
     null: Any
     absent: Any
-    converter: ColumnConverter | None
+    convert: Convert | None
+    mask: Convert | None
     native: Schema
+    native_null: Any
 
 
-def column_value(column: Column, options: ValueOptions, table: TableId) -> ColumnValue:
+def column_value(column: Column, options: ValueOptions, table: TableId, *, in_key: bool = False) -> ColumnValue:
     """Work out a column's schema and values.
 
     Args:
         column: its definition.
         options: the modes.
         table: the table it is of, for the options that choose columns by name.
+        in_key: whether it is part of the records' key.
 
     Raises:
         DecodeError: its type is not known, or its default is no value of its type.
@@ -61,24 +67,65 @@ def column_value(column: Column, options: ValueOptions, table: TableId) -> Colum
         native = _native_schema(column, kind, options, table)
     except DecodeError as error:
         raise DecodeError(f"{table}: {error}") from error
-    converter = options.converter(table, column)
-    schema = native if converter is None else _converted_schema(native, converter)
-    return ColumnValue(
+    plain = ColumnValue(
         column=column,
         kind=kind,
-        schema=schema,
+        schema=native,
         options=options,
-        null=value_for_null(kind, native) if converter is None else _converted_null(kind, native, schema, converter),
-        absent=_absent(kind, schema, options) if converter is None else None,
-        converter=converter,
+        null=value_for_null(kind, native),
+        absent=_absent(kind, native, options),
+        convert=None,
+        mask=None,
         native=native,
+        native_null=value_for_null(kind, native),
     )
+    converter = options.converter(table, column, native)
+    shown = plain if converter is None else _converted(plain, converter)
+    mapping = options.mapping(table, column)
+    return shown if mapping is None else _mapped(shown, mapping, in_key=in_key)
+
+
+def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:
+    native = value.native
+    convert: Convert = converter.convert
+    if converter.takes_null:
+        readable = native.replace(optional=True, default=None)
+        options = replace(value.options, flavor="mysql")  # MariaDB's zero timestamps, too, are null to begin with
+        null = convert(None)
+    else:
+        readable, options = native, value.options
+        convert = _sparing_null(convert) if native.optional else convert
+        null = convert(value.null)
+    schema = _converted_schema(native, converter)
+    return replace(
+        value, schema=schema, options=options, null=null, absent=None, convert=convert, native=readable,
+        native_null=value_for_null(value.kind, readable),
+    )  # fmt: skip
+
+
+def _sparing_null(convert: Convert) -> Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+def _mapped(value: ColumnValue, mapping: ColumnMapping, *, in_key: bool) -> ColumnValue:
+    schema = value.schema
+    parameters = {**(schema.parameters or {}), **mapping.parameters(value.column)}
+    value = replace(value, schema=schema.replace(parameters=parameters or None))
+    mask = mapping.function(value.column, value.kind, schema)
+    if mask is None or in_key:
+        return replace(value, mask=mask)
+    return replace(value, null=mask(value.null), convert=_one_after_the_other(value.convert, mask))
+
+
+def _one_after_the_other(first: Convert | None, second: Convert) -> Convert:
+    return second if first is None else lambda value: second(first(value))
 
 
 def _native_schema(column: Column, kind: Kind, options: ValueOptions, table: TableId) -> Schema:
     base = base_schema(column, kind, options)
     parameters = dict(base.parameters or {})
-    if options.propagates_type(table, column):
+    mapping = options.mapping(table, column)
+    if options.propagates_type(table, column) and (mapping is None or mapping.keeps_type):
         parameters.update(_source_parameters(column, options))
     optional = column.optional or not (options.complete_images or kind in _PLACEHOLDER_KINDS)
     return base.replace(
@@ -110,12 +157,6 @@ def _converted_schema(native: Schema, converter: ColumnConverter) -> Schema:
         default=schema.default if default is None else default,
         parameters=parameters,
     )
-
-
-def _converted_null(kind: Kind, native: Schema, schema: Schema, converter: ColumnConverter) -> Any:
-    if schema.optional:
-        return None
-    return schema.default if schema.default is not None else converter.convert(value_for_null(kind, native))
 
 
 def _absent(kind: Kind, schema: Schema, options: ValueOptions) -> Any:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cdckit.hookspecs import ColumnConverter
+from cdckit.schema import Schema
 from cdckit_mysql.table import Column, TableId
+
+if TYPE_CHECKING:
+    from cdckit_mysql.values.mapping import ColumnMapping
 
 Flavor = Literal["mysql", "mariadb"]
 DecimalMode = Literal["precise", "double", "string"]
@@ -23,7 +27,11 @@ def _nowhere(_table: TableId, _column: Column) -> bool:
     return False
 
 
-def _no_converter(_table: TableId, _column: Column) -> ColumnConverter | None:
+def _no_converter(_table: TableId, _column: Column, _schema: Schema) -> ColumnConverter | None:
+    return None
+
+
+def _no_mapping(_table: TableId, _column: Column) -> ColumnMapping | None:
     return None
 
 
@@ -45,7 +53,8 @@ class ValueOptions:
         comments: `include.schema.comments`.
         propagates_type: whether a column's schema gets the parameters `__debezium.source.column.*`
             (`column.propagate.source.type`, `datatype.propagate.source.type`).
-        converter: the user's converter for a column, or None; asked once per column.
+        converter: the user's converter for a column that would have a schema, or None; asked once per column.
+        mapping: how a column's values are cut or masked, or None.
     """
 
     flavor: Flavor = "mysql"
@@ -59,7 +68,8 @@ class ValueOptions:
     complete_images: bool = True
     comments: bool = False
     propagates_type: Callable[[TableId, Column], bool] = _nowhere
-    converter: Callable[[TableId, Column], ColumnConverter | None] = _no_converter
+    converter: Callable[[TableId, Column, Schema], ColumnConverter | None] = _no_converter
+    mapping: Callable[[TableId, Column], ColumnMapping | None] = _no_mapping
 
     @property
     def large_times(self) -> bool:

@@ -101,7 +101,7 @@ def test_a_document_left_out_and_one_with_a_converter(documents: Reading) -> Non
         def convert(self, value: str) -> str:
             return str(len(value))
 
-    def converter(_table: object, column: object) -> ColumnConverter | None:
+    def converter(_table: object, column: object, _schema: object) -> ColumnConverter | None:
         return Length(STRING) if getattr(column, "name", "") == "k" else None
 
     start = documents.position()

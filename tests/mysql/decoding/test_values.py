@@ -211,7 +211,7 @@ def test_user_converters(reading: Reading) -> None:
             return bool(value)
 
     options = ValueOptions(
-        converter=lambda _table, column: ToBoolean(BOOLEAN) if column.base_type == "TINYINT" else None
+        converter=lambda _table, column, _schema: ToBoolean(BOOLEAN) if column.base_type == "TINYINT" else None
     )
     reading.execute("CREATE TABLE t (a TINYINT(1) NOT NULL DEFAULT 1, b TINYINT, c INT)")
     rows = reading.inserted("INSERT INTO t VALUES (0, 5, 6), (DEFAULT, NULL, NULL)", options=options)
