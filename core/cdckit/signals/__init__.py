@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cdckit.signals.channels import FileChannel, InProcessChannel, SignalChannel, send
+from cdckit.signals.mailbox import Mailbox
+from cdckit.signals.options import SignalOptions
 from cdckit.signals.signal import Signal
 from cdckit.signals.snapshot_request import Condition, SnapshotRequest, StopRequest
 
@@ -10,8 +12,10 @@ __all__ = [
     "Condition",
     "FileChannel",
     "InProcessChannel",
+    "Mailbox",
     "Signal",
     "SignalChannel",
+    "SignalOptions",
     "SnapshotRequest",
     "StopRequest",
     "send",

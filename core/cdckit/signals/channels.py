@@ -20,6 +20,12 @@ class SignalChannel(ABC):
     def poll(self) -> list[Signal]:
         """The signals that came since the last call."""
 
+    def committed(self) -> None:
+        """An offset is saved that knows of every signal that was given out. Nothing to do by default."""
+
+    def close(self) -> None:
+        """Lets go of everything. Nothing to do by default."""
+
 
 class FileChannel(SignalChannel):
     """A file of JSON lines (`signal.file`); what has been read is taken out of it, as Debezium does.

@@ -14,6 +14,8 @@ RESUME_SNAPSHOT = "resume-snapshot"
 WINDOW_OPEN = "snapshot-window-open"
 WINDOW_CLOSE = "snapshot-window-close"
 LOG = "log"
+SET_BINLOG_POSITION = "set-binlog-position"
+SCHEMA_CHANGES = "schema-changes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,21 @@
+"""What an incremental snapshot asks of a source: marks in its log, one before a chunk is read and one after."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+
+class Watermarks(ABC):
+    """Makes the marks. Whoever reads the log tells the snapshot when it passes them."""
+
+    @abstractmethod
+    def low(self, window: str) -> None:
+        """A chunk is to be read now.
+
+        Args:
+            window: what the mark's identifier begins with.
+        """
+
+    @abstractmethod
+    def high(self, window: str) -> None:
+        """The chunk has been read."""

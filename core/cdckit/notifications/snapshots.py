@@ -1,0 +1,103 @@
+"""What is told of snapshots, in Debezium's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from cdckit.notifications.notifications import Notifications
+
+ScanStatus = Literal["SUCCEEDED", "EMPTY", "NO_PRIMARY_KEY", "SKIPPED", "SQL_EXCEPTION", "UNKNOWN_SCHEMA"]
+"""How the scan of a table or collection ended."""
+
+
+class InitialSnapshotNotices:
+    """Tells of the snapshot before the log, and of blocking ones.
+
+    Args:
+        notifications: sends them.
+        scanned: the names of what is read.
+        captured: the names of all that is captured; by default the same.
+    """
+
+    def __init__(
+        self, notifications: Notifications, scanned: Iterable[str] = (), captured: Iterable[str] | None = None
+    ) -> None:
+        self._notifications = notifications
+        self._scanned = ",".join(scanned)
+        self._captured = self._scanned if captured is None else ",".join(captured)
+
+    def send(self, kind: Literal["STARTED", "COMPLETED", "ABORTED", "SKIPPED"]) -> None:
+        """Something has happened to the snapshot as a whole."""
+        self._notifications.send("Initial Snapshot", kind)
+
+    def begins(self, name: str) -> None:
+        """A table or collection is read now."""
+        self._notifications.send(
+            "Initial Snapshot",
+            "IN_PROGRESS",
+            data_collections=self._scanned,
+            current_collection_in_progress=name,
+        )
+
+    def scanned(self, name: str, rows: int) -> None:
+        """A table or collection has been read."""
+        self._notifications.send(
+            "Initial Snapshot",
+            "TABLE_SCAN_COMPLETED",
+            data_collections=self._captured,
+            scanned_collection=name,
+            total_rows_scanned=str(rows),
+            status="SUCCEEDED",
+        )
+
+
+class IncrementalSnapshotNotices:
+    """Tells of an incremental snapshot.
+
+    Args:
+        notifications: sends them.
+    """
+
+    def __init__(self, notifications: Notifications) -> None:
+        self._notifications = notifications
+
+    def send(
+        self,
+        kind: Literal["STARTED", "PAUSED", "RESUMED", "ABORTED", "COMPLETED"],
+        signal: str,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        """Something has happened to the snapshot as a whole.
+
+        Args:
+            kind: what.
+            signal: the id of the signal that asked for it.
+            names: the tables or collections that are left, where they are told.
+        """
+        left = {} if names is None else {"data_collections": ",".join(names)}
+        self._notifications.send("Incremental Snapshot", kind, signal, **left)
+
+    def in_progress(self, signal: str, names: Iterable[str], current: str, key: str, last: str) -> None:
+        """A chunk has been read, up to `key`; the table or collection ends at `last`."""
+        self._notifications.send(
+            "Incremental Snapshot",
+            "IN_PROGRESS",
+            signal,
+            data_collections=",".join(names),
+            current_collection_in_progress=current,
+            maximum_key=last,
+            last_processed_key=key,
+        )
+
+    def scanned(self, signal: str, names: Iterable[str], current: str, rows: int, status: ScanStatus) -> None:
+        """A table or collection has been read, or cannot be."""
+        self._notifications.send(
+            "Incremental Snapshot",
+            "TABLE_SCAN_COMPLETED",
+            signal,
+            data_collections=",".join(names),
+            scanned_collection=current,
+            total_rows_scanned=str(rows),
+            status=status,
+        )

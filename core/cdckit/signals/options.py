@@ -1,0 +1,65 @@
+"""Options: where signals come from, and how incremental snapshots read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+
+from cdckit.config.lists import NameList, split_names
+from cdckit.config.model import PluginConfig
+
+CHANNELS = ("source", "file", "kafka", "in-process")
+
+
+class SignalOptions(PluginConfig):
+    """Signals and incremental snapshots."""
+
+    signal_enabled_channels: NameList = "source"
+    """Where signals come from: `source` (`signal.data.collection`), `file`, `kafka`, `in-process` (`cdc signal` and
+    Python's `cdckit.signals.send`).
+    """
+    signal_poll_interval_ms: PositiveInt = 5000
+    """How often channels other than `source` are looked at, in milliseconds."""
+    signal_file: str = "file-signals.txt"
+    """The file of the channel `file`: a JSON object a line; what has been read is taken out of it."""
+    signal_kafka_topic: str = ""
+    """The topic of the channel `kafka`, which has one partition; by default `topic.prefix` followed by `-signal`."""
+    signal_kafka_bootstrap_servers: str = ""
+    """The brokers of that topic, `host:port,…`."""
+    signal_kafka_group_id: Annotated[str, Field(alias="signal.kafka.groupId")] = "kafka-signal"
+    """The consumer group of that topic."""
+    signal_kafka_poll_timeout_ms: NonNegativeInt = 100
+    """How long to wait for messages of that topic each time, in milliseconds."""
+    signal_consumer: dict[str, str] = Field(default_factory=dict)
+    """More properties of that topic's consumer, in librdkafka's words; `offset.commit.enabled: true` makes it go on
+    where it was, instead of at the topic's end.
+    """
+    incremental_snapshot_chunk_size: PositiveInt = 1024
+    """How many rows or documents an incremental snapshot reads at a time."""
+    incremental_snapshot_watermarking_strategy: Annotated[
+        Literal["insert_insert", "insert_delete"],
+        BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
+    ] = "insert_insert"
+    """Whether a chunk's end is marked by another row or document, or by deleting the one that marked its beginning."""
+
+    @model_validator(mode="after")
+    def _signal_channels(self) -> Self:
+        for name in self.channels:
+            if name == "jmx":
+                raise ValueError("signal.enabled.channels: there is no JVM and so no 'jmx'; use in-process")
+            if name not in CHANNELS:
+                raise ValueError(f"signal.enabled.channels: '{name}' is no channel; there are {', '.join(CHANNELS)}")
+        if "kafka" in self.channels and not self.signal_kafka_bootstrap_servers:
+            raise ValueError("signal.kafka.bootstrap.servers is required with the signal channel 'kafka'")
+        return self
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Where signals come from."""
+        return split_names(self.signal_enabled_channels)
+
+    @property
+    def outer_channels(self) -> tuple[str, ...]:
+        """Where signals come from besides the source's own log."""
+        return tuple(name for name in self.channels if name != "source")
