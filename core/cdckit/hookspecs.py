@@ -5,7 +5,7 @@ Registrations are strings, so that listing what is installed imports no driver.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +13,7 @@ import pluggy
 
 from cdckit.record import Offset
 from cdckit.schema import Schema
+from cdckit.source_counts import SourceCounts
 
 if TYPE_CHECKING:
     import click
@@ -146,7 +147,14 @@ def cdckit_started(pipeline: str, runner: str, offset: Offset | None) -> None:
 
 @hookspec
 def cdckit_batch_committed(
-    pipeline: str, records: int, offset: Offset, log_time_ms: int | None, log_bytes: int, lag_bytes: int | None
+    pipeline: str,
+    records: int,
+    offset: Offset,
+    log_time_ms: int | None,
+    log_bytes: int,
+    lag_bytes: int | None,
+    lag_messages: int | None,
+    counts: SourceCounts,
 ) -> None:
     """The sink holds `records` more, and `offset` is saved.
 
@@ -157,6 +165,8 @@ def cdckit_batch_committed(
         log_time_ms: when the newest of these changes was committed at the source.
         log_bytes: how much of the log was read since the last notice.
         lag_bytes: how much of the log lies between `offset` and its end, or None where the source cannot tell.
+        lag_messages: the same in messages, for a source whose log consists of them.
+        counts: what the source counted since the last notice; where metrics are off, only what is rare.
     """
 
 
@@ -166,10 +176,67 @@ def cdckit_schema_changed(pipeline: str, position: str, ddl: str, tables: Sequen
 
 
 @hookspec
+def cdckit_schema_history(pipeline: str, recovering: bool, changes: int, last: str | None) -> None:
+    """The source begins to read its schema history (`recovering`), or has done so.
+
+    Args:
+        pipeline: its name.
+        recovering: whether it begins.
+        changes: how many entries were read.
+        last: the position of the last of them.
+    """
+
+
+@hookspec
+def cdckit_captured(pipeline: str, data_collections: Sequence[str]) -> None:
+    """The log is read from here on for these tables (`database.table`); told only where metrics are on."""
+
+
+@hookspec
+def cdckit_connection(pipeline: str, connected: bool, reason: str) -> None:
+    """The connection that the log is read from stands, or was lost for a `reason` and is opened anew."""
+
+
+@hookspec
+def cdckit_snapshot_started(pipeline: str, data_collections: Mapping[str, int | None]) -> None:
+    """A snapshot begins to read these tables (`database.table`), each of about so many rows (None: not known)."""
+
+
+@hookspec
+def cdckit_snapshot_locked(pipeline: str, locked: bool) -> None:
+    """A snapshot has locked writers out, or lets them go on."""
+
+
+@hookspec
 def cdckit_snapshot_progress(
     pipeline: str, data_collection: str, rows: int, estimate: int | None, finished: bool
 ) -> None:
     """The snapshot has read `rows` of about `estimate` of one table."""
+
+
+@hookspec
+def cdckit_snapshot_paused(pipeline: str, paused: bool) -> None:
+    """A snapshot that runs beside the log was paused, or goes on."""
+
+
+@hookspec
+def cdckit_snapshot_chunk(
+    pipeline: str, data_collection: str, chunk: str, chunk_bounds: Sequence[str], table_bounds: Sequence[str]
+) -> None:
+    """A snapshot that runs beside the log reads a chunk.
+
+    Args:
+        pipeline: its name.
+        data_collection: the table.
+        chunk: the chunk's identifier.
+        chunk_bounds: the first and the last key of the chunk, as text.
+        table_bounds: those of the table.
+    """
+
+
+@hookspec
+def cdckit_snapshot_ended(pipeline: str, completed: bool) -> None:
+    """A snapshot is over: everything was read, or it was broken off."""
 
 
 @hookspec

@@ -27,6 +27,21 @@ class SinkContext:
     json_texts: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class QueueFill:
+    """How full a sink's buffer is.
+
+    Attributes:
+        messages: how many messages were written and are not acknowledged yet.
+        capacity: how many there may be.
+        capacity_bytes: how many bytes they may take together.
+    """
+
+    messages: int
+    capacity: int
+    capacity_bytes: int
+
+
 class Sink(ABC):
     """Delivers messages. It is constructed with its config model's instance alone.
 
@@ -56,6 +71,10 @@ class Sink(ABC):
         Raises:
             SinkError: something was not taken.
         """
+
+    def queue_fill(self) -> QueueFill | None:
+        """How full the buffer is now, or None for a sink without one. Asked from any thread, at any time."""
+        return None
 
     @abstractmethod
     def close(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cdckit.record import Batch, Offset
+from cdckit.source_counts import SourceCounts
 from cdckit.state.store import StateStore
 
 
@@ -18,7 +19,7 @@ class Notify(Protocol):
         """Calls hook `cdckit_NOTICE` of every plugin with `facts`."""
 
 
-def _silent(_notice: str, /, **_facts: Any) -> None:
+def silent(_notice: str, /, **_facts: Any) -> None:
     """No one listens, as in a worker process."""
 
 
@@ -32,13 +33,15 @@ class SourceContext:
         notify: for schema changes and snapshot progress.
         stopping: asked between batches; once true, `read` returns soon.
         idle_seconds: an open-ended `read` yields an empty batch at least this often.
+        counts: where it counts what its records do not tell.
     """
 
     name: str
     state: StateStore | None = None
-    notify: Notify = _silent
+    notify: Notify = silent
     stopping: Callable[[], bool] = field(default=lambda: False)
     idle_seconds: float = 0.5
+    counts: SourceCounts = field(default_factory=SourceCounts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,17 @@ class Source(ABC):
         """How many bytes of the log lie between `offset` and its end now, or None where that cannot be told.
 
         Asked from the thread that reads, after an offset is saved; cheap, and raises nothing.
+        """
+        return None
+
+    def lag_messages(self, offset: Offset) -> int | None:
+        """The same in messages, for a log that consists of them; None for others."""
+        return None
+
+    def time_ms(self, offset: Offset) -> int | None:
+        """When the newest change before `offset` was committed, in ms since 1970; None where the offset does not tell.
+
+        It may round down. Asks nobody.
         """
         return None
 

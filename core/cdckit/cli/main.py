@@ -17,6 +17,7 @@ from cdckit.errors import CdcError, ConfigError
 
 COMMANDS = {
     "run": "Run a pipeline.",
+    "status": "Show whether a pipeline runs, how far it is and how fast.",
     "validate": "Check a pipeline file, and what it connects to.",
     "plugins": "List what is installed.",
     "describe": "Show the options of a source, sink, transform or other component.",

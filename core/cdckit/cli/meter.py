@@ -56,7 +56,7 @@ class Meter:
         self.events += records
         self._commits.append((self._clock(), records))
         self.lag_bytes = lag_bytes
-        if lag_bytes == 0 or not records:
+        if lag_bytes == 0 or (lag_bytes is None and not records):
             self.lag_seconds = 0.0
         elif log_time_ms is not None:
             self.lag_seconds = max(0.0, self._wall_clock() - log_time_ms / 1000)

@@ -33,7 +33,7 @@ WITHOUT_MEANING = (
 FOR_THE_SINK = r"(producer|topic\.creation)\..*|bootstrap\.servers"
 """Options of Connect's own producer, which belong to the sink if it knows them."""
 
-PIPELINE_WIDE = ("offset.flush.interval.ms", "position.header")
+PIPELINE_WIDE = ("offset.flush.interval.ms", "position.header", "metrics.address")
 
 
 def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, list[str]] | None:

@@ -11,6 +11,7 @@ from pydantic import Field, PositiveInt, StringConstraints
 
 from cdckit.config.model import PluginConfig
 from cdckit.hookspecs import Registration
+from cdckit.metrics.address import Address, ListenAddress
 
 Runner = Literal["spark", "direct"]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
@@ -50,6 +51,10 @@ class PipelineConfig(PluginConfig):
     """Whether each record carries its position in the header `__cdckit.position`."""
     offset_flush_interval_ms: PositiveInt = 1000
     """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming."""
+    metrics_address: Address | None = None
+    """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any
+    free one. By default nowhere.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,7 @@ class ResolvedPipeline:
         spark: settings of the Spark session; every name begins with `spark.`.
         position_header: whether records carry their position in a header.
         offset_flush_interval_ms: how often offsets are saved, in milliseconds.
+        metrics_address: where metrics are served; None: nowhere.
         warnings: what the user should know, a sentence each.
     """
 
@@ -105,4 +111,5 @@ class ResolvedPipeline:
     spark: Mapping[str, str]
     position_header: bool = True
     offset_flush_interval_ms: int = 1000
+    metrics_address: ListenAddress | None = None
     warnings: tuple[str, ...] = ()

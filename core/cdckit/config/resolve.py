@@ -45,6 +45,7 @@ def resolve(draft: Draft) -> ResolvedPipeline:
         spark=_spark_settings(pipeline.spark),
         position_header=pipeline.position_header,
         offset_flush_interval_ms=pipeline.offset_flush_interval_ms,
+        metrics_address=pipeline.metrics_address,
         warnings=tuple(reader.warnings),
     )
 

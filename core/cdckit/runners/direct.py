@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SinkError, StateError
+from cdckit.metrics.figures import Figures
 from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.record import Offset
 from cdckit.runners.garbage import spare_collections
@@ -14,6 +15,7 @@ from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
 from cdckit.sink import Sink, SinkContext
 from cdckit.source import Source, SourceContext, Split
+from cdckit.source_counts import SourceCounts
 from cdckit.state.authority import open_state
 
 
@@ -23,7 +25,9 @@ class DirectRunner(Runner):
     An offset is saved at the most every `offset.flush.interval.ms`, and only after the sink's flush.
     """
 
-    def _run(self, stack: ExitStack, once: bool) -> None:
+    name = "direct"
+
+    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
         name, stopping = self.pipeline.name, self.stopping
         sink = self._sink()
         state = open_state(self.pipeline.state)
@@ -32,13 +36,15 @@ class DirectRunner(Runner):
         stack.callback(encode.close)
         stack.callback(sink.close)
         sink.open(SinkContext(name, once, stopping, encode.serializer.writes_json))
+        figures.queue = sink.queue_fill
         source = make_source(self.pipeline)
         stack.callback(source.close)
-        source.open(SourceContext(name, state, self.notify, stopping))
+        counts = SourceCounts(wanted=self.measured)
+        source.open(SourceContext(name, state, self.notify, stopping, counts=counts))
         saved = state.load_offset()
-        self.notify("started", runner="direct", offset=saved)
+        self.notify("started", runner=self.name, offset=saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notify)
+        progress = Progress(saved, interval, sink, state, source, self.notify, counts)
         spare_collections()
         try:
             self._drive(source, encode, sink, progress, once)
@@ -74,6 +80,7 @@ class DirectRunner(Runner):
             except RetriableSourceError as error:
                 if not begun:
                     raise
+                self.notify("connection", connected=False, reason=str(error))
                 retries.pause(error)
             else:
                 if last or not splits:

@@ -7,6 +7,7 @@ import time
 from cdckit.record import Batch, Offset
 from cdckit.sink import Sink
 from cdckit.source import Notify, Source
+from cdckit.source_counts import SourceCounts
 from cdckit.state.store import StateStore
 
 
@@ -25,6 +26,7 @@ class Progress:
         state: StateStore,
         source: Source,
         notify: Notify,
+        counts: SourceCounts,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -33,6 +35,7 @@ class Progress:
         self._state = state
         self._source = source
         self._notify = notify
+        self._counts = counts
         self._records = 0
         self._log_bytes = 0
         self._log_time_ms: int | None = None
@@ -70,5 +73,7 @@ class Progress:
             log_time_ms=self._log_time_ms,
             log_bytes=self._log_bytes,
             lag_bytes=self._source.lag_bytes(self.offset),
+            lag_messages=self._source.lag_messages(self.offset),
+            counts=self._counts.take(),
         )
         self._records = self._log_bytes = 0

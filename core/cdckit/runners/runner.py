@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
+from typing import ClassVar
 
 from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.metrics.figures import Figures
+from cdckit.metrics.observation import observed
 from cdckit.pipeline import notifier
 from cdckit.runners.stop import StopSignal
 
@@ -18,6 +21,9 @@ class Runner(ABC):
         stopping: asked between batches.
     """
 
+    name: ClassVar[str]
+    """What pipeline files call it."""
+
     def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None) -> None:
         self.pipeline = pipeline
         self.stopping = stopping or StopSignal()
@@ -29,16 +35,25 @@ class Runner(ABC):
         Raises:
             CdcError: what stopped it; what was saved last stands.
         """
-        error: BaseException | None = None
-        try:
-            with ExitStack() as stack:
-                self._run(stack, once)
-        except BaseException as fault:
-            error = fault
-            raise
-        finally:
-            self.notify("stopped", error=error)
+        with observed(self.pipeline, self.name) as figures:
+            error: BaseException | None = None
+            try:
+                with ExitStack() as stack:
+                    self._run(stack, figures, once)
+            except BaseException as fault:
+                error = fault
+                raise
+            finally:
+                self.notify("stopped", error=error)
+
+    @property
+    def measured(self) -> bool:
+        """Whether metrics are served, so that sources count what is frequent too."""
+        return self.pipeline.metrics_address is not None
 
     @abstractmethod
-    def _run(self, stack: ExitStack, once: bool) -> None:
-        """Runs the pipeline; what `stack` is given is let go of at the end."""
+    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
+        """Runs the pipeline; what `stack` is given is let go of at the end.
+
+        `figures` are kept by the hooks; the runner gives what only it knows: how full the sink's buffer is.
+        """

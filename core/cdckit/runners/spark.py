@@ -6,10 +6,14 @@ import logging
 from contextlib import ExitStack
 
 from cdckit.errors import RetriableSourceError, SourceError, StateError
+from cdckit.metrics.figures import Figures
+from cdckit.pipeline import make_source
 from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
+from cdckit.source import SourceContext
 from cdckit.spark.delivery import make_delivery
 from cdckit.spark.job import Job
+from cdckit.spark.notices import Notices
 from cdckit.spark.query import PipelineQuery
 from cdckit.spark.relay import Relay
 from cdckit.spark.session import require_java, start_session
@@ -25,7 +29,9 @@ ones."""
 class SparkRunner(Runner):
     """Drives a pipeline as one query: a planner beside the driver, splits read in the executors' Python workers."""
 
-    def _run(self, stack: ExitStack, once: bool) -> None:
+    name = "spark"
+
+    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
         require_java()
         delivery = make_delivery(self.pipeline, once=once, stopping=self.stopping)
         stack.callback(delivery.close)
@@ -33,8 +39,9 @@ class SparkRunner(Runner):
         session = start_session(self.pipeline.name, self.pipeline.spark, delta=delivery.delta)
         delivery.open(session, generation)
         stack.callback(self._take_back)
-        self.notify("started", runner="spark", offset=generation.start)
-        relay = Relay(self.notify)
+        self.notify("started", runner=self.name, offset=generation.start)
+        notices = Notices(self.notify)
+        relay = Relay(notices)
         stack.callback(relay.close)
         parallelism = session.sparkContext.defaultParallelism
         job = Job(
@@ -44,9 +51,13 @@ class SparkRunner(Runner):
             BUCKETS * parallelism if delivery.shared else 1,
             relay=relay.address,
             log_level=logging.getLogger().level,
+            measured=self.measured,
         )
+        source = make_source(self.pipeline)
+        stack.callback(source.close)
+        source.open(SourceContext(self.pipeline.name))
         checkpoint = generation.checkpoint(self.pipeline.state)
-        self._drive(PipelineQuery(session, job, delivery, checkpoint, self.notify), once)
+        self._drive(PipelineQuery(session, job, delivery, checkpoint, self.notify, notices, source), once)
 
     def _drive(self, query: PipelineQuery, once: bool) -> None:
         """Runs the query, and again after a pause while its source is away.
@@ -64,6 +75,7 @@ class SparkRunner(Runner):
                     retries.progressed()
                 if not (retries.attempts or isinstance(error, RetriableSourceError)):
                     raise
+                query.notices.lost(str(error))
                 retries.pause(error)
             else:
                 return

@@ -28,6 +28,7 @@ class Job:
         wait_seconds: how long the planner waits for the log's end to move before it says that it did not.
         relay: where the driver listens for logs and notices, or None.
         log_level: from which level on logs are sent there.
+        measured: whether metrics are served, so that sources count what is frequent too.
         token: tells this query's parts, kept in worker processes from batch to batch, from another's.
     """
 
@@ -39,4 +40,5 @@ class Job:
     wait_seconds: float = 10.0
     relay: str | None = None
     log_level: int = 0
+    measured: bool = False
     token: str = field(default_factory=lambda: uuid4().hex)

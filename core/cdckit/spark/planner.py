@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ from cdckit.pipeline import make_source, notifier
 from cdckit.record import Offset
 from cdckit.source import Notify, Source, SourceContext, Split
 from cdckit.spark.job import Job
-from cdckit.spark.relay import connect
+from cdckit.spark.notices import PlannedBatch
+from cdckit.spark.relay import connect, relayed
 from cdckit.state.authority import open_for_planner
 from cdckit.state.store import StateStore
 
@@ -24,6 +26,7 @@ class Planner:
         self._ends = False
         self._first = True
         self._target: Offset | None = None
+        self._planned: PlannedBatch | None = None
 
     def end_at_log_end(self) -> None:
         """The query is to end at the log's end."""
@@ -37,9 +40,17 @@ class Planner:
     def latest_offset(self, start: Offset, max_bytes: int | None) -> Offset:
         """The end of the next batch; `start` itself when nothing came within the job's `wait_seconds`."""
         end = self._log_end(start) if self._ends else self.source.latest_offset(start, self.job.wait_seconds)
-        if max_bytes is None or end == start:
+        if end == start:
             return end
-        return self.source.cut(start, end, max_bytes)
+        seen_ms = time.time_ns() // 1_000_000
+        cut = end if max_bytes is None else self.source.cut(start, end, max_bytes)
+        self._planned = PlannedBatch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
+        return cut
+
+    def _bytes(self, start: Offset, end: Offset) -> int:
+        """About how much of the log lies between two offsets, as the source tells it."""
+        whole, rest = self.source.lag_bytes(start), self.source.lag_bytes(end)
+        return 0 if whole is None or rest is None else max(0, whole - rest)
 
     def _log_end(self, start: Offset) -> Offset:
         """The log's end that counts: the first batch may hold the snapshot, so it is the one found after it."""
@@ -52,7 +63,10 @@ class Planner:
         return end
 
     def splits(self, start: Offset, end: Offset) -> Sequence[Split]:
-        """The splits of a batch."""
+        """The splits of a batch; of one that is repeated after a restart little else is known."""
+        known, self._planned = self._planned, None
+        batch = known if known is not None and known.end == end else PlannedBatch(end, self.source.time_ms(end), 0)
+        self._tell("planned", {"batch": batch})
         return self.source.plan(start, end, self.job.parallelism)
 
     def committed(self, offset: Offset) -> None:
@@ -78,14 +92,13 @@ class Planner:
 
     def _notifier(self) -> Notify:
         """Tells the driver's plugins, where there is a runner that listens; else this process's."""
+        return relayed(self.job) or notifier(self.job.pipeline.name)
+
+    def _tell(self, notice: str, facts: dict[str, Any]) -> None:
+        """Tells the driver alone."""
         send = connect(self.job.relay, self.job.log_level) if self.job.relay else None
-        if send is None:
-            return notifier(self.job.pipeline.name)
-
-        def notify(notice: str, /, **facts: Any) -> None:
+        if send is not None:
             send(notice, facts)
-
-        return notify
 
     def close(self) -> None:
         """Lets go of the source and the state."""

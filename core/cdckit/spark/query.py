@@ -13,11 +13,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from cdckit.errors import CdcError
 from cdckit.runners.stop import StopSignal
-from cdckit.source import Notify
+from cdckit.source import Notify, Source
 from cdckit.spark.datasource import bound_to
 from cdckit.spark.delivery import Delivery
 from cdckit.spark.failures import recover
 from cdckit.spark.job import Job
+from cdckit.spark.notices import Notices
 from cdckit.state.spark_checkpoint import CommittedBatch, committed_batch
 
 log = logging.getLogger("cdckit.runner")
@@ -37,14 +38,35 @@ class _RefusedError(Exception):
 
 
 class PipelineQuery:
-    """Runs a pipeline's query, as often as it is asked to, on one checkpoint."""
+    """Runs a pipeline's query, as often as it is asked to, on one checkpoint.
 
-    def __init__(self, session: SparkSession, job: Job, delivery: Delivery, checkpoint: Path, notify: Notify) -> None:
+    Args:
+        session: where it runs.
+        job: what it is.
+        delivery: takes its batches.
+        checkpoint: where Spark keeps how far it has come.
+        notify: calls the lifecycle hooks.
+        notices: what planner and workers tell.
+        source: open in the driver, to be asked how far the log's end is away.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        job: Job,
+        delivery: Delivery,
+        checkpoint: Path,
+        notify: Notify,
+        notices: Notices,
+        source: Source,
+    ) -> None:
         self.session = session
         self.job = job
         self.delivery = delivery
         self.checkpoint = checkpoint
         self.notify = notify
+        self.notices = notices
+        self.source = source
         self.committed: CommittedBatch | None = committed_batch(checkpoint)
         self._delivered: dict[int, int] = {}
         self._in_hand: int | None = None
@@ -108,7 +130,17 @@ class PipelineQuery:
         self.committed = now
         done = [batch for batch in self._delivered if batch <= now.number]
         records = sum(self._delivered.pop(batch) for batch in done)
-        self.notify("batch_committed", records=records, offset=now.end, log_time_ms=None, log_bytes=0, lag_bytes=None)
+        log_time_ms, log_bytes = self.notices.committed(now.end)
+        self.notify(
+            "batch_committed",
+            records=records,
+            offset=now.end,
+            log_time_ms=log_time_ms,
+            log_bytes=log_bytes,
+            lag_bytes=self.source.lag_bytes(now.end),
+            lag_messages=self.source.lag_messages(now.end),
+            counts=self.notices.take_counts(),
+        )
 
     def _drain(self, query: StreamingQuery) -> None:
         """Waits for the batch in hand and for Spark's note that it is done, and refuses the next one."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.source import Notify
+from cdckit.spark.job import Job
 
 
 class Relay:
@@ -83,6 +84,19 @@ def connect(address: str, level: int) -> Send | None:
     root.handlers[:] = [_Sending(send)]
     root.setLevel(level)
     return send
+
+
+def relayed(job: Job) -> Notify | None:
+    """What tells the driver of a notice; None where there is no driver to be reached."""
+    send = connect(job.relay, job.log_level) if job.relay else None
+    if send is None:
+        return None
+    reach = send
+
+    def notify(notice: str, /, **facts: Any) -> None:
+        reach(notice, facts)
+
+    return notify
 
 
 class _Sending(logging.Handler):

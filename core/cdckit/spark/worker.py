@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from cdckit.pipeline import make_encoder, make_sink, make_source
 from cdckit.record import Record
-from cdckit.source import Source, SourceContext, Split
+from cdckit.source import Source, SourceContext, Split, silent
+from cdckit.source_counts import SourceCounts
 from cdckit.spark.arrow import to_arrow
 from cdckit.spark.failures import sealed_errors
 from cdckit.spark.job import Job
 from cdckit.spark.kept import Kept
 from cdckit.spark.packets import message_packets, table_packets
-from cdckit.spark.relay import connect
+from cdckit.spark.relay import relayed
 from cdckit.spark.tables import SparkTableSink
 
 CHUNK = 2000
@@ -32,11 +33,11 @@ class _Reading:
     """A source and what becomes of its records, ready to read any split of one query."""
 
     def __init__(self, job: Job) -> None:
-        if job.relay:
-            connect(job.relay, job.log_level)
         self.job = job
+        self.counts = SourceCounts(wanted=job.measured)
+        self.notify = relayed(job) or silent
         self.source: Source = make_source(job.pipeline)
-        self.source.open(SourceContext(job.pipeline.name))
+        self.source.open(SourceContext(job.pipeline.name, notify=self.notify, counts=self.counts))
         self._encoder = make_encoder(job.pipeline)
 
     def output(self, *, alone: bool) -> Output:
@@ -76,6 +77,8 @@ def read_split(job: Job, split: Split, *, alone: bool) -> Iterator[pa.RecordBatc
         output = reading.output(alone=alone)
         for records in _chunks(reading.source, split):
             yield output(records)
+        if counts := reading.counts.take():
+            reading.notify("counted", counts=counts)
 
 
 def _chunks(source: Source, split: Split) -> Iterator[Sequence[Record]]:

@@ -185,18 +185,31 @@ def read_kept(folder: Path, key: str) -> Json:
     return _peek(folder, "select value from keep where key = ?", key)
 
 
+def read_history_sizes(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """The histories of a pipeline that may be running: each one's name, how many entries it has, and their bytes.
+
+    Raises:
+        StateError: the file cannot be read.
+    """
+    return tuple(_look(folder, "select history, count(*), sum(length(entry)) from history group by history"))
+
+
 def _peek(folder: Path, query: str, *arguments: str) -> Json:
-    """The one JSON value that a query finds in a state file that need not be there yet; None when there is none."""
+    """The one JSON value that a query finds; None when there is none."""
+    return next((json.loads(row[0]) for row in _look(folder, query, *arguments)), None)
+
+
+def _look(folder: Path, query: str, *arguments: str) -> list[tuple[Any, ...]]:
+    """What a query finds in a state file that need not be there yet."""
     path = folder / "state.db"
     if not path.exists():
-        return None
+        return []
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
             begun = db.execute("pragma user_version").fetchone()[0]
-            row = db.execute(query, arguments).fetchone() if begun else None
+            return db.execute(query, arguments).fetchall() if begun else []
     except sqlite3.Error as error:
         raise StateError(f"state file {path}: {error}; {_advice(error)}") from error
-    return None if row is None else json.loads(row[0])
 
 
 def _insert(db: sqlite3.Connection, history: str, entries: Iterable[HistoryEntry]) -> None:

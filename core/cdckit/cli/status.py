@@ -1,0 +1,87 @@
+"""`cdc status`: whether a pipeline runs, how far it is and how fast, from what it leaves in its state folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import click
+
+from cdckit.cli.meter import duration, size
+from cdckit.cli.pipelines import load
+from cdckit.cli.settings import Chosen, Command, pipeline_options
+from cdckit.metrics.status import PipelineStatus, SnapshotStatus, TableStatus, pipeline_status
+
+_MOST_TABLES = 20
+
+
+@click.command("status", cls=Command)
+@pipeline_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def status(chosen: Chosen, as_json: bool) -> None:
+    """Show whether the pipeline in FILE runs, where it is and how fast; it may be running or not."""
+    pipeline = load(chosen)
+    found = pipeline_status(pipeline.name, pipeline.state)
+    if as_json:
+        click.echo(json.dumps(found.to_json(), indent=2))
+        return
+    for name, text in _lines(found):
+        click.echo(f"{name:<10}{text}")
+
+
+def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
+    yield "pipeline", found.pipeline
+    yield "state", _state(found)
+    if found.error:
+        yield "error", f"{found.error_type}: {found.error}"
+    if found.metrics:
+        yield "metrics", found.metrics
+    yield "offset", json.dumps(found.offset) if found.offset is not None else "none"
+    if lag := _lag(found):
+        yield "lag", lag
+    if found.run is not None:
+        yield "delivered", f"{found.records:,} events since the start, {found.events_per_second:,.0f} events/s"
+    if found.snapshot is not None:
+        yield from _snapshot(found.snapshot)
+    for name, entries, stored in found.histories:
+        yield "history", f"{name}: {entries:,} entries, {size(stored)}"
+    for name, count in found.skipped.items():
+        yield "skipped", f"{name}: {count:,} events"
+
+
+def _state(found: PipelineStatus) -> str:
+    if found.run is None:
+        return "never run with this state folder" if found.offset is None else "stopped"
+    texts = {
+        "running": f"running on the runner {found.runner}, process {found.pid}, for {duration(found.seconds)}",
+        "stopped": f"stopped {duration(found.age)} ago",
+        "failed": f"failed {duration(found.age)} ago",
+        "killed": f"ended without a word (killed?), last heard of {duration(found.age)} ago",
+    }
+    away = f"; the source is away: {found.disconnected_by}" if found.state == "running" and found.away else ""
+    return texts[found.state] + away
+
+
+def _lag(found: PipelineStatus) -> str:
+    parts = [] if found.lag_seconds is None else [f"{found.lag_seconds:.1f} s"]
+    parts += [] if found.lag_bytes is None else [size(found.lag_bytes)]
+    parts += [] if found.lag_messages is None else [f"{found.lag_messages:,} messages"]
+    if not parts or found.saved_ago is None:
+        return ""
+    return f"{' and '.join(parts)} behind the log's end when the offset was saved, {duration(found.saved_ago)} ago"
+
+
+def _snapshot(snapshot: SnapshotStatus) -> Iterator[tuple[str, str]]:
+    done = sum(table.finished for table in snapshot.tables)
+    took = duration(round(snapshot.seconds))
+    yield "snapshot", f"{snapshot.state}, {done} of {len(snapshot.tables)} tables, {took}"
+    shown = [table for table in snapshot.tables if not table.finished or snapshot.state == "completed"]
+    for table in shown[:_MOST_TABLES]:
+        yield "", f"  {_table(table)}"
+    if len(shown) > _MOST_TABLES:
+        yield "", f"  and {len(shown) - _MOST_TABLES} more (--json shows all)"
+
+
+def _table(table: TableStatus) -> str:
+    of = "" if table.finished or table.estimate is None else f" of about {table.estimate:,}"
+    return f"{table.name}: {table.rows:,}{of} rows{', done' if table.finished else ''}"

@@ -1,0 +1,65 @@
+"""What a source counts while it reads, beside its records: by event of the log or by batch, never by record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class SourceCounts:
+    """Counts since they were last taken.
+
+    Attributes:
+        wanted: whether anyone asks for what is frequent (operations, filtered, transactions); a source that counts by
+            events of the log leaves those alone where not. What is skipped is always counted.
+        operations: how many rows or documents were inserted (`c`), changed (`u`) or deleted (`d`), and how many tables
+            were emptied (`t`), as far as they are captured.
+        filtered: how many events of the log were passed over, as the filters say.
+        transactions: how many committed transactions were read.
+        rolled_back: how many that ended with a ROLLBACK.
+        skipped: how many events of each table could not be decoded and were left out, as the user asks.
+        transaction: the id of the last transaction, or None.
+        event: the position of the last event with records, or None.
+    """
+
+    wanted: bool = False
+    operations: Counter[str] = field(default_factory=Counter)
+    filtered: int = 0
+    transactions: int = 0
+    rolled_back: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    transaction: str | None = None
+    event: str | None = None
+
+    def take(self) -> SourceCounts:
+        """The counts so far; they begin anew."""
+        taken = SourceCounts(
+            self.wanted,
+            Counter(self.operations),
+            self.filtered,
+            self.transactions,
+            self.rolled_back,
+            Counter(self.skipped),
+            self.transaction,
+            self.event,
+        )
+        self.operations.clear()
+        self.skipped.clear()
+        self.filtered = self.transactions = self.rolled_back = 0
+        self.transaction = self.event = None
+        return taken
+
+    def add(self, other: SourceCounts) -> None:
+        """Adds what another reader has counted later."""
+        self.operations.update(other.operations)
+        self.filtered += other.filtered
+        self.transactions += other.transactions
+        self.rolled_back += other.rolled_back
+        self.skipped.update(other.skipped)
+        self.transaction = other.transaction or self.transaction
+        self.event = max(filter(None, (self.event, other.event)), default=None)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to take."""
+        return bool(self.operations or self.filtered or self.transactions or self.rolled_back or self.skipped)
