@@ -19,11 +19,13 @@ class Heartbeats:
         topic: where they go.
         server_name: the source's logical name.
         interval_ms: how often, in milliseconds; 0: never.
+        versioned: whether their schemas have a version; those of Debezium 1 have none.
     """
 
-    def __init__(self, topic: str, server_name: str, interval_ms: int) -> None:
+    def __init__(self, topic: str, server_name: str, interval_ms: int, *, versioned: bool = True) -> None:
         self._topic = topic
-        self._key = Struct(_KEY, (server_name,))
+        self._key = Struct(_KEY if versioned else _KEY.replace(version=None), (server_name,))
+        self._schema = _VALUE if versioned else _VALUE.replace(version=None)
         self._interval = interval_ms / 1000
         self._next = time.monotonic() + self._interval
 
@@ -34,4 +36,4 @@ class Heartbeats:
             return []
         self._next = now + self._interval
         milliseconds = time.time_ns() // 1_000_000
-        return [Record(self._topic, self._key, Struct(_VALUE, (milliseconds,)), timestamp=milliseconds)]
+        return [Record(self._topic, self._key, Struct(self._schema, (milliseconds,)), timestamp=milliseconds)]

@@ -8,6 +8,7 @@ from cdckit_mysql.options.capture import CaptureOptions
 from cdckit_mysql.options.connection import ConnectionOptions, SslMode
 from cdckit_mysql.options.debezium import DebeziumNames
 from cdckit_mysql.options.events import EventOptions
+from cdckit_mysql.options.formats import FormatOptions
 from cdckit_mysql.options.history import HistoryOptions
 from cdckit_mysql.options.processing import ProcessingOptions
 from cdckit_mysql.options.snapshot import SnapshotOptions
@@ -20,6 +21,7 @@ class MySqlConfig(
     ProcessingOptions,
     HistoryOptions,
     EventOptions,
+    FormatOptions,
     ValueOptions,
     SnapshotOptions,
     CaptureOptions,

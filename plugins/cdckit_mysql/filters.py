@@ -28,6 +28,7 @@ class Filters:
         self._typed_types = Matcher(config.datatype_propagate_source_type)
         self._mappings = ColumnMappings(config.column_mappings)
         self._keys = split_key_columns(config.message_key_columns)
+        self._keys_in_table_order = config.event_format != "3"
         self.captures = cache(self._captures)
 
     def database(self, name: str) -> bool:
@@ -69,7 +70,11 @@ class Filters:
     def key_columns(self, table: Table) -> tuple[str, ...]:
         """The names of the columns that make up a record's key, in order; those left out of events are no part."""
         wanted = next((columns for pattern, columns in self._keys if pattern.fullmatch(str(table.id))), ())
-        chosen = self._known(wanted, table) or self._known(table.key_columns, table)
+        chosen = self._known(wanted, table)
+        if not chosen:
+            chosen = self._known(table.key_columns, table)
+        elif self._keys_in_table_order:
+            chosen = tuple(column.name for column in table.columns if column.name in chosen)
         return tuple(name for name in chosen if self.column(table.id, name))
 
     @staticmethod

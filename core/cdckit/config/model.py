@@ -94,6 +94,15 @@ class PluginConfig(BaseModel):
         return config, sorter.warnings()
 
     @classmethod
+    def advice(cls, given: Mapping[str, str]) -> list[str]:
+        """What a user should be told of the options that he gave, one sentence each.
+
+        Args:
+            given: the name under which the user gave each option, by its present name.
+        """
+        return []
+
+    @classmethod
     def option_names(cls) -> list[str]:
         """Every option's present name."""
         return [field.alias or dotted(name) for name, field in cls.model_fields.items()]
@@ -198,7 +207,7 @@ class _Sorter:
         if self.old:
             pairs = ", ".join(f"{old} (now {now})" for old, now in self.old)
             said.append(f"{at}old option names: {pairs}")
-        return said
+        return said + [at + sentence for sentence in self.model.advice(self.given_as)]
 
     def explain(self, error: ValidationError) -> list[str]:
         """Pydantic's findings as sentences that name the option as the user wrote it."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import pymysql
 from pymysql.connections import Connection
@@ -23,7 +23,6 @@ from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.framing import PacketBuffer, Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.binlog.parser import EventParser
-from cdckit_mysql.values.options import Flavor
 
 RECEIVE_BYTES = 1 << 17
 
@@ -70,7 +69,7 @@ class DumpOptions:
     """
 
     server_id: int
-    flavor: Flavor = "mysql"
+    flavor: Literal["mysql", "mariadb"] = "mysql"
     heartbeat_seconds: float = 10.0
     follow: bool = True
     verify_checksums: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
@@ -13,47 +14,75 @@ from cdckit_mysql.table import TableId
 
 SnapshotMark = Literal["true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"]
 _SNAPSHOT_MARKS = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
+_OLD_SNAPSHOT_MARKS = "true,last,false,incremental"
+_NEW_MARKS = frozenset({"first", "first_in_data_collection", "last_in_data_collection"})
+"""Those that Debezium 1 has not: it says `true`."""
+
+_FRONT = {"version": STRING, "connector": STRING, "name": STRING, "ts_ms": INT64}
+_TIMES = {"ts_us": OPTIONAL_INT64, "ts_ns": OPTIONAL_INT64}
+_PLACE = {
+    "table": OPTIONAL_STRING,
+    "server_id": INT64,
+    "gtid": OPTIONAL_STRING,
+    "file": STRING,
+    "pos": INT64,
+    "row": INT32,
+    "thread": OPTIONAL_INT64,
+    "query": OPTIONAL_STRING,
+}
+
+
+def _snapshot(marks: str) -> Schema:
+    return Schema(
+        "string",
+        optional=True,
+        default="false",
+        name="io.debezium.data.Enum",
+        version=1,
+        parameters={"allowed": marks},
+    )
 
 
 @cache
 def source_schema(connector: str) -> Schema:
     """The block's schema, as Debezium 3 has it for either connector."""
-    members = {
-        "version": STRING,
-        "connector": STRING,
-        "name": STRING,
-        "ts_ms": INT64,
-        "snapshot": Schema(
-            "string",
-            optional=True,
-            default="false",
-            name="io.debezium.data.Enum",
-            version=1,
-            parameters={"allowed": _SNAPSHOT_MARKS},
-        ),
-        "db": STRING,
-        "sequence": OPTIONAL_STRING,
-        "ts_us": OPTIONAL_INT64,
-        "ts_ns": OPTIONAL_INT64,
-        "table": OPTIONAL_STRING,
-        "server_id": INT64,
-        "gtid": OPTIONAL_STRING,
-        "file": STRING,
-        "pos": INT64,
-        "row": INT32,
-        "thread": OPTIONAL_INT64,
-        "query": OPTIONAL_STRING,
-    }
-    return struct_schema(f"io.debezium.connector.{connector}.Source", members, version=1)
+    marks = _snapshot(_SNAPSHOT_MARKS)
+    members = {**_FRONT, "snapshot": marks, "db": STRING, "sequence": OPTIONAL_STRING, **_TIMES, **_PLACE}
+    return struct_schema(_name(connector), members, version=1)
 
 
-class SourceBlocks:
-    """Makes the blocks of one source: one for each group of rows that share all but their number."""
+@cache
+def old_source_schema(connector: str) -> Schema:
+    """The block's schema, as Debezium 1.9 has it."""
+    marks = _snapshot(_OLD_SNAPSHOT_MARKS)
+    members = {**_FRONT, "snapshot": marks, "db": STRING, "sequence": OPTIONAL_STRING, **_PLACE}
+    return struct_schema(_name(connector), members)
+
+
+@cache
+def oldest_source_schema(connector: str) -> Schema:
+    """The block's schema, as Debezium 1.1 has it (its manual for MySQL, "Change event values")."""
+    snapshot = Schema("boolean", optional=True, default=False)
+    return struct_schema(_name(connector), {**_FRONT, "snapshot": snapshot, "db": STRING, **_PLACE})
+
+
+def _name(connector: str) -> str:
+    return f"io.debezium.connector.{connector}.Source"
+
+
+class SourceBlocks(ABC):
+    """Makes the blocks of one source: one for each group of rows that share all but their number.
+
+    Attributes:
+        schema: the blocks' schema.
+    """
+
+    schema: Schema
 
     def __init__(self, config: MySqlConfig) -> None:
-        self.schema = source_schema(config.connector)
         self._front = (version("cdckit"), config.connector, config.topic_prefix)
 
+    @abstractmethod
     def block(
         self,
         table: TableId,
@@ -79,6 +108,28 @@ class SourceBlocks:
             thread: the connection that made the change (MySQL).
             query: the statement.
         """
+
+
+class Blocks3(SourceBlocks):
+    """Debezium 3's."""
+
+    def __init__(self, config: MySqlConfig) -> None:
+        super().__init__(config)
+        self.schema = source_schema(config.connector)
+
+    def block(
+        self,
+        table: TableId,
+        time_us: int,
+        file: str,
+        pos: int,
+        snapshot: SnapshotMark | None = None,
+        server_id: int = 0,
+        gtid: str | None = None,
+        thread: int | None = None,
+        query: str | None = None,
+    ) -> Struct:
+        """With the time in three units."""
         values: tuple[Any, ...] = (
             *self._front,
             time_us // 1000,
@@ -97,3 +148,37 @@ class SourceBlocks:
             query,
         )
         return Struct(self.schema, values)
+
+
+class OldBlocks(SourceBlocks):
+    """Debezium 1.9's, and 1.1's: the first row of a snapshot or of a table has no mark of its own."""
+
+    def __init__(self, config: MySqlConfig) -> None:
+        super().__init__(config)
+        self._oldest = config.event_format == "1.1"
+        self.schema = (oldest_source_schema if self._oldest else old_source_schema)(config.connector)
+
+    def block(
+        self,
+        table: TableId,
+        time_us: int,
+        file: str,
+        pos: int,
+        snapshot: SnapshotMark | None = None,
+        server_id: int = 0,
+        gtid: str | None = None,
+        thread: int | None = None,
+        query: str | None = None,
+    ) -> Struct:
+        """In milliseconds."""
+        front = (*self._front, time_us // 1000)
+        place = (table.name, server_id, gtid, file, pos, 0, thread, query)
+        if self._oldest:
+            return Struct(self.schema, (*front, snapshot and True, table.database, *place))
+        mark = "true" if snapshot in _NEW_MARKS else snapshot
+        return Struct(self.schema, (*front, mark, table.database, None, *place))
+
+
+def source_blocks(config: MySqlConfig) -> SourceBlocks:
+    """What makes blocks in the format that a configuration asks for."""
+    return Blocks3(config) if config.event_format == "3" else OldBlocks(config)

@@ -13,6 +13,7 @@ from cdckit.envelope import NEW_KEY, OLD_KEY, envelope_schema, key_header
 from cdckit.record import Header, Record
 from cdckit.schema import STRING, Schema, struct_schema
 from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit_mysql.events.formats import MakeEnvelope
 
 Row = tuple[Any, ...]
 Change = tuple[Row, Row]
@@ -66,6 +67,7 @@ class EventOptions:
     Attributes:
         headers: those of every record.
         source: the schema of the source block.
+        envelope: makes the schema of an event's value.
         tombstones: whether a delete is followed by a record without value.
         skipped: operations that make no record: of `c`, `u`, `d`, `t`.
         skip_unchanged: whether an update that changes nothing makes no record.
@@ -74,6 +76,7 @@ class EventOptions:
 
     headers: tuple[Header, ...]
     source: Schema
+    envelope: MakeEnvelope = envelope_schema
     tombstones: bool = True
     skipped: frozenset[str] = frozenset()
     skip_unchanged: bool = False
@@ -116,11 +119,12 @@ class TableEvents:
         self.row_schema = struct_schema(name(f"{topic}.Value"), fields, optional=True)
         marked = key if key_mark is None else {**key, key_mark[0]: STRING}
         self.key_schema = struct_schema(name(f"{topic}.Key"), marked) if marked else None
-        self.envelope = envelope_schema(name(f"{topic}.Envelope"), self.row_schema, options.source)
+        self.envelope = options.envelope(name(f"{topic}.Envelope"), self.row_schema, options.source)
         self._key_places = tuple(self.row_schema.index[k] for k in key)
+        blocks_possible = (False, True) if "transaction" in self.envelope.index else (False,)
         self._makers = {
             (blocks, alone): self._compile(blocks=blocks, alone=alone)
-            for blocks in (False, True)
+            for blocks in blocks_possible
             for alone in (False, True)
         }
         self.creates: MakeRecords = partial(self._made, "c")
@@ -134,9 +138,11 @@ class TableEvents:
         """The record of a table that was emptied; the arguments are those of `MakeRecords`."""
         now = time.time_ns()
         block = next(blocks) if blocks is not None else None
-        values = (None, None, source, block, "t", now // 1_000_000, now // 1000, now)
+        times = {"ts_ms": now // 1_000_000, "ts_us": now // 1000, "ts_ns": now}
+        members = {"source": source, "transaction": block, "op": "t", **times}
+        value = Struct(self.envelope, tuple(members.get(field.name) for field in self.envelope.fields))
         position = prefix + position_ends(first_position, 1)[0]
-        return Record(self.topic, None, Struct(self.envelope, values), self._options.headers, position, values[5])
+        return Record(self.topic, None, value, self._options.headers, position, times["ts_ms"])
 
     def _made(
         self,
@@ -177,8 +183,7 @@ class TableEvents:
         return {"c": scope["creates"], "r": scope["reads"], "u": scope["updates"], "d": scope["deletes"]}
 
     def _source(self, *, blocks: bool, alone: bool) -> str:
-        row = self._options.source.index["row"]
-        writer = _Writer(self._key_places, row, self._options, blocks=blocks, alone=alone)
+        writer = _Writer(self._key_places, self.envelope, self._options, blocks=blocks, alone=alone)
         writer.marked, writer.masked = self._key_mark is not None, bool(self._masks)
         functions = (writer.rows("creates", "c"), writer.rows("reads", "r"), writer.deletes(), writer.updates())
         return "\n".join([*self._mask_source(), *(line for lines in functions for line in lines)])
@@ -194,6 +199,10 @@ class TableEvents:
 
 _ARGUMENTS = "rows, source, first, ends, prefix, blocks, ms, us, ns"
 _EACH = "end, number in zip(rows, ends, count(first))"
+_AFTER = ("after",)
+_IMAGES = {"d": ("before",), "u": ("before", "after")}
+"""Which images of a row the events of an operation hold, where that is not `after` alone."""
+_TIMES = {"ts_ms": "ms", "ts_us": "us", "ts_ns": "ns"}
 
 
 class _Writer:
@@ -201,7 +210,7 @@ class _Writer:
 
     Args:
         key_places: where the key's columns stand in a row.
-        source_row: where `row` stands in the source block.
+        envelope: the schema of an event's value.
         options: what is the same for all tables.
         blocks: whether events have a transaction block.
         alone: whether the functions are for one row, the event's first: a template would cost more than it saves.
@@ -215,10 +224,10 @@ class _Writer:
     masked = False
 
     def __init__(
-        self, key_places: Sequence[int], source_row: int, options: EventOptions, *, blocks: bool, alone: bool
+        self, key_places: Sequence[int], envelope: Schema, options: EventOptions, *, blocks: bool, alone: bool
     ) -> None:
         self._key_places = key_places
-        self._source_row = source_row
+        self._envelope = envelope
         self._options = options
         self._blocks = blocks
         self._alone = alone
@@ -278,12 +287,18 @@ class _Writer:
         """What the envelopes of one operation share: all but rows, row number (0 in snapshots), transaction block."""
         if self._alone:
             return "None"
-        holes = {"d": "(0,), ", "u": "(0,), (1,), "}.get(operation, "(1,), ")
+        at = self._envelope.index
+        holes = [f"({at[image]},)" for image in _IMAGES.get(operation, _AFTER)]
         if operation != "r":
-            holes += f"(2, {self._source_row}), "
+            holes.append(f"({at['source']}, {self._options.source.index['row']})")
         if self._blocks:
-            holes += "(3,), "
-        return f"Template(envelope, (None, None, source, None, {operation!r}, ms, us, ns), ({holes}))"
+            holes.append(f"({at['transaction']},)")
+        return f"Template(envelope, {self._members(operation, {})}, ({', '.join(holes)},))"
+
+    def _members(self, operation: str, given: Mapping[str, str]) -> str:
+        """The tuple of an envelope's values, in its schema's order; what is not given and differs is None."""
+        known = {"source": "source", "op": repr(operation), **_TIMES, **given}
+        return f"({', '.join(known.get(field.name, 'None') for field in self._envelope.fields)})"
 
     def _record(
         self,
@@ -306,10 +321,11 @@ class _Writer:
         return f"TemplateStruct(of_{operation}, ({', '.join(fills)},))"
 
     def _plain(self, operation: str, rows: tuple[str, ...]) -> str:
-        made = [self._row(row) for row in rows]
-        before, after = {"d": [*made, "None"], "u": made}.get(operation, ["None", *made])
-        block = "next(blocks)" if self._blocks else "None"
-        return f"Struct(envelope, ({before}, {after}, source, {block}, {operation!r}, ms, us, ns))"
+        images = _IMAGES.get(operation, _AFTER)
+        given = {image: self._row(row) for image, row in zip(images, rows, strict=True)}
+        if self._blocks:
+            given["transaction"] = "next(blocks)"
+        return f"Struct(envelope, {self._members(operation, given)})"
 
     def _row(self, row: str) -> str:
         return f"Struct(row_schema, {f'masked({row})' if self.masked else row})"

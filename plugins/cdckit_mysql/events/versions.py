@@ -11,8 +11,9 @@ from cdckit.context_headers import context_headers
 from cdckit.errors import DecodeError
 from cdckit.schema import Schema
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.events.names import Topics
-from cdckit_mysql.events.source_block import SourceBlocks
+from cdckit_mysql.events.source_block import source_blocks
 from cdckit_mysql.events.table_events import EventOptions, TableEvents
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server import RowLogging
@@ -56,11 +57,13 @@ class TableVersions:
 
     def __init__(self, config: MySqlConfig, filters: Filters, rows: RowLogging, *, run_id: str) -> None:
         self.topics = Topics(config)
-        self.blocks = SourceBlocks(config)
+        self.format = event_format(config)
+        self.blocks = source_blocks(config)
         self._filters = filters
         self._field_name: Callable[[str], str] = field_names(config.field_name_adjustment_mode)
         self._options = ValueOptions(
-            flavor="mariadb" if rows.mariadb else "mysql",
+            zero_timestamps=rows.mariadb or config.event_format != "3",
+            event_format=config.event_format,
             decimal_mode=config.decimal_handling_mode,
             time_mode=config.time_precision_mode,
             bigint_unsigned_mode=config.bigint_unsigned_handling_mode,
@@ -74,8 +77,9 @@ class TableVersions:
         self._key_options = replace(self._options, propagates_type=_nowhere, mapping=_unmapped, complete_images=True)
         headers = context_headers(config.topic_prefix, config.connector, run_id)
         self._events = EventOptions(
-            headers=headers if config.extended_headers_enabled else (),
+            headers=headers if config.extended_headers_enabled and self.format.context_headers else (),
             source=self.blocks.schema,
+            envelope=self.format.envelope,
             tombstones=config.tombstones_on_delete,
             skipped=config.skipped,
             skip_unchanged=config.skip_messages_without_change,

@@ -123,7 +123,9 @@ def _bigint(column_type: int, metadata: int, value: ColumnValue, scope: Scope) -
     return Cell("Q", 8, value='{0}.to_bytes(({0}.bit_length() >> 3) + 1, "big")')
 
 
-def _float32(_type: int, _metadata: int, _value: ColumnValue, scope: Scope) -> Cell:
+def _float32(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> Cell:
+    if value.options.wide_floats:
+        return Cell("f", 4, value="{0}")
     return Cell("f", 4, value=f"{scope.name(SHORTEST_FLOATS)}[{{0}}]")
 
 

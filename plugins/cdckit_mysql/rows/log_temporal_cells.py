@@ -17,6 +17,7 @@ from cdckit_mysql.values.schemas import Kind
 from cdckit_mysql.values.temporal import (
     UNITS,
     TemporalForm,
+    fraction_text,
     seconds_of_day,
     unpack_log_date,
     unpack_log_datetime_day,
@@ -69,18 +70,26 @@ def _fraction(size: int, unit: int) -> str:
 
 
 def timestamp_cell(_type: int, digits: int, value: ColumnValue, scope: Scope) -> Cell:
-    """Its text has as many digits of the second as the column; 0 is MySQL's zero date, MariaDB's is shown as 1970."""
-    zero_is_null = value.options.flavor == "mysql"
+    """0 is the zero date."""
+    zero_is_null = not value.options.zero_timestamps
     if not digits:
         texts = second_texts("Z", value.native_null if zero_is_null else ...)
         return Cell("I", 4, ">", f"{scope.name(texts)}[{{0}}]")
     size = (digits + 1) // 2
     letters, fraction = (("IB", "{1}"), ("IH", "{1}"), ("IHB", "({1} << 8 | {2})"))[size - 1]
-    shown = fraction if digits % 2 == 0 else f"{fraction} // 10"
-    text = f'f"{{{{{scope.name(second_texts("", ...))}[{{0}}]}}}}.{{{{{shown}:0{digits}}}}}Z"'
+    text = _timestamp_text(f"{scope.name(second_texts('', ...))}[{{0}}]", fraction, digits, value, scope)
     if zero_is_null:
         text = f"{text} if {{0}} or {fraction} else {scope.name(value.native_null)}"
     return Cell(letters, 4 + size, ">", text)
+
+
+def _timestamp_text(second: str, fraction: str, digits: int, value: ColumnValue, scope: Scope) -> str:
+    """A text with as many digits of the second as the column has, or in old formats as it needs."""
+    if value.options.shortens_timestamps:
+        us = f"{fraction} * {1_000_000 // 100 ** ((digits + 1) // 2)}"
+        return f'{second} + {scope.name(fraction_text)}({us}) + "Z"'
+    shown = fraction if digits % 2 == 0 else f"{fraction} // 10"
+    return f'f"{{{{{second}}}}}.{{{{{shown}:0{digits}}}}}Z"'
 
 
 def _year(_type: int, _metadata: int, _value: ColumnValue, _scope: Scope) -> Cell:

@@ -17,7 +17,7 @@ from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.rows.temporal_tables import Shown, start_table
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.schemas import Kind
-from cdckit_mysql.values.temporal import UNITS, second_text, unpack_decimal_date
+from cdckit_mysql.values.temporal import UNITS, second_text, unpack_decimal_date, zoned_text
 
 _FRACTION_SIZES = (0, 1, 1, 2, 2, 3, 3)
 _DATETIME_SIZES = (8, 6, 6, 7, 7, 7, 8)
@@ -32,13 +32,15 @@ def _timestamp(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> 
     if not digits:
         cell = timestamp_cell(types.TIMESTAMP2, 0, value, scope)
         return Cell(cell.format, cell.size, "<", cell.value)
-    size = 4 + _FRACTION_SIZES[digits]
-    zero = value.native_null if value.options.flavor == "mysql" else ...
+    size, shortens = 4 + _FRACTION_SIZES[digits], value.options.shortens_timestamps
+    zero = ... if value.options.zero_timestamps else value.native_null
 
     def convert(data: bytes) -> Any:
         seconds, fraction = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:], "big")
         if not (seconds or fraction or zero is ...):
             return zero
+        if shortens:
+            return zoned_text(seconds, fraction * 10 ** (6 - digits))
         return f"{second_text(seconds)}.{fraction:0{digits}}Z"
 
     return _bytes_cell(size, convert, scope)

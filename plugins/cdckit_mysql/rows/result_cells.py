@@ -20,7 +20,7 @@ from cdckit_mysql.rows.temporal_tables import Shown, bytes_table, date_table
 from cdckit_mysql.rows.value_expressions import bytes_expression, vector_of
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.geometry import geometry_of, point_of
-from cdckit_mysql.values.numbers import decimal_bytes, decimal_double, decimal_text, six_digits
+from cdckit_mysql.values.numbers import decimal_bytes, decimal_double, decimal_text, six_digits, six_digits_wide
 from cdckit_mysql.values.schemas import Kind
 from cdckit_mysql.values.temporal import DayTable, fraction_text, second_text, unpack_result_date
 
@@ -38,6 +38,7 @@ _MOMENT = Struct("<IBBB").unpack_from
 _MOMENT_US = Struct("<IBBBI").unpack
 _TIME = Struct("<BIBBB").unpack_from
 _TIME_US = Struct("<BIBBBI").unpack
+_HOUR_US = 3_600_000_000
 
 
 def result_cell(column_type: int, value: ColumnValue, scope: Scope) -> Cell:
@@ -84,7 +85,10 @@ def _float(column_type: int, value: ColumnValue, scope: Scope) -> Cell:
         return Cell("d", 8, value="{0}")
     if column_type != types.FLOAT:
         raise _misfit(column_type, value)
-    return Cell("f", 4, value=f"{scope.name(six_digits)}({{0}})" if value.kind == "float32" else "{0}")
+    if value.kind != "float32":
+        return Cell("f", 4, value="{0}")
+    show = six_digits_wide if value.options.wide_floats else six_digits
+    return Cell("f", 4, value=f"{scope.name(show)}({{0}})")
 
 
 def _encoded(value: str, scope: Scope) -> Cell:
@@ -148,7 +152,8 @@ def _time(shown: Shown, data: bytes) -> Any:
         return shown.time(0)
     negative, days, hours, minutes, seconds, *fraction = _TIME_US(data) if len(data) == 12 else _TIME(data)
     us = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000 + sum(fraction)
-    return shown.time(-us if negative else us)
+    signed = negative and not (shown.drops_signs and us < _HOUR_US)
+    return shown.time(-us if signed else us)
 
 
 def _datetime(value: ColumnValue, scope: Scope) -> Cell:

@@ -31,6 +31,7 @@ class Shown:
         large_times: whether negative times and those from 24 h on can be shown.
         adjust: `enable.time.adjuster`.
         lenient: whether a date that does not exist is shown as 1970-01-01 instead of being an error.
+        drops_signs: whether a snapshot shows negative times of less than an hour as positive.
     """
 
     form: TemporalForm
@@ -38,15 +39,16 @@ class Shown:
     large_times: bool
     adjust: bool
     lenient: bool
+    drops_signs: bool
 
     @classmethod
     def of(cls, value: ColumnValue) -> Self:
         """How a column is shown."""
         options = value.options
         form = temporal_form(value.column, value.kind, options.time_mode)
-        return cls(
-            form, value.native_null, options.large_times, options.time_adjuster, options.invalid_dates == "epoch"
-        )
+        lenient = options.invalid_dates == "epoch"
+        adjust, drops_signs = options.time_adjuster, options.drops_signs
+        return cls(form, value.native_null, options.large_times, adjust, lenient, drops_signs)
 
     def time(self, us: int) -> Any:
         """A TIME, given in µs with its sign."""

@@ -75,9 +75,12 @@ class LogProcessor:
         self._definitions = definitions
         self._decoders = RowDecoders(filters, versions, definitions, config.skipped)
         self._failures = Failures(config.event_deserialization_failure_handling_mode)
-        self._with_query = config.include_query
+        format_ = versions.format
+        told = format_.mariadb_gtids or not definitions.mariadb
+        self._with_query = config.include_query and told
         self._with_transactions = config.provide_transaction_metadata
-        self._truncates = "t" not in config.skipped
+        self._transaction_schemas = format_.transactions
+        self._truncates = format_.truncates and "t" not in config.skipped
         self._query: str | None = None
         self._thread: int | None = None
         self._transaction: Transaction | None = None
@@ -91,7 +94,7 @@ class LogProcessor:
             Gtid: self.progress.mysql_gtid,
             TaggedGtid: self.progress.mysql_gtid,
             AnonymousGtid: self.progress.anonymous,
-            MariaDbGtid: self._mariadb_gtid,
+            MariaDbGtid: self._mariadb_gtid if told else self._untold_gtid,
             Query: self._statement,
             CompressedQuery: self._statement,
             LoadQuery: self._statement,
@@ -157,16 +160,30 @@ class LogProcessor:
         self.progress.mariadb_gtid(event)
         self._begin(event, None, alone=event.standalone)
 
-    def _begin(self, event: LogEvent, thread: int | None, *, alone: bool = False) -> None:
+    def _untold_gtid(self, event: MariaDbGtid) -> None:
+        """What an old replica is told of a MariaDB server's transaction: that it begins, on no thread."""
+        self.progress.mariadb_gtid(event)
+        self.progress.gtid = None
+        if event.standalone:
+            self._enter(event, None, alone=True)
+        else:
+            self._begin(event, 0)
+
+    def _enter(self, event: LogEvent, thread: int | None, *, alone: bool = False) -> int:
+        """A transaction begins; the first row number of its first event."""
         self._thread = thread
         self.progress.unannounced(event)
         self.progress.begin(event.start, alone=alone)
-        first = self._first_position(event)
+        return self._first_position(event)
+
+    def _begin(self, event: LogEvent, thread: int | None, *, alone: bool = False) -> None:
+        first = self._enter(event, thread, alone=alone)
         if not self._with_transactions:
             return
         identifier = self.progress.gtid or f"file={self.progress.file},pos={event.start}"
         topic = self._versions.topics.transaction
-        self._transaction = Transaction(topic, identifier, self._counts if self.progress.resuming else None)
+        counts = self._counts if self.progress.resuming else None
+        self._transaction = Transaction(topic, identifier, counts, self._transaction_schemas)
         if not self.progress.resuming:
             position = record_position(self._prefix(event), first)
             self.records.append(self._transaction.begin(position, self.progress.time_us // 1000))

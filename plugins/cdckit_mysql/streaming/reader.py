@@ -15,6 +15,7 @@ from cdckit.source import SourceContext
 from cdckit_mysql.binlog.connection import BinlogConnection
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.events.names import Topics
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.streaming.processor import LogProcessor
@@ -61,7 +62,12 @@ class LogReader:
         self._make_processor = make_processor
         self._stopping = context.stopping
         self._idle = min(context.idle_seconds, config.poll_interval_ms / 1000)
-        self._heartbeats = Heartbeats(Topics(config).heartbeat, config.topic_prefix, config.heartbeat_interval_ms)
+        self._heartbeats = Heartbeats(
+            Topics(config).heartbeat,
+            config.topic_prefix,
+            config.heartbeat_interval_ms,
+            versioned=event_format(config).versioned,
+        )
 
     def follow(self, start: LogOffset) -> Iterator[Batch]:
         """Batches from `start` on; a lost connection is opened anew. Ends only when asked to.

@@ -90,7 +90,7 @@ def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:
     convert: Convert = converter.convert
     if converter.takes_null:
         readable = native.replace(optional=True, default=None)
-        options = replace(value.options, flavor="mysql")  # MariaDB's zero timestamps, too, are null to begin with
+        options = replace(value.options, zero_timestamps=False)  # null to begin with
         null = convert(None)
     else:
         readable, options = native, value.options
@@ -144,7 +144,9 @@ def _source_parameters(column: Column, options: ValueOptions) -> dict[str, str]:
         parameters[_PARAMETER + "scale"] = str(column.scale)
     if options.comments and column.comment:
         parameters[_PARAMETER + "comment"] = column.comment
-    return {**parameters, _PARAMETER + "name": column.name}
+    if options.names_columns:
+        parameters[_PARAMETER + "name"] = column.name
+    return parameters
 
 
 def _converted_schema(native: Schema, converter: ColumnConverter) -> Schema:

@@ -107,8 +107,8 @@ def _decimal(column: Column, text: str, options: ValueOptions) -> Any:
     return decimal_text(number, scale) if options.decimal_mode == "string" else decimal_double(number, scale)
 
 
-def _float32(_column: Column, text: str, _options: ValueOptions) -> float:
-    return SHORTEST_FLOATS[float(text)]
+def _float32(_column: Column, text: str, options: ValueOptions) -> float:
+    return float(text) if options.wide_floats else SHORTEST_FLOATS[float(text)]
 
 
 def _float64(_column: Column, text: str, _options: ValueOptions) -> float:

@@ -82,6 +82,12 @@ def six_digits(number: float) -> float:
     return float(f"{number:.6g}")
 
 
+def six_digits_wide(number: float) -> float:
+    """The float of 32 bits that is nearest to what the server prints, with all its digits."""
+    nearest: float = _FLOAT32.unpack(_FLOAT32.pack(six_digits(number)))[0]
+    return nearest
+
+
 def base64_text(data: bytes) -> str:
     """Bytes as base64."""
     return b2a_base64(data, newline=False).decode("ascii")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from cdckit.hookspecs import ColumnConverter
 from cdckit.schema import Schema
+from cdckit_mysql.options.formats import EventFormatName
 from cdckit_mysql.table import Column, TableId
 
 if TYPE_CHECKING:
     from cdckit_mysql.values.mapping import ColumnMapping
 
-Flavor = Literal["mysql", "mariadb"]
 DecimalMode = Literal["precise", "double", "string"]
 TimeMode = Literal["adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"]
 BigIntUnsignedMode = Literal["long", "precise"]
@@ -40,7 +40,9 @@ class ValueOptions:
     """What decides a column's schema and value besides its definition.
 
     Attributes:
-        flavor: which server it is; MariaDB's stream shows zero timestamps where MySQL's has null.
+        zero_timestamps: whether zero timestamps of the log are shown, as 1970, and not null: those of MariaDB are,
+            and those of every server in the formats of Debezium 1.
+        event_format: `event.format`.
         decimal_mode: `decimal.handling.mode`.
         time_mode: `time.precision.mode`.
         bigint_unsigned_mode: `bigint.unsigned.handling.mode`.
@@ -57,7 +59,8 @@ class ValueOptions:
         mapping: how a column's values are cut or masked, or None.
     """
 
-    flavor: Flavor = "mysql"
+    zero_timestamps: bool = False
+    event_format: EventFormatName = "3"
     decimal_mode: DecimalMode = "precise"
     time_mode: TimeMode = "adaptive_time_microseconds"
     bigint_unsigned_mode: BigIntUnsignedMode = "long"
@@ -70,6 +73,26 @@ class ValueOptions:
     propagates_type: Callable[[TableId, Column], bool] = _nowhere
     converter: Callable[[TableId, Column, Schema], ColumnConverter | None] = _no_converter
     mapping: Callable[[TableId, Column], ColumnMapping | None] = _no_mapping
+
+    @property
+    def wide_floats(self) -> bool:
+        """Whether FLOAT is a double that has the 32 bits' own value: 0.10000000149011612 for 0.1."""
+        return self.event_format != "3"
+
+    @property
+    def shortens_timestamps(self) -> bool:
+        """Whether a TIMESTAMP of the log ends with the last digit of its second that is not zero."""
+        return self.event_format != "3"
+
+    @property
+    def drops_signs(self) -> bool:
+        """Whether a snapshot shows negative times of less than an hour as positive: Debezium 1.9 does."""
+        return self.event_format == "1.9"
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether the parameters of a propagated type tell the column's name, too."""
+        return self.event_format == "3"
 
     @property
     def large_times(self) -> bool:

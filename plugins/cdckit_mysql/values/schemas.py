@@ -92,6 +92,8 @@ def kind_of(column: Column) -> Kind | None:
 
 def base_schema(column: Column, kind: Kind, options: ValueOptions) -> Schema:
     """The schema of a kind of column in the modes of `options`: neither optional nor with a default."""
+    if kind == "float32" and options.wide_floats:
+        return FLOAT64
     plain = _PLAIN.get(kind)
     if plain is not None:
         return plain

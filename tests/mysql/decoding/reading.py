@@ -88,7 +88,7 @@ class Reading:
 
     def values(self, table: Table, options: ValueOptions) -> list[ColumnValue]:
         """What the table's columns are in events."""
-        options = replace(options, flavor=self.flavor.value)
+        options = replace(options, zero_timestamps=self.flavor is Flavor.MARIADB)
         return [column_value(column, options, table.id) for column in table.columns]
 
     def changes(self, events: Sequence[LogEvent], options: ValueOptions | None = None) -> list[Change]:
