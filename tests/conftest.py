@@ -13,6 +13,8 @@ from servers.mongodb import MongoReplicaSet
 from servers.mysql import MySQLServer
 from servers.mysql56 import MySQL56Server
 from servers.mysql_family import SQLServer
+from servers.object_store import ObjectStore
+from servers.schema_registry import SchemaRegistry
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,6 +78,20 @@ def kafka_broker() -> Iterator[KafkaBroker]:
     """A Kafka broker without topics; automatic creation is off."""
     with KafkaBroker() as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def schema_registry() -> Iterator[SchemaRegistry]:
+    """A schema registry, empty."""
+    with SchemaRegistry() as registry:
+        yield registry
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[ObjectStore]:
+    """An object store that speaks S3, without buckets."""
+    with ObjectStore() as store:
+        yield store
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, ClassVar, Literal, Self
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, field_validator, model_validator
@@ -14,6 +15,7 @@ from cdckit_ticdc.columns.texts import time_zone
 from cdckit_ticdc.columns.types import MySqlType, parse_type
 from cdckit_ticdc.decoding.csv_rows import CsvForm
 from cdckit_ticdc.decoding.protocols import Protocol
+from cdckit_ticdc.reading.folders import credentials_in
 
 _OWN_SETTINGS = {
     "bootstrap.servers": "is the source's own option: write `bootstrap.servers`",
@@ -78,6 +80,13 @@ class TopicsConfig(PluginConfig):
             raise ValueError("; ".join(faults))
         return kafka
 
+    @field_validator("schema_registry_url")
+    @classmethod
+    def _no_password_in_it(cls, url: str | None) -> str | None:
+        if url is not None and urlsplit(url).username is not None:
+            raise ValueError("holds a user: give user and password in 'schema.registry.basic.auth.user.info'")
+        return url
+
     @field_validator("topics")
     @classmethod
     def _patterns_compile(cls, topics: tuple[str, ...]) -> tuple[str, ...]:
@@ -125,7 +134,14 @@ class TicdcConfig(TopicsConfig):
     `storage.url` `canal-json` or `csv`.
     """
     storage_url: str | None = None
-    """In the place of topics: where the changefeed's storage sink writes, a folder or an object store's URL."""
+    """In the place of topics: where the changefeed's storage sink writes, a folder or an object store's URL (`s3://`,
+    `gs://`, `abfs://`).
+    """
+    storage_options: dict[str, Text] = Field(default_factory=dict, repr=False)
+    """Options of PyArrow's `S3FileSystem` or `GcsFileSystem`, such as `storage.options.access_key`,
+    `storage.options.secret_key`, `storage.options.region` or `storage.options.endpoint_override`; what is left out
+    comes from the environment, as the store's own clients have it.
+    """
     csv_delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     """What stands between values in CSV (the sink's option `delimiter`)."""
     csv_quote: Annotated[str, Field(max_length=1)] = '"'
@@ -158,6 +174,13 @@ class TicdcConfig(TopicsConfig):
     """How the changefeed writes bytes into texts (its option `debezium-binary-handling-mode`)."""
     time_zone: str = "UTC"
     """The changefeed's time zone, in which protocols but `debezium` and `simple` write TIMESTAMP."""
+
+    @field_validator("storage_url")
+    @classmethod
+    def _no_secret_in_it(cls, url: str | None) -> str | None:
+        if url is not None and credentials_in(url):
+            raise ValueError("holds credentials: give them in 'storage.options', or in the environment")
+        return url
 
     @field_validator("time_zone")
     @classmethod

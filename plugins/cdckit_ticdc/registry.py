@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import fastavro
 import orjson
+from fastavro.schema import SchemaParseException, UnknownType
 
 from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
 from cdckit_ticdc.columns.avro import without_logical_types
@@ -21,6 +22,8 @@ from cdckit_ticdc.columns.avro import without_logical_types
 _HEAD = struct.Struct(">bI")
 _SECONDS = 30.0
 _NOT_FOUND = 404
+_NO_SUCH_SCHEMA = 40403
+"""The registry's own code for an id that it does not have, in the body of a 404 (Confluent's API reference)."""
 _REFUSED = frozenset({401, 403})
 
 
@@ -35,7 +38,7 @@ class RegisteredSchema:
     """
 
     number: int
-    written: Mapping[str, Any]
+    written: Any
     parsed: Any
 
 
@@ -74,24 +77,31 @@ class Registry:
             request.add_header("Authorization", f"Basic {base64.b64encode(self._credentials.encode()).decode()}")
         try:
             with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-                return orjson.loads(answer.read())["schema"]
+                return _avro(number, orjson.loads(answer.read()))
         except urllib.error.HTTPError as error:
-            raise self._refusal(number, error.code) from error
+            raise self._refusal(number, error) from error
         except (OSError, urllib.error.URLError) as error:
             raise RetriableSourceError(f"schema.registry.url: {self._place} cannot be reached: {error}") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise SourceError(
-                f"schema.registry.url: {self._place} does not answer as a schema registry does"
-            ) from error
+            raise self._no_registry() from error
 
-    def _refusal(self, number: int, status: int) -> SourceError | DecodeError:
-        if status == _NOT_FOUND:
-            return DecodeError(f"the schema registry {self._place} has no schema with id {number}")
-        if status in _REFUSED:
+    def _refusal(self, number: int, error: urllib.error.HTTPError) -> SourceError | DecodeError:
+        if error.code == _NOT_FOUND:
+            if _error_code(error) == _NO_SUCH_SCHEMA:
+                return DecodeError(f"the schema registry {self._place} has no schema with id {number}")
+            return self._no_registry()
+        if error.code in _REFUSED:
             return SourceError(
-                f"the schema registry {self._place} refuses (HTTP {status}): check schema.registry.basic.auth.user.info"
+                f"the schema registry {self._place} refuses (HTTP {error.code}): check "
+                "schema.registry.basic.auth.user.info"
             )
-        return RetriableSourceError(f"the schema registry {self._place} answers HTTP {status}")
+        return RetriableSourceError(f"the schema registry {self._place} answers HTTP {error.code}")
+
+    def _no_registry(self) -> SourceError:
+        return SourceError(
+            f"schema.registry.url: {self._place} does not answer as a schema registry does: give the URL of its "
+            "Confluent-compatible API, with the path"
+        )
 
     def _read_file(self, path: Path) -> None:
         try:
@@ -99,13 +109,37 @@ class Registry:
             self._known = {entry["id"]: _registered(entry["id"], entry["schema"]) for entry in entries}
         except OSError as error:
             raise ConfigError(f"schema.registry.url: {path}: {error.strerror}; give an http URL or a file") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"schema.registry.url: {path} is no list of schemas with their ids") from error
+        except (ValueError, KeyError, TypeError, DecodeError) as error:
+            raise ConfigError(f"schema.registry.url: {path} is no list of schemas with their ids: {error}") from error
+
+
+def _avro(number: int, answer: Mapping[str, Any]) -> Any:
+    """The Avro schema in a registry's answer.
+
+    Raises:
+        DecodeError: it is of another kind, or needs other schemas.
+    """
+    kind = answer.get("schemaType", "AVRO")
+    if kind != "AVRO":
+        raise DecodeError(f"schema {number} is of type {kind}, and only AVRO is read")
+    if answer.get("references"):
+        raise DecodeError(f"schema {number} refers to other schemas of the registry, which are not followed")
+    return answer["schema"]
+
+
+def _error_code(error: urllib.error.HTTPError) -> Any:
+    try:
+        return orjson.loads(error.read())["error_code"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _registered(number: int, schema: Any) -> RegisteredSchema:
-    written = orjson.loads(schema) if isinstance(schema, str) else schema
-    return RegisteredSchema(number, written, fastavro.parse_schema(without_logical_types(written)))
+    try:
+        written = orjson.loads(schema) if isinstance(schema, str) else schema
+        return RegisteredSchema(number, written, fastavro.parse_schema(without_logical_types(written)))
+    except (SchemaParseException, UnknownType, ValueError) as error:
+        raise DecodeError(f"schema {number} is no Avro schema: {error}") from error
 
 
 def schema_number(text: bytes) -> int:

@@ -22,12 +22,12 @@ from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.assembler import Assembler, Limits
 from cdckit_ticdc.ordering.resent import RowsAtWatermark
 from cdckit_ticdc.ordering.scan import Scan
+from cdckit_ticdc.reading.folders import open_folder
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
-from cdckit_ticdc.reading.storage import StorageLog, open_folder
+from cdckit_ticdc.reading.storage import StorageLog
 from cdckit_ticdc.records import time_of
 from cdckit_ticdc.topics import TopicSource, ends_of
 
-_POLL_SECONDS = 0.05
 _PROBED = 500
 """How many messages at a partition's end show whether watermarks come."""
 
@@ -64,7 +64,7 @@ class TicdcSource(TopicSource):
         if self._config.storage_url is None:
             return self.topics_or_files()
         quote = self._config.csv_quote if self._config.protocol == "csv" else ""
-        return StorageLog(open_folder(self._config.storage_url), quote)
+        return StorageLog(open_folder(self._config.storage_url, self._config.storage_options), quote)
 
     # -- the contract
 
@@ -83,7 +83,7 @@ class TicdcSource(TopicSource):
                 return found.to_json()
             if time.monotonic() >= until or self.context.stopping():
                 return start
-            time.sleep(_POLL_SECONDS)
+            time.sleep(self.log.poll_seconds)
 
     def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
         """All partitions as one split, or a split for each."""

@@ -16,8 +16,6 @@ from cdckit_ticdc.reading.kafka import KafkaLog
 from cdckit_ticdc.reading.log import MessageLog, Range
 from cdckit_ticdc.registry import Registry
 
-_POLL_SECONDS = 0.05
-
 
 class TopicSource(Source):
     """What the sources of messages have in common: places in logs."""
@@ -99,7 +97,7 @@ class TopicSource(Source):
                 return held
             if time.monotonic() >= until or self.context.stopping():
                 return held
-            time.sleep(_POLL_SECONDS)
+            time.sleep(self.log.poll_seconds)
 
 
 def ends_of(held: Mapping[Partition, Range]) -> dict[Partition, int]:

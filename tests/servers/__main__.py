@@ -13,6 +13,8 @@ from servers.mariadb import MariaDBServer
 from servers.mongodb import MongoNode
 from servers.mysql import MySQLServer
 from servers.mysql56 import MySQL56Server
+from servers.object_store import ObjectStore
+from servers.schema_registry import SchemaRegistry
 
 _INSTALLERS: dict[str, Callable[[], object]] = {
     "java": ensure_java,
@@ -21,6 +23,8 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "mariadb": lambda: MariaDBServer().install(),
     "mongodb": lambda: MongoNode("any").install(),
     "kafka": lambda: KafkaBroker().install(),
+    "registry": lambda: SchemaRegistry().install(),
+    "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
 }
 

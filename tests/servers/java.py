@@ -80,3 +80,17 @@ def fetch_jars(artifacts: Iterable[str], folder: Path) -> None:
         ]
     )
     pom.unlink()
+
+
+def fetch_archive(artifact: str, folder: Path) -> None:
+    """Unpack an archive of Maven Central (``group:artifact:version:tar.gz:classifier``) into ``folder``.
+
+    Raises:
+        ServerUnavailableError: Maven is missing and cannot be installed here, or Central has no such archive.
+    """
+    ensure_java()
+    maven = ensure_program("mvn", "maven")
+    run([maven, "--batch-mode", "--quiet", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"])
+    (archive,) = folder.glob("*.tar.gz")
+    run(["tar", "-xzf", archive, "--directory", folder, "--no-same-owner"])
+    archive.unlink()

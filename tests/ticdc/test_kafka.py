@@ -2,84 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
-from cdckit.config.loading import load_pipeline
 from cdckit.errors import DecodeError, SourceError
-from cdckit.runners.direct import DirectRunner
 from cdckit.runners.stop import StopSignal
 from cdckit_ticdc.message import Message
-from servers.kafka import KafkaBroker
 from ticdc.emulation import Emulator, make_history
 from ticdc.recordings import lines
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A topic of the test's own, and a pipeline that reads it into a file."""
-
-    broker: KafkaBroker
-    name: str
-    folder: Path
-
-    def produce(self, messages: Iterable[Message]) -> None:
-        producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": 1})
-        for message in messages:
-            producer.produce(self.name, message.value, message.key, message.partition)
-        producer.flush()
-
-    def runner(self, stopping: StopSignal | None = None, **source: Any) -> DirectRunner:
-        path = self.folder / "pipeline.yaml"
-        options = {"bootstrap.servers": self.broker.bootstrap, "topics": [self.name], **source}
-        pipeline = {
-            "name": self.name,
-            "runner": "direct",
-            "source": options,
-            "sink": {"type": "file", "path": str(self.folder / "out.jsonl")},
-            "serializer": {"type": "json", "schemas.enable": False},
-            "state": str(self.folder / "state"),
-            "offset.flush.interval.ms": 1,
-        }
-        path.write_text(json.dumps(pipeline))
-        return DirectRunner(load_pipeline(path), stopping)
-
-    def once(self, **source: Any) -> list[dict[str, Any]]:
-        """Runs to the end, and gives what is new in the file."""
-        before = len(self.written())
-        self.runner(**source).run(once=True)
-        return self.written()[before:]
-
-    def written(self) -> list[dict[str, Any]]:
-        path = self.folder / "out.jsonl"
-        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
-
-
-@pytest.fixture
-def topic(kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path) -> Topic:
-    kafka_broker.create_topic(unique_name, 3)
-    return Topic(kafka_broker, unique_name, tmp_path)
-
-
-def rows_of(written: Iterable[dict[str, Any]]) -> dict[int, Any]:
-    """The rows that a consumer of the file ends with."""
-    rows: dict[int, Any] = {}
-    for line in written:
-        value = line["value"]
-        if value["op"] == "d":
-            rows.pop(line["key"]["id"], None)
-        else:
-            rows[value["after"]["id"]] = value["after"]
-    return rows
+from ticdc.topics import Topic, rows_of
 
 
 @pytest.mark.parametrize("watermarks", [True, False])

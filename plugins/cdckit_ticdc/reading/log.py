@@ -36,6 +36,9 @@ class Chunk(NamedTuple):
 class MessageLog(ABC):
     """Partitions that grow at their end."""
 
+    poll_seconds: float = 0.05
+    """How long to wait before asking again whether something came."""
+
     @abstractmethod
     def ranges(self) -> dict[Partition, Range]:
         """What every partition holds now.

@@ -8,103 +8,23 @@ from __future__ import annotations
 
 import re
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any
 
 import orjson
 
-from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit.errors import SourceError
 from cdckit_ticdc.columns.types import MySqlType, parse_type
 from cdckit_ticdc.definitions import ColumnDefinition, Definition
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
+from cdckit_ticdc.reading.folders import Folder
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
 
 _DATA = re.compile(r"([^/]+)/([^/]+)/(\d+)/(?:(.*)/)?CDC(\d+)\.(csv|json)")
 _SCHEMA = re.compile(r"[^/]+/[^/]+/meta/schema_(\d+)_\d+\.json")
 _TEMPORAL = frozenset({"time", "datetime", "timestamp"})
 _LINES = 2000
-
-
-class StoredFile(NamedTuple):
-    """A file below the folder, by its path from there."""
-
-    path: str
-    size: int
-
-
-class Folder(ABC):
-    """A folder on this machine or in an object store."""
-
-    @abstractmethod
-    def files(self) -> list[StoredFile]:
-        """All files below it."""
-
-    @abstractmethod
-    def content(self, path: str) -> bytes:
-        """A file's content."""
-
-
-class LocalFolder(Folder):
-    """A folder on this machine."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def files(self) -> list[StoredFile]:
-        """All files below it."""
-        if not self._path.is_dir():
-            raise SourceError(f"source.storage.url: there is no folder {self._path}")
-        found = (path for path in self._path.rglob("*") if path.is_file())
-        return [StoredFile(path.relative_to(self._path).as_posix(), path.stat().st_size) for path in found]
-
-    def content(self, path: str) -> bytes:
-        """A file's content."""
-        return (self._path / path).read_bytes()
-
-
-class ObjectStore(Folder):
-    """A folder in an object store, through Arrow's file systems.
-
-    Raises:
-        ConfigError: PyArrow is not installed, or knows no such store.
-    """
-
-    def __init__(self, url: str) -> None:
-        try:
-            from pyarrow import fs  # noqa: PLC0415 - an extra's
-        except ImportError as error:
-            raise ConfigError("source.storage.url: object stores need pyarrow: pip install 'cdckit[spark]'") from error
-        self._fs: Any = fs
-        try:
-            self._store, self._root = fs.FileSystem.from_uri(url)
-        except (ValueError, OSError) as error:
-            raise ConfigError(f"source.storage.url: {error}") from error
-
-    def files(self) -> list[StoredFile]:
-        """All files below it."""
-        found = self._store.get_file_info(self._fs.FileSelector(self._root, recursive=True))
-        below = len(self._root.rstrip("/")) + 1
-        return [StoredFile(one.path[below:], one.size) for one in found if one.is_file]
-
-    def content(self, path: str) -> bytes:
-        """A file's content."""
-        with self._store.open_input_stream(f"{self._root.rstrip('/')}/{path}") as stream:
-            content: bytes = stream.read()
-        return content
-
-
-def open_folder(url: str) -> Folder:
-    """The folder at a path or URL.
-
-    Raises:
-        ConfigError: there is no such kind of store.
-    """
-    scheme = urlsplit(url).scheme
-    return LocalFolder(Path(url.removeprefix("file://"))) if scheme in {"", "file"} else ObjectStore(url)
 
 
 class StorageLog(MessageLog):
@@ -115,13 +35,15 @@ class StorageLog(MessageLog):
         quote: the character around CSV's values, inside which lines may end; "" for JSON and unquoted CSV.
     """
 
+    poll_seconds = 1.0
+
     def __init__(self, folder: Folder, quote: str) -> None:
         self._folder = folder
         self._quote = quote.encode()
 
     def ranges(self) -> dict[Partition, Range]:
         """Every data file with its size."""
-        return {Partition(path, 0): Range(0, size) for path, size in self._files() if _DATA.fullmatch(path)}
+        return {Partition(path, 0): Range(0, size) for path, size in self._folder.files() if _DATA.fullmatch(path)}
 
     def read(
         self, start: Mapping[Partition, int], end: Mapping[Partition, int] | None, idle_seconds: float
@@ -142,17 +64,17 @@ class StorageLog(MessageLog):
 
     def definitions(self) -> Iterator[Definition]:
         """The definitions that stand beside the data, each from its table version on."""
-        for path, _ in self._files():
+        for path, _ in self._folder.files():
             if _SCHEMA.fullmatch(path):
-                yield _definition(path, self._content(path))
+                yield _definition(path, self._folder.content(path))
 
     def _chunks(self, partition: Partition, start: int, end: int) -> Iterator[Chunk]:
         found = _DATA.fullmatch(partition.topic)
         assert found is not None
-        topic, number = f"{found[1]}.{found[2]}", int(found[5])
+        topic, number = f"{found[1]}.{found[2]}", _number_of_file(found)
         messages: list[Message] = []
         at = begin = start
-        for line in _lines(self._content(partition.topic)[start:end], self._quote):
+        for line in _lines(self._folder.content(partition.topic)[start:end], self._quote):
             text = line.rstrip(b"\r\n")
             if text:
                 messages.append(Message(topic, number, at, None, text, file=partition.topic))
@@ -161,18 +83,6 @@ class StorageLog(MessageLog):
                 yield Chunk(partition, messages, at, at - begin)
                 messages, begin = [], at
         yield Chunk(partition, messages, end, end - begin)
-
-    def _files(self) -> list[StoredFile]:
-        try:
-            return self._folder.files()
-        except OSError as error:
-            raise RetriableSourceError(f"source.storage.url: the files cannot be listed: {error}") from error
-
-    def _content(self, path: str) -> bytes:
-        try:
-            return self._folder.content(path)
-        except OSError as error:
-            raise RetriableSourceError(f"source.storage.url: {path} cannot be read: {error}") from error
 
 
 def table_of(path: str) -> tuple[str, str, int]:
@@ -191,6 +101,11 @@ def _order(partition: Partition) -> tuple[Any, ...]:
     found = _DATA.fullmatch(partition.topic)
     assert found is not None
     return found[1], found[2], int(found[3]), found[4] or "", int(found[5])
+
+
+def _number_of_file(found: re.Match[str]) -> int:
+    """A number that sorts a table's files as `_order` does: the days' digits, then the file's own number."""
+    return int("".join(re.findall(r"\d", found[4] or "")) + f"{int(found[5]):09d}")
 
 
 def _lines(content: bytes, quote: bytes) -> Iterator[bytes]:

@@ -1,0 +1,75 @@
+"""Topics of a test's own, and pipelines that read them into files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from cdckit.config.loading import load_pipeline
+from cdckit.runners.direct import DirectRunner
+from cdckit.runners.stop import StopSignal
+from cdckit_ticdc.message import Message
+from servers.kafka import KafkaBroker
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of the test's own, and a pipeline that reads it into a file."""
+
+    broker: KafkaBroker
+    name: str
+    folder: Path
+
+    def produce(self, messages: Iterable[Message]) -> None:
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": 1})
+        for message in messages:
+            producer.produce(self.name, message.value, message.key, message.partition)
+        producer.flush()
+
+    def runner(self, stopping: StopSignal | None = None, **source: Any) -> DirectRunner:
+        path = self.folder / "pipeline.yaml"
+        options = {"bootstrap.servers": self.broker.bootstrap, "topics": [self.name], **source}
+        pipeline = {
+            "name": self.name,
+            "runner": "direct",
+            "source": options,
+            "sink": {"type": "file", "path": str(self.folder / "out.jsonl")},
+            "serializer": {"type": "json", "schemas.enable": False},
+            "state": str(self.folder / "state"),
+            "offset.flush.interval.ms": 1,
+        }
+        path.write_text(json.dumps(pipeline))
+        return DirectRunner(load_pipeline(path), stopping)
+
+    def once(self, **source: Any) -> list[dict[str, Any]]:
+        """Runs to the end, and gives what is new in the file."""
+        before = len(self.written())
+        self.runner(**source).run(once=True)
+        return self.written()[before:]
+
+    def beside(self, name: str) -> Topic:
+        """Another pipeline of the same topic, with files of its own."""
+        folder = self.folder / name
+        folder.mkdir()
+        return replace(self, folder=folder)
+
+    def written(self) -> list[dict[str, Any]]:
+        path = self.folder / "out.jsonl"
+        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+
+def rows_of(written: Iterable[dict[str, Any]]) -> dict[int, Any]:
+    """The rows that a consumer of the file ends with."""
+    rows: dict[int, Any] = {}
+    for line in written:
+        value = line["value"]
+        if value["op"] == "d":
+            rows.pop(line["key"]["id"], None)
+        else:
+            rows[value["after"]["id"]] = value["after"]
+    return rows
