@@ -13,10 +13,13 @@ import pluggy
 
 from cdckit.record import Offset
 from cdckit.schema import Schema
+from cdckit.snapshotting import SnapshotLock, SnapshotMode, SnapshotQuery
 from cdckit.source_counts import SourceCounts
 
 if TYPE_CHECKING:
     import click
+
+    from cdckit.notifications.notification import Notification
 
 hookspec = pluggy.HookspecMarker("cdckit")
 hookimpl = pluggy.HookimplMarker("cdckit")
@@ -122,6 +125,11 @@ def cdckit_serializers() -> Sequence[Registration]:  # type: ignore[empty-body]
     """The serializers that the plugin brings; a factory makes a `cdckit.serializer.Serializer`."""
 
 
+@hookspec
+def cdckit_converter_types() -> Sequence[str]:  # type: ignore[empty-body]
+    """What may stand behind `NAME.type` of a converter: the types that the plugin's `cdckit_converter` answers for."""
+
+
 @hookspec(firstresult=True)
 def cdckit_converter(type_name: str, options: dict[str, str], column: ColumnDescription) -> ColumnConverter | None:
     """The converter for a column, or None to leave it to the next plugin.
@@ -132,7 +140,25 @@ def cdckit_converter(type_name: str, options: dict[str, str], column: ColumnDesc
         type_name: what stands behind `NAME.type`.
         options: the other options of that converter, without their prefix.
         column: the column in question.
+
+    Raises:
+        ConfigError: an option of the converter cannot be understood.
     """
+
+
+@hookspec(firstresult=True)
+def cdckit_snapshot_mode(name: str) -> SnapshotMode | None:
+    """The snapshot mode called `name` (`snapshot.mode.custom.name`), or None to leave it to the next plugin."""
+
+
+@hookspec(firstresult=True)
+def cdckit_snapshot_lock(name: str) -> SnapshotLock | None:
+    """The way of locking called `name` (`snapshot.locking.mode.custom.name`), or None."""
+
+
+@hookspec(firstresult=True)
+def cdckit_snapshot_query(name: str) -> SnapshotQuery | None:
+    """The choice of rows called `name` (`snapshot.query.mode.custom.name`), or None."""
 
 
 @hookspec
@@ -237,6 +263,11 @@ def cdckit_snapshot_chunk(
 @hookspec
 def cdckit_snapshot_ended(pipeline: str, completed: bool) -> None:
     """A snapshot is over: everything was read, or it was broken off."""
+
+
+@hookspec
+def cdckit_notification(pipeline: str, notification: Notification) -> None:
+    """The source tells of a snapshot: that it begins, how far it is, that it is done."""
 
 
 @hookspec

@@ -15,6 +15,7 @@ import pluggy
 from cdckit import hookspecs
 from cdckit.errors import ConfigError
 from cdckit.hookspecs import Registration
+from cdckit.snapshotting import SnapshotLock, SnapshotMode, SnapshotQuery
 
 if TYPE_CHECKING:
     import click
@@ -71,6 +72,24 @@ def _answers(hook: str) -> list[tuple[str, Any]]:
 def commands() -> list[click.Command]:
     """The commands that plugins add to `cdc`."""
     return [command for _, command in _answers("cdckit_commands")]
+
+
+def mode_by_plugin(name: str) -> SnapshotMode | None:
+    """The snapshot mode that a plugin gives for `name`, or None."""
+    found: SnapshotMode | None = plugin_manager().hook.cdckit_snapshot_mode(name=name)
+    return found
+
+
+def lock_by_plugin(name: str) -> SnapshotLock | None:
+    """The way of locking that a plugin gives for `name`, or None."""
+    found: SnapshotLock | None = plugin_manager().hook.cdckit_snapshot_lock(name=name)
+    return found
+
+
+def query_by_plugin(name: str) -> SnapshotQuery | None:
+    """The choice of rows that a plugin gives for `name`, or None."""
+    found: SnapshotQuery | None = plugin_manager().hook.cdckit_snapshot_query(name=name)
+    return found
 
 
 def find(kind: Kind, name: str, where: str = "") -> Registration:

@@ -15,7 +15,8 @@ from cdckit.errors import StateError
 from cdckit.state.store import HistoryEntry, StateStore
 from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
 from cdckit_mysql.offsets import LogPosition
-from cdckit_mysql.table import Database, Table, Tables
+from cdckit_mysql.schema_changes.snapshot import CreateStatements
+from cdckit_mysql.table import Database, Table, TableId, Tables
 
 HISTORY = "schema"
 """The history's name in the state store."""
@@ -29,9 +30,23 @@ class SchemaHistory:
     def __init__(self, state: StateStore) -> None:
         self._state = state
 
-    def start(self, position: LogPosition, tables: Tables) -> None:
-        """Notes all definitions as they are at `position`; what was known before holds for what lies before."""
-        self._state.append_history(HISTORY, _all_of(position, tables))
+    def start(self, position: LogPosition, tables: Tables, created: CreateStatements | None = None) -> None:
+        """Notes all definitions as they are at `position`; what was known before holds for what lies before.
+
+        Args:
+            position: the place in the log.
+            tables: the definitions.
+            created: the statements that make them, for a pipeline that tells of them.
+        """
+        self._state.append_history(HISTORY, _all_of(position, tables, created))
+
+    def rebuild(self, position: LogPosition, tables: Tables) -> None:
+        """Puts the definitions at `position` in the place of all that was known."""
+        self._state.replace_history(HISTORY, _all_of(position, tables))
+
+    def reaches(self, position: LogPosition) -> bool:
+        """Whether the definitions in force behind `position` are known."""
+        return next(iter(self._state.read_history(HISTORY, position.end())), None) is not None
 
     def moved(self, position: LogPosition, tables: Tables) -> None:
         """Notes all definitions anew where the log of another server begins to count, whose files are not known yet."""
@@ -67,13 +82,26 @@ class SchemaHistory:
             )
         return tables
 
+    def created_at(self, position: LogPosition) -> CreateStatements | None:
+        """The statements that were noted with the definitions at `position`, if any were."""
+        defaults, tables = None, {}
+        for place, entry in self._state.read_history(HISTORY, position.end()):
+            if place.startswith(f"{position.prefix}-start"):
+                defaults, tables = entry.get("ddl"), {}
+            elif place.startswith(position.prefix) and "ddl" in entry and "table" in entry:
+                tables[TableId(entry["table"]["database"], entry["table"]["name"])] = entry["ddl"]
+        return None if defaults is None else CreateStatements(defaults, tables)
 
-def _all_of(position: LogPosition, tables: Tables) -> Iterator[HistoryEntry]:
+
+def _all_of(position: LogPosition, tables: Tables, created: CreateStatements | None = None) -> Iterator[HistoryEntry]:
     everything = tables.to_json()
-    definitions = everything.pop("tables")
-    yield HistoryEntry(f"{position.prefix}-start", {"start": everything})
-    for number, definition in enumerate(definitions):
-        yield HistoryEntry(f"{position.prefix}-table-{number:08d}", {"table": definition})
+    del everything["tables"]
+    defaults = {} if created is None else {"ddl": created.defaults}
+    yield HistoryEntry(f"{position.prefix}-start", {"start": everything, **defaults})
+    for number, table in enumerate(tables):
+        statement = None if created is None else created.tables.get(table.id)
+        text = {} if statement is None else {"ddl": statement}
+        yield HistoryEntry(f"{position.prefix}-table-{number:08d}", {"table": table.to_json(), **text})
 
 
 def _databases(changes: Iterable[SchemaChange], tables: Tables) -> Iterator[Database]:

@@ -23,6 +23,8 @@ _COUNTS = "transaction_data_collection_order_"
 _EPOCH = "cdckit_epoch"
 _AFTER_SNAPSHOT = "cdckit_after_snapshot"
 _SERVER = "cdckit_server"
+_SNAPSHOT_CHUNKS = "cdckit_snapshot_chunks"
+_INCREMENTAL = "cdckit_incremental"
 
 
 class LogPosition(NamedTuple):
@@ -83,6 +85,8 @@ class LogOffset:
         server: the identity of the server that file names belong to.
         after_snapshot: whether the tables are read between the offset before and this one, which is where the log
             goes on from.
+        snapshot_chunks: which parts of a snapshot that is not finished have been read, and of which plan.
+        incremental: what snapshots that signals ask for have left to do.
     """
 
     file: str = ""
@@ -98,6 +102,8 @@ class LogOffset:
     epoch: int = 0
     server: str | None = None
     after_snapshot: bool = False
+    snapshot_chunks: str = ""
+    incremental: Mapping[str, Any] | None = None
 
     @property
     def position(self) -> LogPosition:
@@ -129,6 +135,8 @@ class LogOffset:
             _EPOCH: self.epoch,
             _SERVER: self.server,
             _AFTER_SNAPSHOT: self.after_snapshot,
+            _SNAPSHOT_CHUNKS: self.snapshot_chunks,
+            _INCREMENTAL: self.incremental,
         }
         return {name: value for name, value in members.items() if value or (name == "gtids" and value is not None)}
 
@@ -155,6 +163,8 @@ class LogOffset:
                 epoch=int(offset.get(_EPOCH) or 0),
                 server=offset.get(_SERVER),
                 after_snapshot=bool(offset.get(_AFTER_SNAPSHOT)),
+                snapshot_chunks=offset.get(_SNAPSHOT_CHUNKS) or "",
+                incremental=offset.get(_INCREMENTAL),
             )
         except (TypeError, ValueError) as error:
             raise StateError(f"the offset {offset} is not one of a MySQL source: {error}") from error

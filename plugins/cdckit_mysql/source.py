@@ -13,8 +13,11 @@ import pymysql
 from cdckit.checks import Finding
 from cdckit.context_headers import time_ordered_uuid
 from cdckit.errors import RetriableSourceError, SourceError, StateError
+from cdckit.notifications.listener import SnapshotListener
+from cdckit.notifications.notifications import Notifications
 from cdckit.record import Batch, Offset
 from cdckit.source import Source, SourceContext, Split
+from cdckit.state.store import StateStore
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
@@ -22,13 +25,16 @@ from cdckit_mysql.connection import Connection, at_once, connect, place, release
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
+from cdckit_mysql.incremental.processor import SignalledProcessor
+from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.readiness import readiness
 from cdckit_mysql.server import Dialect, RowLogging, Server, log_end, log_files, read_dialect, read_server
 from cdckit_mysql.snapshot.chunk_plan import plan_chunks, share_out
 from cdckit_mysql.snapshot.chunks import read_chunks
-from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point
+from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point, pause
 from cdckit_mysql.snapshot.need import SnapshotNeed
+from cdckit_mysql.snapshot.recovery import recover_history
 from cdckit_mysql.snapshot.selection import choose_tables
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
@@ -64,7 +70,8 @@ class MySqlSource(Source):
         self._server: Server | None = None
         self._run_id = str(time_ordered_uuid())
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
-        self._need = SnapshotNeed(config, self._asked)
+        self._signals: SnapshotServer | None = None
+        self._need = SnapshotNeed(config, self._asked, self._history_reaches, self._recover_history)
 
     @classmethod
     def check(cls, config: MySqlConfig) -> Sequence[Finding]:
@@ -72,19 +79,35 @@ class MySqlSource(Source):
         return readiness(config)
 
     def open(self, context: SourceContext) -> None:
-        """Keeps the context; connects when something is asked."""
-        self._context = context
+        """Keeps the context; connects when something is asked.
+
+        Raises:
+            ConfigError: a channel of signals cannot be used.
+            RetriableSourceError: that channel's server is away.
+        """
+        notifications = Notifications(self._config, self._config.topic_prefix, context.notify)
+        self._told = SnapshotListener(notifications, context.notify, self._config.signal_data_collection)
+        self._context = replace(context, notify=self._told)
+        if self._config.takes_signals and context.state is not None:
+            self._signals = SnapshotServer(self._config, self._context, notifications)
 
     def close(self) -> None:
-        """Lets the connection go."""
+        """Lets the connections go."""
         release(self._connection)
         self._connection = None
+        if self._signals is not None:
+            self._signals.close()
+
+    def committed(self, offset: Offset) -> None:
+        """Signals that the offset knows of need not be kept any more."""
+        if self._signals is not None:
+            self._signals.mailbox.committed()
 
     # -- planning
 
     def initial_offset(self) -> Offset:
-        """Before a snapshot; in mode `never` the oldest place that the log still has."""
-        if self._config.snapshot_mode != "never":
+        """Before a snapshot; where none is to be taken (mode `never`) the oldest place that the log still has."""
+        if self._need.begins:
             return LogOffset(snapshot=SNAPSHOT_RUNNING).to_json()
         server, connection = self._asked()
         with told(self._config, "asking for the oldest log file"):
@@ -96,9 +119,10 @@ class MySqlSource(Source):
         """Where the log ends now, as soon as that is beyond `start`."""
         at = self._need.start(LogOffset.from_json(start))
         if at.snapshot_due:
+            pause(self._context, self._config.snapshot_delay_ms)
             point = self._need.unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
-            return point.with_changes(after_snapshot=True).to_json()
-        if self._config.snapshot_mode == "initial_only":
+            return point.with_changes(after_snapshot=True, snapshot_chunks="").to_json()
+        if not self._need.streams:
             return start
         at = on_server(at, self._asked()[0], place(self._config))
         begun = time.monotonic()
@@ -132,15 +156,17 @@ class MySqlSource(Source):
             )
         at = self._need.start(LogOffset.from_json(start))
         if at.snapshot_due:
-            return [Split(start, start, SnapshotWork(at.epoch, self._reads_rows, self._need.unfinished(at)))]
-        if self._config.snapshot_mode == "initial_only":
+            rows = self._need.reads_rows(at)
+            return [Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at)))]
+        if not self._need.streams:
             return []
         return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect, self._run_id))]
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """The split up to `end`: who reads it here keeps the definitions that change on the way."""
         first, last = LogOffset.from_json(split.start), LogOffset.from_json(end)
-        return [replace(split, end=end)] if first.position.prefix < last.position.prefix else []
+        due = first.position.prefix < last.position.prefix or self._signals is not None
+        return [replace(split, end=end)] if due else []
 
     def _plan_range(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
@@ -153,12 +179,12 @@ class MySqlSource(Source):
             raise
 
     def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
-        if not self._reads_rows:
+        if not self._need.reads_rows(LogOffset.from_json(start)):
             return []
         server, connection = self._asked()
         tables = self._history.tables_at(point.position)
         with told(self._config, "planning the snapshot"):
-            chosen = choose_tables(connection, tables, self._versions_of(server.rows), self._config, self._filters)
+            chosen = choose_tables(connection, tables, self._config, self._filters)
             chunks = plan_chunks(connection, chosen, parallelism)
         return [
             Split(
@@ -170,29 +196,35 @@ class MySqlSource(Source):
             for group in share_out(chunks, parallelism)
         ]
 
-    @property
-    def _reads_rows(self) -> bool:
-        return self._config.snapshot_mode != "no_data"
-
     # -- reading
 
     def read(self, split: Split) -> Iterator[Batch]:
         """The split's batches."""
         work = split.payload
         if isinstance(work, SnapshotWork):
-            return ConsistentSnapshot(
-                self._config, self._filters, self._context, self._history, self._versions_of, self._read_between
-            ).batches(work)
+            snapshot = ConsistentSnapshot(
+                self._config,
+                self._filters,
+                self._context,
+                self._state,
+                self._history,
+                self._versions_of,
+                self._read_between,
+            )
+            return self._told.snapshot(snapshot.batches(work))
         if isinstance(work, ChunkWork):
             point = LogOffset.from_json(split.end or {})
-            return read_chunks(self._config, self._versions_of(work.rows, work.run_id), work.chunks, point)
-        return self._read_log(split, work)
+            versions = self._versions_of(work.rows, work.run_id)
+            return read_chunks(self._config, self._filters, versions, work.chunks, point)
+        if work.reader or self._context.state is None:
+            return self._read_log(split, work)
+        return self._told.log(self._read_log(split, work, self._signals))
 
     def _read_between(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
         work = LogWork(self._history.tables_at(start.position), self._dialect, self._run_id)
         return self._read_log(Split(start.to_json(), end.to_json()), work)
 
-    def _read_log(self, split: Split, work: LogWork) -> Iterator[Batch]:
+    def _read_log(self, split: Split, work: LogWork, signals: SnapshotServer | None = None) -> Iterator[Batch]:
         start = LogOffset.from_json(split.start)
         state = self._context.state
         history = SchemaHistory(state) if state is not None else None
@@ -204,11 +236,18 @@ class MySqlSource(Source):
         def make_processor(at: LogOffset) -> LogProcessor:
             if history is not None:
                 history.moved(at.position, definitions.tables)
-            return LogProcessor(self._config, self._filters, versions, definitions, at)
+            processor = (
+                LogProcessor(self._config, self._filters, versions, definitions, at)
+                if signals is None
+                else SignalledProcessor(self._config, self._filters, versions, definitions, at, signals)
+            )
+            processor.count_in(self._context.counts)
+            return processor
 
         if work.events is not None:
             return read_kept(work, start, make_processor(start), self._config.max_batch_size)
-        opener = LogOpener(self._config, reader=work.reader, follow=split.end is None, by_file=split.end is not None)
+        follow = split.end is None or signals is not None
+        opener = LogOpener(self._config, reader=work.reader, follow=follow, by_file=not follow)
         reader = LogReader(self._config, opener, make_processor, self._context)
         if split.end is None:
             return self._followed(reader.follow(start))
@@ -225,10 +264,17 @@ class MySqlSource(Source):
 
     def lag_bytes(self, offset: Offset) -> int | None:
         """By the sizes of the log's files."""
+        at = LogOffset.from_json(offset)
+        if at.snapshot_due:
+            return None
         try:
-            return max(0, self._bytes_between(LogOffset.from_json(offset), self._log_end()))
+            return max(0, self._bytes_between(at, self._log_end()))
         except (SourceError, StateError):
             return None
+
+    def time_ms(self, offset: Offset) -> int | None:
+        """To the second."""
+        return LogOffset.from_json(offset).ts_sec * 1000 or None
 
     def _bytes_between(self, start: LogOffset, end: LogOffset) -> int:
         _, connection = self._asked()
@@ -286,9 +332,19 @@ class MySqlSource(Source):
 
     @cached_property
     def _history(self) -> SchemaHistory:
+        return SchemaHistory(self._state)
+
+    @property
+    def _state(self) -> StateStore:
         if self._context.state is None:
             raise StateError("planning needs the pipeline's state")
-        return SchemaHistory(self._context.state)
+        return self._context.state
+
+    def _history_reaches(self, at: LogOffset) -> bool:
+        return self._history.reaches(at.position)
+
+    def _recover_history(self, at: LogOffset) -> None:
+        recover_history(self._config, self._filters, self._history, self._dialect, at)
 
     @cached_property
     def _planner(self) -> LogPlanner:

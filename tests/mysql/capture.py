@@ -31,6 +31,7 @@ def config_for(server: SQLServer, **options: Any) -> MySqlConfig:
         "database_user": "dbz",
         "database_password": "dbz",
         "retriable_restart_connector_wait_ms": 100,
+        "include_schema_changes": False,
         **options,
     }
     named = {name if "." in name else name.replace("_", "."): value for name, value in given.items()}

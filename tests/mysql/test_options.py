@@ -62,7 +62,12 @@ def test_old_names_mean_the_new_ones(old: str, new: str, value: str) -> None:
 
 @pytest.mark.parametrize(
     ("given", "meant"),
-    [("schema_only", "no_data"), ("no_data", "no_data"), ("initial", "initial"), ("when_needed", "when_needed")],
+    [
+        ("schema_only", "no_data"),
+        ("schema_only_recovery", "recovery"),
+        ("no_data", "no_data"),
+        ("configuration_based", "configuration_based"),
+    ],
 )
 def test_snapshot_modes_have_old_names(given: str, meant: str) -> None:
     assert _config(snapshot_mode=given).snapshot_mode == meant
@@ -82,6 +87,17 @@ def test_what_cannot_go_together_or_means_nothing_is_refused() -> None:
     assert "not supported yet" in _refusal(include_schema_changes=True)
     assert "is not given" in _refusal(snapshot_select_statement_overrides="d.t")
     assert "table.include.list" in _refusal(table_include_list="a.(b")
+
+
+@pytest.mark.parametrize(
+    ("kind", "hook"), [("mode", "mode"), ("locking.mode", "lock"), ("query.mode", "query")], ids=str
+)
+def test_javas_ways_of_taking_snapshots_are_refused_with_the_way_out(kind: str, hook: str) -> None:
+    options = {f"snapshot.{kind}": "custom", f"snapshot.{kind}.custom.name": "com.shop.NightlySnapshotter"}
+    said = _refusal(**options)
+    assert "'com.shop.NightlySnapshotter'" in said
+    assert "Java classes cannot be loaded here" in said
+    assert f"cdckit_snapshot_{hook}" in said
 
 
 def test_options_without_meaning_are_listed_once() -> None:

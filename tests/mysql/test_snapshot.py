@@ -144,7 +144,7 @@ def test_always_reads_the_tables_at_every_start(capture: NewCapture, sql: Sql) -
     assert [change[0] for change in changes(again)] == ["r"] * 5
 
 
-def test_an_interrupted_snapshot_starts_again_and_says_so(
+def test_a_snapshot_that_was_stopped_at_its_begin_reads_everything_and_says_so(
     capture: NewCapture, sql: Sql, caplog: pytest.LogCaptureFixture
 ) -> None:
     _fill(sql)
@@ -154,7 +154,7 @@ def test_an_interrupted_snapshot_starts_again_and_says_so(
     reading.keep(next(batches).offset)
     batches.close()  # type: ignore[attr-defined]
     assert len(capture().once()) == ROWS + 2
-    assert "starts again" in caplog.text
+    assert "what is left of it is read now" in caplog.text
 
 
 def test_changes_since_an_interrupted_snapshot_come_before_the_next_one(capture: NewCapture, sql: Sql) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PositiveInt, SecretStr
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr
 
 from cdckit.config.model import PluginConfig
 
@@ -58,6 +58,8 @@ class ConnectionOptions(PluginConfig):
     """The password of the client's private key."""
     connect_timeout_ms: PositiveInt = 30000
     """How long to wait for a connection, in milliseconds."""
+    database_query_timeout_ms: NonNegativeInt = 600000
+    """How long a snapshot waits for the server's next answer, in milliseconds; 0: without end."""
     connect_keep_alive_interval_ms: PositiveInt = 60000
     """A log connection that is silent for longer than this, in milliseconds, is taken for dead and opened anew."""
     errors_max_retries: Annotated[int, Field(ge=-1)] = -1

@@ -9,32 +9,73 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_
 
 from cdckit.config.lists import NameList, RegexList, split_names
 from cdckit.config.model import PluginConfig
+from cdckit.plugins import lock_by_plugin, mode_by_plugin, query_by_plugin
 
-_SNAPSHOT_MODES = {
-    "schema_only": "no_data",
-    "schema_only_recovery": "recovery",
-}
+_SNAPSHOT_MODES = {"schema_only": "no_data", "schema_only_recovery": "recovery"}
+_LOCKING_MODES = {"minimal_percona_no_table_locks": "minimal_percona"}
 
-SnapshotMode = Annotated[
-    Literal["initial", "initial_only", "no_data", "when_needed", "always", "never"],
+SnapshotModeName = Annotated[
+    Literal[
+        "initial",
+        "initial_only",
+        "no_data",
+        "when_needed",
+        "always",
+        "never",
+        "recovery",
+        "configuration_based",
+        "custom",
+    ],
     BeforeValidator(lambda value: _SNAPSHOT_MODES.get(value, value)),
+]
+LockingMode = Annotated[
+    Literal["minimal", "extended", "none", "minimal_percona", "custom"],
+    BeforeValidator(lambda value: _LOCKING_MODES.get(value, value)),
 ]
 
 
 class SnapshotOptions(PluginConfig):
     """The snapshot."""
 
-    snapshot_mode: SnapshotMode = "initial"
+    snapshot_mode: SnapshotModeName = "initial"
     """When tables are read as they are now: `initial` (the first time), `initial_only` (and end after it), `no_data`
     (only their definitions), `when_needed` (also when the position is gone from the log), `always` (at every start),
-    `never` (read the log from its beginning).
+    `never` (read the log from its beginning), `recovery` (go on, with the schema history made anew),
+    `configuration_based` (as `snapshot.mode.configuration.based.*` say), `custom` (as a plugin says).
     """
-    snapshot_locking_mode: Literal["minimal", "extended", "none"] = "minimal"
-    """How long writers are locked out: while the position and the definitions are read, for the whole snapshot,
-    or never (safe only while no definition changes).
+    snapshot_mode_custom_name: str = ""
+    """The name by which a plugin's hook `cdckit_snapshot_mode` knows the mode `custom`."""
+    snapshot_mode_configuration_based_snapshot_data: bool = False
+    """In mode `configuration_based`: whether rows are read, at every start."""
+    snapshot_mode_configuration_based_snapshot_schema: bool = False
+    """In mode `configuration_based`: whether definitions are read, at every start."""
+    snapshot_mode_configuration_based_start_stream: bool = False
+    """In mode `configuration_based`: whether the log is read after the snapshot."""
+    snapshot_mode_configuration_based_snapshot_on_schema_error: bool = False
+    """In mode `configuration_based`: whether a lost schema history is made anew, as `recovery` does."""
+    snapshot_mode_configuration_based_snapshot_on_data_error: bool = False
+    """In mode `configuration_based`: whether a snapshot is taken where the position is gone from the log."""
+    snapshot_locking_mode: LockingMode = "minimal"
+    """How long writers are locked out: `minimal` (while the position and the definitions are read), `extended` (for the
+    whole snapshot), `none` (safe only while no definition changes), `minimal_percona` (Percona Server's backup lock,
+    which keeps definitions from changing while they are read), `custom` (as a plugin says).
     """
+    snapshot_locking_mode_custom_name: str = ""
+    """The name by which a plugin's hook `cdckit_snapshot_lock` knows the locking mode `custom`."""
     snapshot_lock_timeout_ms: PositiveInt = 10000
     """How long to wait for that lock, in milliseconds."""
+    snapshot_max_threads: PositiveInt = 1
+    """How many connections read at the same time, all at one consistent point; `runner: spark` has its own."""
+    snapshot_max_threads_multiplier: PositiveInt = 1
+    """Into how many parts a large table is cut at least, for each of these connections."""
+    legacy_snapshot_max_threads: bool = False
+    """Whether each table is read by one connection, in one part."""
+    snapshot_fetch_size: PositiveInt | None = None
+    """How many rows a batch of the snapshot has at the most; by default as many as arrive in 128 KiB."""
+    snapshot_query_mode: Literal["select_all", "custom"] = "select_all"
+    """Which rows are read: all, or (`custom`) those that a plugin chooses."""
+    snapshot_query_mode_custom_name: str = ""
+    """The name by which a plugin's hook `cdckit_snapshot_query` knows the query mode `custom`."""
     snapshot_include_collection_list: RegexList = ""
     """Captured tables whose rows the snapshot reads; by default all of them."""
     snapshot_select_statement_overrides: NameList = ""
@@ -62,8 +103,30 @@ class SnapshotOptions(PluginConfig):
                 raise ValueError(f"snapshot.select.statement.overrides names {table}, but '{option}' is not given")
         return self
 
+    @model_validator(mode="after")
+    def _plugins_know_their_names(self) -> Self:
+        if self.snapshot_mode == "custom":
+            _require(mode_by_plugin(self.snapshot_mode_custom_name), "mode", self.snapshot_mode_custom_name)
+        if self.snapshot_locking_mode == "custom":
+            name = self.snapshot_locking_mode_custom_name
+            _require(lock_by_plugin(name), "locking.mode", name)
+        if self.snapshot_query_mode == "custom":
+            name = self.snapshot_query_mode_custom_name
+            _require(query_by_plugin(name), "query.mode", name)
+        return self
+
     def statement_for(self, table: str) -> str | None:
         """The user's snapshot statement for `database.table`, or None."""
         if table not in split_names(self.snapshot_select_statement_overrides):
             return None
         return self.snapshot_statements[f"snapshot.select.statement.overrides.{table}"]
+
+
+def _require(found: object, option: str, name: str) -> None:
+    if found is None:
+        hook = {"mode": "mode", "locking.mode": "lock", "query.mode": "query"}[option]
+        raise ValueError(
+            f"snapshot.{option}=custom: no installed plugin knows the name '{name}' "
+            f"(snapshot.{option}.custom.name): Java classes cannot be loaded here; write a plugin with the hook "
+            f"cdckit_snapshot_{hook} (docs/writing-a-plugin.md)"
+        )

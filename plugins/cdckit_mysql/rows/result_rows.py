@@ -90,6 +90,7 @@ class ResultRows:
     def _command(self, command: int, body: bytes) -> None:
         try:
             self._connection._execute_command(command, body)  # type: ignore[attr-defined]
+            self._connection._sock.settimeout(self._connection._read_timeout)  # type: ignore[attr-defined]
         except (pymysql.MySQLError, OSError) as error:
             raise self._lost(str(error)) from error
 

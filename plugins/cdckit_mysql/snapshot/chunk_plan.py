@@ -49,13 +49,13 @@ def plan_chunks(connection: Connection, chosen: Sequence[ChosenTable], paralleli
     filled = [table for table in chosen if query(connection, f"SELECT 1 FROM {table.source} LIMIT 1")]  # noqa: S608
     chunks: list[Chunk] = []
     for table in filled:
-        conditions = _conditions(connection, table, parallelism)
+        conditions = cut(connection, table, parallelism)
         for place, condition in enumerate(conditions, 1):
             chunks.append(
                 Chunk(
-                    table=table.version.table,
+                    table=table.table,
                     condition=condition,
-                    estimate=(table.estimate or 0) // len(conditions),
+                    estimate=table.estimate // len(conditions),
                     number=len(chunks),
                     first=place == 1,
                     last=place == len(conditions),
@@ -77,10 +77,11 @@ def share_out(chunks: Sequence[Chunk], parallelism: int) -> list[list[Chunk]]:
     return [sorted(group, key=lambda each: each.number) for group in groups]
 
 
-def _conditions(connection: Connection, table: ChosenTable, parallelism: int) -> list[str]:
-    wanted = min(parallelism, (table.estimate or 0) // CHUNK_ROWS)
-    column = _leading_key_column(table.version.table)
-    if wanted < 2 or column is None:
+def cut(connection: Connection, table: ChosenTable, parts: int) -> list[str]:
+    """The conditions that divide a table into up to `parts` parts; one that is empty where it is not divided."""
+    wanted = min(parts, table.estimate // CHUNK_ROWS)
+    column = leading_key_column(table.table)
+    if wanted < 2 or column is None or table.statement is not None:
         return [""]
     bounds = list(_bounds(connection, table, column, wanted))
     name = quoted(column.name)
@@ -91,7 +92,7 @@ def _conditions(connection: Connection, table: ChosenTable, parallelism: int) ->
     return [f"{name} <= {texts[0]}", *between, f"{name} > {texts[-1]}"]
 
 
-def _leading_key_column(table: Table) -> Column | None:
+def leading_key_column(table: Table) -> Column | None:
     """The first column of the primary key, where ranges of it can be told."""
     column = table.column(table.primary_key[0]) if table.primary_key else None
     return column if column is not None and column.base_type in _INTEGERS | _SORTABLE else None
@@ -115,7 +116,7 @@ def _even_bounds(connection: Connection, table: ChosenTable, column: Column, wan
 
 def _counted_bounds(connection: Connection, table: ChosenTable, column: Column, wanted: int) -> Iterator[Any]:
     """Bounds with about as many rows between each: one walk along the index."""
-    name, step = quoted(column.name), max(1, (table.estimate or 0) // wanted)
+    name, step = quoted(column.name), max(1, table.estimate // wanted)
     after = ""
     for _ in range(wanted - 1):
         found = query(

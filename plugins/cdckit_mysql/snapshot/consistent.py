@@ -1,4 +1,4 @@
-"""The snapshot at one consistent point: every captured table, one after the other, through one transaction."""
+"""The snapshot at one consistent point, and what a snapshot that was stopped has left to do."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from cdckit.record import Batch, Record
-from cdckit.snapshot_progress import SnapshotProgress
+from cdckit.record import Batch
 from cdckit.source import SourceContext
+from cdckit.state.store import StateStore
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import place, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
-from cdckit_mysql.rows import open_rows
+from cdckit_mysql.schema_changes.records import SchemaChangeRecords
+from cdckit_mysql.schema_changes.snapshot import snapshot_events
 from cdckit_mysql.server import RowLogging
 from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
-from cdckit_mysql.snapshot.marked_rows import MarkedRows, RowChunk
-from cdckit_mysql.snapshot.selection import ChosenTable, choose_tables
+from cdckit_mysql.snapshot.modes import snapshot_mode
+from cdckit_mysql.snapshot.snapshot_rows import SnapshotRows
 from cdckit_mysql.splits import SnapshotWork
 from cdckit_mysql.streaming.opening import on_server, require_log
 
@@ -40,9 +41,9 @@ def note_point(config: MySqlConfig, filters: Filters, history: SchemaHistory, ep
 def _noted(point: ConsistentPoint, config: MySqlConfig, history: SchemaHistory, epoch: int) -> LogOffset:
     """The point's offset, once its definitions are durable."""
     offset = point.offset.with_changes(epoch=epoch, ts_sec=int(time.time()))
-    if config.snapshot_mode != "initial_only":
+    if snapshot_mode(config).streams:
         require_log(config, offset)
-    history.start(offset.position, point.tables)
+    history.start(offset.position, point.tables, point.created)
     log.info("snapshot at %s, with the definitions of %d tables", offset.position, len(point.tables))
     return offset
 
@@ -54,6 +55,7 @@ class ConsistentSnapshot:
         config: the source's options.
         filters: what is captured.
         context: the runner's.
+        state: where the plan is kept.
         history: where the definitions are noted, before the first row is given out.
         versions_of: gives the versions of tables for how a server shows rows.
         read_log: reads the log between two offsets.
@@ -64,6 +66,7 @@ class ConsistentSnapshot:
         config: MySqlConfig,
         filters: Filters,
         context: SourceContext,
+        state: StateStore,
         history: SchemaHistory,
         versions_of: Callable[[RowLogging], TableVersions],
         read_log: Callable[[LogOffset, LogOffset], Iterator[Batch]],
@@ -71,6 +74,7 @@ class ConsistentSnapshot:
         self._config = config
         self._filters = filters
         self._context = context
+        self._state = state
         self._history = history
         self._versions_of = versions_of
         self._read_log = read_log
@@ -78,51 +82,55 @@ class ConsistentSnapshot:
     def batches(self, work: SnapshotWork) -> Iterator[Batch]:
         """The snapshot's batches; only the last one's offset lies behind it.
 
-        After a snapshot that was not finished come first the changes since: a row that was given out then and has been
-        deleted in between is in no snapshot any more.
+        After a snapshot that was not finished come first the changes since, then what it has not read yet: what was
+        given out then and the changes together are as if it had been read now.
 
         Raises:
-            RetriableSourceError: the connection was lost; the snapshot must start again.
+            RetriableSourceError: the connection was lost; the snapshot goes on from its last offset.
             SourceError: the server refuses.
         """
-        self._pause(self._config.snapshot_delay_ms)
-        with consistent_point(self._config, self._filters) as point:
+        pause(self._context, self._config.snapshot_delay_ms)
+        threads = self._config.snapshot_max_threads if work.with_rows else 1
+        with consistent_point(self._config, self._filters, threads) as point:
             since = work.since and on_server(work.since, point.server, place(self._config))
             offset = _noted(point, self._config, self._history, since.epoch if since else work.epoch)
-            unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING).to_json()
             if since is not None:
                 yield from self._changes(since, offset)
+            yield from self._definitions(point, offset, with_rows=work.with_rows)
             if work.with_rows:
-                yield Batch([], unfinished, save=True)
-                for records in self._records(point, offset):
-                    if self._context.stopping():
-                        return
-                    yield Batch(records, unfinished)
-        self._pause(self._config.streaming_delay_ms)
-        yield Batch([], offset.to_json(), time.time_ns() // 1_000_000)
+                yield from self._rows(point, offset, since)
+        pause(self._context, self._config.streaming_delay_ms)
+        if not self._context.stopping():
+            yield Batch([], offset.to_json(), time.time_ns() // 1_000_000)
 
     def _changes(self, since: LogOffset, until: LogOffset) -> Iterator[Batch]:
+        unfinished = {"snapshot": SNAPSHOT_RUNNING, "snapshot_chunks": since.snapshot_chunks}
         for batch in self._read_log(since, until):
             reached = LogOffset.from_json(batch.offset or {})
-            yield replace(batch, offset=reached.with_changes(snapshot=SNAPSHOT_RUNNING).to_json())
+            yield replace(batch, offset=reached.with_changes(**unfinished).to_json())
 
-    def _records(self, point: ConsistentPoint, offset: LogOffset) -> Iterator[list[Record]]:
-        versions = self._versions_of(point.server.rows)
-        with told(self._config, "choosing the snapshot's tables"):
-            chosen = choose_tables(point.connection, point.tables, versions, self._config, self._filters)
-        marked = MarkedRows(versions.blocks, offset, time.time_ns() // 1_000_000_000 * 1_000_000)
-        return marked.records(chunk for table in chosen for chunk in self._chunks(point, table))
+    def _definitions(self, point: ConsistentPoint, offset: LogOffset, *, with_rows: bool) -> Iterator[Batch]:
+        """What the schema-change topic is told; the snapshot's own progress stays as it is."""
+        if point.created is None:
+            return
+        made = SchemaChangeRecords(self._config, self._filters, self._versions_of(point.server.rows))
+        events = list(snapshot_events(point.tables, point.created))
+        yield Batch(made.of_snapshot(events, offset, ends=not with_rows), None)
 
-    def _chunks(self, point: ConsistentPoint, table: ChosenTable) -> Iterator[RowChunk]:
-        progress = SnapshotProgress(self._context.notify, str(table.id), table.estimate)
-        values = [value for _, value in table.version.shown]
-        with told(self._config, f"reading {table.id}"), open_rows(point.connection, table.select(), values) as chunks:
-            for rows in chunks:
-                yield RowChunk(table.version, rows, first=progress.rows == 0)
-                progress.read(len(rows))
-        progress.finished()
+    def _rows(self, point: ConsistentPoint, offset: LogOffset, since: LogOffset | None) -> Iterator[Batch]:
+        reader = SnapshotRows(self._config, self._filters, self._context, self._versions_of(point.server.rows))
+        with told(self._config, "planning the snapshot"):
+            reader.plan(point, self._state, offset, since.snapshot_chunks if since else "")
+        unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING)
+        yield Batch([], unfinished.with_changes(snapshot_chunks=reader.progress).to_json(), save=True)
+        for records in reader.records(point, offset):
+            if self._context.stopping():
+                return
+            yield Batch(records, unfinished.with_changes(snapshot_chunks=reader.progress).to_json())
 
-    def _pause(self, milliseconds: int) -> None:
-        until = time.monotonic() + milliseconds / 1000
-        while time.monotonic() < until and not self._context.stopping():
-            time.sleep(min(0.1, max(0.0, until - time.monotonic())))
+
+def pause(context: SourceContext, milliseconds: int) -> None:
+    """Waits, or until the pipeline is to stop."""
+    until = time.monotonic() + milliseconds / 1000
+    while time.monotonic() < until and not context.stopping():
+        time.sleep(min(0.1, max(0.0, until - time.monotonic())))

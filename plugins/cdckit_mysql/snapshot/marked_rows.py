@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections import defaultdict
 from dataclasses import dataclass
 
 from cdckit.record import Record
@@ -10,88 +11,117 @@ from cdckit_mysql.events.source_block import SnapshotMark, SourceBlocks
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.table import TableId
+
+_NUMBERS = 10**9
+"""Each chunk has so many row numbers of its own in the records' positions; the first ones are the definitions'."""
 
 
-@dataclass(slots=True)
-class RowChunk:
-    """Some rows of one table, in order.
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A row that is held back.
 
     Attributes:
-        version: the table.
-        rows: at least one.
-        first: whether they are the table's first.
+        version: its table.
+        rows: the row alone.
+        chunk: the number of its chunk.
+        number: its number in the positions.
+        first: whether it is its table's first.
     """
 
     version: TableVersion
     rows: list[Row]
+    chunk: int
+    number: int
     first: bool
 
 
 class MarkedRows:
-    """Makes the records of a snapshot. One row is always held back: whether it is a last one shows only later.
+    """Makes the records of a snapshot, whose chunks may come in parts and in any order.
+
+    Of each table one row is held back, and of tables that have ended the last one: whether it is a last one shows only
+    later.
 
     Args:
         blocks: makes source blocks.
         offset: the point in the log that the rows belong to.
         time_us: when they were read, in microseconds since 1970.
-        first_number: the first row's number in the records' positions.
         begins: whether the snapshot's first row is among them.
-        ends: whether its last row is.
-        ends_table: whether the last row of the last table is.
+
+    Attributes:
+        finished: the numbers of the chunks whose records have all been given out; whoever reads them takes them away.
     """
 
-    def __init__(
-        self,
-        blocks: SourceBlocks,
-        offset: LogOffset,
-        time_us: int,
-        *,
-        first_number: int = 0,
-        begins: bool = True,
-        ends: bool = True,
-        ends_table: bool = True,
-    ) -> None:
+    def __init__(self, blocks: SourceBlocks, offset: LogOffset, time_us: int, *, begins: bool = True) -> None:
+        self.finished: list[int] = []
         self._blocks = blocks
         self._offset = offset
         self._time_us = time_us
         self._prefix = offset.position.prefix
-        self._number = first_number
         self._begins = begins
-        self._ends = ends
-        self._ends_table = ends_table
-        self._held: RowChunk | None = None
+        self._taken: defaultdict[int, int] = defaultdict(int)
+        self._held: dict[TableId, _Held] = {}
+        self._last: _Held | None = None
+        self._ended: set[int] = set()
 
-    def records(self, chunks: Iterable[RowChunk]) -> Iterator[list[Record]]:
-        """The records of `chunks`, a list for each."""
-        for chunk in chunks:
-            made = self._release(last_in_table=chunk.first)
-            self._held = RowChunk(chunk.version, chunk.rows[-1:], chunk.first and len(chunk.rows) == 1)
-            yield made + self._plain(chunk)
-        yield self._release(last_in_table=self._ends_table, last=self._ends)
+    def take(self, chunk: int, version: TableVersion, rows: list[Row], *, first: bool) -> list[Record]:
+        """The records of a chunk's next rows but the last, behind those that were held back and are no last ones.
 
-    def _plain(self, chunk: RowChunk) -> list[Record]:
-        """All rows but the last."""
-        rows, made = chunk.rows[:-1], []
-        if chunk.first and rows:
-            made = self._made(chunk.version, rows[:1], self._first_mark())
-            rows = rows[1:]
-        return made + self._made(chunk.version, rows, "true") if rows else made
+        Args:
+            chunk: its number.
+            version: its table.
+            rows: at least one.
+            first: whether the table's first row is among them.
+        """
+        made = self._release_last()
+        before = self._held.pop(version.table.id, None)
+        if before is not None:
+            made += self._release(before, "true")
+        number = (chunk + 1) * _NUMBERS + self._taken[chunk]
+        self._taken[chunk] += len(rows)
+        if first and len(rows) > 1:
+            made += self._made(version, rows[:1], self._first_mark(), number)
+            number, rows, first = number + 1, rows[1:], False
+        if len(rows) > 1:
+            made += self._made(version, rows[:-1], "true", number)
+        self._held[version.table.id] = _Held(version, rows[-1:], chunk, number + len(rows) - 1, first)
+        return made
 
-    def _release(self, *, last_in_table: bool, last: bool = False) -> list[Record]:
-        held = self._held
-        if held is None:
+    def end(self, chunk: int, table: TableId, *, ends_table: bool) -> list[Record]:
+        """A chunk has no more rows; the records that need not be held back any longer."""
+        self._taken.pop(chunk, None)
+        held = self._held.get(table)
+        if held is not None and held.chunk == chunk:
+            self._ended.add(chunk)
+        else:
+            self.finished.append(chunk)
+        if held is None or not ends_table:
             return []
-        self._held = None
-        mark: SnapshotMark = "true"
-        if last:
-            mark = "last"
-        elif held.first and self._begins:
+        made = self._release_last()
+        self._last = self._held.pop(table)
+        return made
+
+    def finish(self, *, ends: bool = True) -> list[Record]:
+        """What is still held back.
+
+        Args:
+            ends: whether the snapshot's last row is among it.
+        """
+        rest = [record for held in self._held.values() for record in self._release(held, "true")]
+        self._held.clear()
+        return rest + self._release_last("last" if ends else "last_in_data_collection")
+
+    def _release_last(self, mark: SnapshotMark = "last_in_data_collection") -> list[Record]:
+        held, self._last = self._last, None
+        return [] if held is None else self._release(held, mark)
+
+    def _release(self, held: _Held, mark: SnapshotMark) -> list[Record]:
+        if held.chunk in self._ended:
+            self._ended.remove(held.chunk)
+            self.finished.append(held.chunk)
+        if held.first and (mark == "true" or (self._begins and mark != "last")):
             mark = self._first_mark()
-        elif last_in_table:
-            mark = "last_in_data_collection"
-        elif held.first:
-            mark = self._first_mark()
-        return self._made(held.version, held.rows, mark)
+        return self._made(held.version, held.rows, mark, held.number)
 
     def _first_mark(self) -> SnapshotMark:
         if self._begins:
@@ -99,7 +129,7 @@ class MarkedRows:
             return "first"
         return "first_in_data_collection"
 
-    def _made(self, version: TableVersion, rows: list[Row], mark: SnapshotMark) -> list[Record]:
+    def _made(self, version: TableVersion, rows: list[Row], mark: SnapshotMark, number: int) -> list[Record]:
         source = self._blocks.block(
             version.table.id,
             time_us=self._time_us,
@@ -107,6 +137,9 @@ class MarkedRows:
             pos=self._offset.pos,
             snapshot=mark,
         )
-        made = version.events.reads(rows, source, self._prefix, first_position=self._number)
-        self._number += len(rows)
-        return made
+        return version.events.reads(rows, source, self._prefix, first_position=number)
+
+
+def seconds_as_us() -> int:
+    """Now in whole seconds, which is how exactly Debezium tells when rows were read, in microseconds since 1970."""
+    return time.time_ns() // 1_000_000_000 * 1_000_000

@@ -10,6 +10,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, told
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.server import Server
+from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.streaming.retention import why_lost
 
 log = logging.getLogger("cdckit.mysql")
@@ -23,35 +24,89 @@ class SnapshotNeed:
     Args:
         config: the source's options.
         ask: gives the server's facts, and a connection that is open.
+        history_reaches: whether the schema history knows the definitions at an offset.
+        recover: makes the schema history anew at an offset.
     """
 
-    def __init__(self, config: MySqlConfig, ask: Ask) -> None:
+    def __init__(
+        self,
+        config: MySqlConfig,
+        ask: Ask,
+        history_reaches: Callable[[LogOffset], bool],
+        recover: Callable[[LogOffset], None],
+    ) -> None:
         self._config = config
+        self._mode = snapshot_mode(config)
         self._ask = ask
+        self._history_reaches = history_reaches
+        self._recover = recover
         self._started = False
         self._lost: str | None = None
+
+    @property
+    def streams(self) -> bool:
+        """Whether the log is read after the snapshot."""
+        return self._mode.streams
+
+    @property
+    def begins(self) -> bool:
+        """Whether a pipeline that has never run begins with a snapshot."""
+        return self._takes_anything(LogOffset())
+
+    def reads_rows(self, at: LogOffset) -> bool:
+        """Whether the snapshot that is due at `at` reads rows, or definitions alone.
+
+        After a finished snapshot there is another one only for its rows.
+        """
+        offset_exists, in_progress = _progress(at)
+        again = offset_exists and not in_progress
+        return again or self._mode.takes_data(offset_exists=offset_exists, in_progress=in_progress)
 
     def start(self, at: LogOffset) -> LogOffset:
         """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
 
         Raises:
-            SourceError: the place is gone from the log, or the server cannot be reached for the first time.
+            SourceError: the place is gone from the log, the schema history cannot be made anew, or the server cannot
+                be reached for the first time.
         """
-        mode, first = self._config.snapshot_mode, not self._started
-        self._started = True
+        first, self._started = not self._started, True
         if at.snapshot_due:
-            self._ask()  # a server that cannot be reached at the start is no lost one
-            if at.file and first:
-                log.warning("the last snapshot was not finished: it starts again")
-            return at
-        if mode == "always" and first:
+            return self._unfinished_start(at, first)
+        if first and self._mode.takes_data(offset_exists=True, in_progress=False):
             return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch)
         reason = self._lost or self._why_lost(at)
         if reason is None:
+            if first:
+                self._renew_history(at)
             return at
         self.lost(reason)
         self._lost = None
         return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch + 1)
+
+    def _unfinished_start(self, at: LogOffset, first: bool) -> LogOffset:
+        """Before the end of the first snapshot, or of one that was stopped."""
+        self._ask()  # a server that cannot be reached at the start is no lost one
+        if self._config.snapshot_mode == "recovery":
+            raise SourceError(
+                "snapshot.mode=recovery makes the schema history anew at the saved offset, and there is none behind a "
+                "finished snapshot: start with another mode"
+            )
+        if at.file and not self._takes_anything(at):
+            return at.with_changes(snapshot=None)
+        if at.file and first:
+            log.warning("the last snapshot was not finished: what is left of it is read now")
+        return at
+
+    def _takes_anything(self, at: LogOffset) -> bool:
+        offset_exists, in_progress = _progress(at)
+        return self._mode.takes_data(offset_exists=offset_exists, in_progress=in_progress) or self._mode.takes_schema(
+            offset_exists=offset_exists, in_progress=in_progress
+        )
+
+    def _renew_history(self, at: LogOffset) -> None:
+        wanted = self._mode.takes_schema(offset_exists=True, in_progress=False)
+        if wanted or (self._mode.on_schema_error and not self._history_reaches(at)):
+            self._recover(at)
 
     def lost(self, reason: str) -> None:
         """The server does not have the log from the offset on: the next start is a snapshot, if that is allowed.
@@ -59,18 +114,18 @@ class SnapshotNeed:
         Raises:
             SourceError: it is not.
         """
-        if self._config.snapshot_mode != "when_needed":
+        if not self._mode.on_data_error:
             raise SourceError(
                 f"{place(self._config)}: {reason}: changes are lost; snapshot.mode=when_needed takes a new snapshot, "
                 "as does a new state folder"
             )
         if self._lost is None:
-            log.warning("%s: a new snapshot is taken (snapshot.mode=when_needed)", reason)
+            log.warning("%s: a new snapshot is taken (snapshot.mode=%s)", reason, self._config.snapshot_mode)
         self._lost = reason
 
     def unfinished(self, at: LogOffset) -> LogOffset | None:
         """Where a snapshot of ours stood that was not finished, as long as the log tells what has changed since."""
-        if not at.file or at.server is None or self._config.snapshot_mode == "no_data":
+        if not at.file or at.server is None or not self.reads_rows(at):
             return None
         reason = self._why_lost(at)
         if reason is None and at.server != self._ask()[0].identity and at.gtids is None:
@@ -84,3 +139,8 @@ class SnapshotNeed:
         server, connection = self._ask()
         with told(self._config, "asking for the log files"):
             return why_lost(connection, server, at)
+
+
+def _progress(at: LogOffset) -> tuple[bool, bool]:
+    """Whether the pipeline has run before, and whether it was stopped within a snapshot."""
+    return bool(at.file), bool(at.file) and at.snapshot is not None

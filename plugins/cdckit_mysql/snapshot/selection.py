@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cdckit.plugins import query_by_plugin
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection
-from cdckit_mysql.events.versions import TableVersion, TableVersions
+from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server import query, quoted
-from cdckit_mysql.table import TableId, Tables
+from cdckit_mysql.table import Table, TableId, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,50 +19,66 @@ class ChosenTable:
     """A table to read.
 
     Attributes:
-        version: its definition and what makes its records.
-        estimate: about how many rows it has, or None.
-        source: what stands behind FROM: its name, or the user's statement for it.
+        table: its definition.
+        estimate: about how many rows it has.
+        statement: what gives its rows instead of the table itself, or None.
     """
 
-    version: TableVersion
-    estimate: int | None
-    source: str
+    table: Table
+    estimate: int
+    statement: str | None
 
     @property
     def id(self) -> TableId:
         """The table's name."""
-        return self.version.table.id
+        return self.table.id
 
-    def select(self, condition: str = "") -> str:
-        """The statement that gives the shown columns, in order, of the rows that meet the condition."""
-        columns = ", ".join(quoted(column.name) for column, _ in self.version.shown)
-        where = f" WHERE {condition}" if condition else ""
-        return f"SELECT {columns} FROM {self.source}{where}"  # noqa: S608 - of quoted names and the user's own SQL
+    @property
+    def source(self) -> str:
+        """What stands behind FROM."""
+        if self.statement is None:
+            return quoted(*self.table.id)
+        return f"({self.statement.rstrip().rstrip(';')}) AS chosen_rows"
+
+
+def select(table: ChosenTable, version: TableVersion, condition: str = "") -> str:
+    """The statement that gives the shown columns, in order, of the rows that meet the condition."""
+    columns = ", ".join(quoted(column.name) for column, _ in version.shown)
+    where = f" WHERE {condition}" if condition else ""
+    return f"SELECT {columns} FROM {table.source}{where}"  # noqa: S608 - of quoted names and the user's own SQL
 
 
 def choose_tables(
-    connection: Connection, tables: Tables, versions: TableVersions, config: MySqlConfig, filters: Filters
-) -> list[ChosenTable]:
-    """The captured tables that the snapshot reads, by name unless they are to be ordered by size."""
-    wanted = [table for table in tables if filters.captures(*table.id) and filters.snapshot(table.id)]
+    connection: Connection, tables: Tables, config: MySqlConfig, filters: Filters
+) -> Sequence[ChosenTable]:
+    """The captured tables that the snapshot reads, in the order of the include list, or by size."""
     estimates = _estimates(connection)
+    chosen = [
+        chosen_table(table, config, filters, estimates.get(table.id, 0))
+        for table in tables
+        if filters.captures(*table.id) and filters.snapshot(table.id) and not table.sequence
+    ]
+    chosen.sort(key=lambda each: (filters.rank(each.id), each.id))
     order = config.snapshot_tables_order_by_row_count
-    wanted.sort(key=lambda table: table.id)
     if order != "disabled":
-        wanted.sort(key=lambda table: estimates.get(table.id) or 0, reverse=order == "descending")
-    return [chosen_table(versions.of(table), config, estimates.get(table.id)) for table in wanted if not table.sequence]
+        chosen.sort(key=lambda each: each.estimate, reverse=order == "descending")
+    return chosen
 
 
-def chosen_table(version: TableVersion, config: MySqlConfig, estimate: int | None) -> ChosenTable:
+def chosen_table(table: Table, config: MySqlConfig, filters: Filters, estimate: int) -> ChosenTable:
     """A table with what its rows are selected from."""
-    return ChosenTable(version, estimate, _source(config, version.table.id))
+    return ChosenTable(table, estimate, config.statement_for(str(table.id)) or _by_plugin(table, config, filters))
 
 
-def _estimates(connection: Connection) -> dict[TableId, int | None]:
+def _by_plugin(table: Table, config: MySqlConfig, filters: Filters) -> str | None:
+    if config.snapshot_query_mode != "custom":
+        return None
+    chooser = query_by_plugin(config.snapshot_query_mode_custom_name)
+    assert chooser is not None  # the options' model has asked
+    columns = [column.name for column in table.columns if filters.column(table.id, column.name)]
+    return chooser.select(str(table.id), columns)
+
+
+def _estimates(connection: Connection) -> dict[TableId, int]:
     found = query(connection, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_ROWS FROM information_schema.TABLES")
-    return {TableId(database, name): rows for database, name, rows in found}
-
-
-def _source(config: MySqlConfig, table: TableId) -> str:
-    statement = config.statement_for(str(table))
-    return f"({statement.rstrip().rstrip(';')}) AS chosen_rows" if statement else quoted(*table)
+    return {TableId(database, name): rows or 0 for database, name, rows in found}

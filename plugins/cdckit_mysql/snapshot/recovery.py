@@ -1,0 +1,70 @@
+"""Makes the schema history anew from the server (`snapshot.mode=recovery`), where that is safe.
+
+The definitions that the server has now are those at the saved offset only if no statement has changed one in between:
+the log is looked through for that.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from cdckit.errors import DecodeError, SourceError
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import place
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.history import SchemaHistory
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.server import Dialect
+from cdckit_mysql.snapshot.consistent_point import consistent_point
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.opening import LogOpener, on_server
+from cdckit_mysql.streaming.survey import LogSurvey
+from cdckit_mysql.table import Tables
+
+log = logging.getLogger("cdckit.mysql")
+
+
+def recover_history(
+    config: MySqlConfig, filters: Filters, history: SchemaHistory, dialect: Dialect, at: LogOffset
+) -> None:
+    """Puts the server's definitions in the place of the whole history, as those in force at `at`.
+
+    Raises:
+        SourceError: a definition has changed since; the message says where and by what.
+        RetriableSourceError: the connection was lost.
+    """
+    with consistent_point(config, filters) as point:
+        tables, end, server = point.tables, point.offset, point.server
+    change = _first_change(config, filters, dialect, tables, on_server(at, server, place(config)), end)
+    if change is not None:
+        raise SourceError(
+            f"the schema history cannot be made anew at {at.position}: definitions have changed since ({change}), and "
+            "the server tells only those of now; start with a new state folder, which takes a new snapshot"
+        )
+    history.rebuild(at.position, tables)
+    log.info("the schema history was made anew at %s, with the definitions of %d tables", at.position, len(tables))
+
+
+def _first_change(
+    config: MySqlConfig, filters: Filters, dialect: Dialect, tables: Tables, start: LogOffset, end: LogOffset
+) -> str | None:
+    """The first statement between two offsets that changes a definition, or None."""
+    found: list[str] = []
+
+    def notify(_notice: str, /, **facts: Any) -> None:
+        found.append(f"{facts['position']}: {facts['ddl']}")
+
+    strict = config.model_copy(update={"schema_history_internal_skip_unparseable_ddl": False})
+    definitions = Definitions(tables.copy(), strict, filters, dialect, notify=notify)
+    connection, start = LogOpener(config, follow=False, by_file=True)(start)
+    if (start.file, start.pos) == (end.file, end.pos):
+        connection.close()
+        return None
+    with connection:
+        survey = LogSurvey(connection, definitions, start, mariadb=dialect.mariadb, piece_bytes=1 << 62, kept_bytes=0)
+        try:
+            survey.pieces(end)
+        except DecodeError as error:  # the definitions of now contradict a statement: it was carried out since
+            return found[0] if found else str(error)
+    return found[0] if found else None
