@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from cdckit.record import Batch, Offset
@@ -33,6 +34,7 @@ class SourceContext:
         notify: for schema changes and snapshot progress.
         stopping: asked between batches; once true, `read` returns soon.
         idle_seconds: an open-ended `read` yields an empty batch at least this often.
+        inbox: the folder where `cdc signal` leaves signals for this pipeline; None where none are taken.
         counts: where it counts what its records do not tell.
     """
 
@@ -41,6 +43,7 @@ class SourceContext:
     notify: Notify = silent
     stopping: Callable[[], bool] = field(default=lambda: False)
     idle_seconds: float = 0.5
+    inbox: Path | None = None
     counts: SourceCounts = field(default_factory=SourceCounts)
 
 

@@ -42,11 +42,17 @@ class Filters:
         return self.database(database) and self._tables(f"{database}.{table}")
 
     def snapshot(self, table: TableId) -> bool:
-        """Whether a captured table's rows are read by the snapshot."""
-        return self._snapshot(str(table))
+        """Whether a captured table's rows are read by the snapshot; those of the signal table are not."""
+        return self._snapshot(str(table)) and not self.signals(*table)
+
+    def signals(self, database: str, table: str) -> bool:
+        """Whether a table is the one that signals come from."""
+        return f"{database}.{table}".lower() == self._config.signal_data_collection.lower()
 
     def tracks(self, database: str, table: str) -> bool:
         """Whether a table's definition is kept: that of a table which is not captured may become one that is."""
+        if self.signals(database, table):
+            return True
         if self._config.schema_history_internal_store_only_captured_tables_ddl:
             return self.captures(database, table)
         if self._config.schema_history_internal_store_only_captured_databases_ddl:

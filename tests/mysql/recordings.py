@@ -18,6 +18,9 @@ _CLOUD_EVENT = ("time", *(f"iodebezium{name.replace('_', '')}" for name in _PLAC
 HEARTBEATS = "__debezium-heartbeat."
 """What the names of heartbeats' topics begin with."""
 
+_RANDOM = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b\d{4}-\d\d-\d\dT[0-9:.]+Z")
+"""What stands in the watermarks of an incremental snapshot: their identifiers, and times."""
+
 Event = dict[str, Any]
 ByTopic = dict[str, list[str]]
 
@@ -72,7 +75,11 @@ def _masked(datum: Any, topic: str, ids: dict[str, str]) -> Any:
         return datum
     if "schema" in datum and "payload" in datum:
         return {**datum, "payload": _masked(datum["payload"], topic, ids)}
+    if "aggregate_type" in datum or list(datum) == ["id"]:
+        return _masked_notification(datum)
     made = {name: _mask_one(name, value, _TIMES) for name, value in datum.items()}
+    if isinstance(made.get("after"), dict) and str(made["after"].get("type")).startswith("snapshot-window-"):
+        made["after"] = {name: _RANDOM.sub(MASK, value) for name, value in made["after"].items()}
     if isinstance(made.get("source"), dict):
         made["source"] = {name: _mask_one(name, value, _PLACES) for name, value in made["source"].items()}
     if isinstance(made.get("transaction"), dict):
@@ -80,6 +87,17 @@ def _masked(datum: Any, topic: str, ids: dict[str, str]) -> Any:
     if topic.endswith(".transaction"):
         made["id"] = _numbered(made["id"], ids)
     return _masked_cloud_event(made, topic, ids) if "specversion" in made else made
+
+
+def _masked_notification(datum: Event) -> Event:
+    """A notification, whose details have no order, or a key that is one identifier."""
+    made = {
+        name: _RANDOM.sub(MASK, value) if name == "id" and isinstance(value, str) else value
+        for name, value in datum.items()
+    }
+    if "additional_data" in made:
+        made |= {"timestamp": MASK, "additional_data": dict(sorted(made["additional_data"].items()))}
+    return made
 
 
 def _masked_cloud_event(event: Event, topic: str, ids: dict[str, str]) -> Event:

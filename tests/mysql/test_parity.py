@@ -27,6 +27,8 @@ SCENARIOS = (
     "smt-outbox",
     "heartbeat",
     "cloudevents",
+    "filters",
+    "signal",
 )
 TARGETS = {"mysql97-mysql-3.6.3": "mysql_server", "mariadb1011-mariadb-3.5.0": "mariadb_server"}
 

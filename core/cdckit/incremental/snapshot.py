@@ -136,6 +136,10 @@ class IncrementalSnapshot(Generic[Row]):
         log.info("incremental snapshot %s", kind.lower())
         self._notices.send(kind, signal.id, self.state.names)
 
+    def unblocked(self) -> None:
+        """What the log has waited for is read."""
+        self.state = replace(self.state, blocking=())
+
     # -- chunks
 
     def advance(self) -> None:
@@ -154,7 +158,7 @@ class IncrementalSnapshot(Generic[Row]):
         except UnreadableError as error:
             self._refuse(error)
             return
-        window: Window[Row] = Window(str(uuid.uuid4()))
+        window: Window[Row] = Window(str(uuid.uuid4()), is_open=watermarks.opens_at_once)
         watermarks.low(window.id)
         if self._fill(window):
             watermarks.high(window.id)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 
 class Watermarks(ABC):
     """Makes the marks. Whoever reads the log tells the snapshot when it passes them."""
+
+    opens_at_once: ClassVar[bool] = False
+    """Whether everything that the log tells from the first mark on counts, without the log's telling of the mark."""
 
     @abstractmethod
     def low(self, window: str) -> None:

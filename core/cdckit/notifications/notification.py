@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -33,14 +32,14 @@ class Notification:
         aggregate_type: what it is about: `Initial Snapshot` or `Incremental Snapshot`.
         type: what has happened, such as `STARTED`.
         additional_data: the details.
-        id: that of the signal that asked for it; a random one where there was none.
+        id: that of the signal that asked for it, or a random one.
         timestamp: when it happened, in milliseconds since 1970.
     """
 
     aggregate_type: str
     type: str
     additional_data: Mapping[str, str]
-    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    id: str
     timestamp: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
 
     def record(self, topic: str) -> Record:

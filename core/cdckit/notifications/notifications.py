@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import uuid
 
 from cdckit.notifications.notification import Notification
 from cdckit.notifications.options import NotificationOptions
@@ -39,7 +40,7 @@ class Notifications:
             details: more members of `additional_data`.
         """
         data = {"connector_name": self._name, **details}
-        made = Notification(aggregate_type, kind, data, **({"id": identifier} if identifier is not None else {}))
+        made = Notification(aggregate_type, kind, data, identifier or str(uuid.uuid4()))
         if self._topic is not None:
             self._waiting.append(made.record(self._topic))
         if self._logs:

@@ -13,6 +13,7 @@ from cdckit.runners.garbage import spare_collections
 from cdckit.runners.progress import Progress
 from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
+from cdckit.signals.inbox import FOLDER
 from cdckit.sink import Sink, SinkContext
 from cdckit.source import Source, SourceContext, Split
 from cdckit.source_counts import SourceCounts
@@ -40,7 +41,8 @@ class DirectRunner(Runner):
         source = make_source(self.pipeline)
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)
-        source.open(SourceContext(name, state, self.notify, stopping, counts=counts))
+        inbox = self.pipeline.state / FOLDER
+        source.open(SourceContext(name, state, self.notify, stopping, counts=counts, inbox=inbox))
         saved = state.load_offset()
         self.notify("started", runner=self.name, offset=saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000

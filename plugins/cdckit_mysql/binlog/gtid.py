@@ -209,6 +209,10 @@ class MariaDbGtidSet:
         """Whether a transaction is no newer than its domain's last one."""
         return domain in self._last and sequence <= self._last[domain][1]
 
+    def issuperset(self, other: MariaDbGtidSet) -> bool:
+        """Whether no domain's last transaction in `other` is newer than in this position."""
+        return all(self.contains(domain, sequence) for domain, (_, sequence) in other._last.items())
+
     def copy(self) -> MariaDbGtidSet:
         """The same position, to be changed without this one."""
         return MariaDbGtidSet(self._last)

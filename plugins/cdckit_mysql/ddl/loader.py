@@ -30,13 +30,16 @@ _SESSION: dict[str, str | int] = {
 """What a session must have set for SHOW CREATE TABLE to tell everything, where the server knows the variable."""
 
 
-def load_tables(connection: Connection[Any], wanted: Wanted, flavor: Flavor) -> Tables:
+def load_tables(
+    connection: Connection[Any], wanted: Wanted, flavor: Flavor, created: dict[TableId, str] | None = None
+) -> Tables:
     """Return the definitions of a server's tables as they are now.
 
     Args:
         connection: an open connection with the character set utf8mb4; its session is left as it was.
         wanted: whether a table, given by database and name, is to be loaded.
         flavor: the server's kind.
+        created: takes the server's own statement for each table, where it is given.
 
     Returns:
         The wanted tables, and all databases but the server's own. A table that vanishes meanwhile is left out.
@@ -51,8 +54,34 @@ def load_tables(connection: Connection[Any], wanted: Wanted, flavor: Flavor) -> 
         tables = Tables(lower_case_table_names=int(fold))
         for database in _databases(connection):
             tables.put_database(database)
-            _load(connection, database.name, wanted, reader, tables)
+            for table_id, statement in _load(connection, database.name, wanted, reader, tables):
+                if created is not None:
+                    created[table_id] = statement
     return tables
+
+
+def load_table(connection: Connection[Any], table_id: TableId, reader: DdlReader) -> Table | None:
+    """Return the definition of one table as it is now, or None where there is none.
+
+    Args:
+        connection: an open connection with the character set utf8mb4; its session is left as it was.
+        table_id: the table.
+        reader: reads the server's statement.
+
+    Raises:
+        DdlError: the server's own statement cannot be read.
+        pymysql.MySQLError: the server refuses.
+    """
+    tables = Tables()
+    with _telling_session(connection):
+        for database in _databases(connection):
+            if database.name == table_id.database:
+                tables.put_database(database)
+        statement = _create_statement(connection, table_id)
+    if statement is None:
+        return None
+    reader.apply(tables, table_id.database, statement)
+    return tables.get(*table_id)
 
 
 def load_charsets(connection: Connection[Any]) -> Charsets:
@@ -87,7 +116,10 @@ def _collations(connection: Connection[Any]) -> tuple[tuple[Any, ...], ...]:
     return _rows(connection, "SELECT COLLATION_NAME, CHARACTER_SET_NAME, ID FROM information_schema.COLLATIONS")
 
 
-def _load(connection: Connection[Any], database: str, wanted: Wanted, reader: DdlReader, tables: Tables) -> None:
+def _load(
+    connection: Connection[Any], database: str, wanted: Wanted, reader: DdlReader, tables: Tables
+) -> Iterator[tuple[TableId, str]]:
+    """Load the tables of a database; yield each with the statement that makes it."""
     for name, kind in _rows(connection, f"SHOW FULL TABLES FROM {_quoted(database)}"):
         table_id = TableId(database, _text(name))
         if kind == b"SEQUENCE":
@@ -95,7 +127,8 @@ def _load(connection: Connection[Any], database: str, wanted: Wanted, reader: Dd
         elif kind in (b"BASE TABLE", b"SYSTEM VERSIONED") and wanted(*table_id):
             statement = _create_statement(connection, table_id)
             if statement is not None:
-                reader.apply(tables, database, statement)
+                [change] = reader.apply(tables, database, statement)
+                yield table_id, change.ddl
 
 
 def _databases(connection: Connection[Any]) -> Iterator[Database]:

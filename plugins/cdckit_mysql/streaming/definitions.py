@@ -55,7 +55,8 @@ class Definitions:
         """Whose definitions they are."""
         self._filters = filters
         self._dialect = dialect
-        self._reader = DdlReader(dialect.flavor, version=dialect.version, charsets=dialect.charsets)
+        self.reader = DdlReader(dialect.flavor, version=dialect.version, charsets=dialect.charsets)
+        """Reads this server's statements."""
         self._passes_over = config.schema_history_internal_skip_unparseable_ddl
         self._history = history
         self._notify = notify
@@ -79,7 +80,7 @@ class Definitions:
 
     def _read(self, event: Query, position: LogPosition) -> list[SchemaChange]:
         try:
-            return self._reader.apply(self.tables, event.database, event.sql, self._session(event))
+            return self.reader.apply(self.tables, event.database, event.sql, self._session(event))
         except DdlError as error:
             if not self._passes_over:
                 raise DecodeError(f"{position}: {error}") from error
@@ -115,7 +116,7 @@ class Definitions:
 
     def _session(self, event: Query) -> DdlSession:
         found = event.session
-        return self._reader.session(
+        return self.reader.session(
             sql_mode=found.sql_mode,
             collation_server=found.server_collation,
             default_collation_for_utf8mb4=found.default_utf8mb4_collation,

@@ -1,0 +1,1 @@
+"""Tables read again while the log is followed, as signals ask for it."""

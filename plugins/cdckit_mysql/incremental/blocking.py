@@ -1,0 +1,92 @@
+"""Blocking snapshots: tables read at one consistent point while the log waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cdckit.incremental import Wanted
+from cdckit.notifications.snapshots import InitialSnapshotNotices
+from cdckit.record import Record
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import Connection, connect, release, told
+from cdckit_mysql.ddl import DdlReader
+from cdckit_mysql.ddl.loader import load_table
+from cdckit_mysql.events.versions import TableVersion, TableVersions
+from cdckit_mysql.incremental.server import SnapshotServer
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.rows import open_rows
+from cdckit_mysql.server import query
+from cdckit_mysql.snapshot.marked_rows import MarkedRows, seconds_as_us
+from cdckit_mysql.snapshot.selection import ChosenTable, select
+from cdckit_mysql.table import TableId
+
+_FIRST_CHUNK = 50_000
+"""The positions of these rows lie behind those of all events before the place where the log waits."""
+
+
+class BlockingSnapshot:
+    """Reads some tables. Their rows may be newer than the place where the log waits; the log tells of that later.
+
+    Args:
+        config: the source's options.
+        server: told how far it is.
+        versions: what makes records of rows.
+        reader: reads the server's definitions.
+        at: where the log waits.
+    """
+
+    def __init__(
+        self, config: MySqlConfig, server: SnapshotServer, versions: TableVersions, reader: DdlReader, at: LogOffset
+    ) -> None:
+        self._config = config
+        self._server = server
+        self._versions = versions
+        self._reader = reader
+        self._at = at
+
+    def records(self, wanted: Sequence[Wanted]) -> Iterator[list[Record]]:
+        """The rows of the tables, one after the other.
+
+        Raises:
+            RetriableSourceError: the connection was lost.
+            SourceError: the server refuses.
+        """
+        notices = InitialSnapshotNotices(self._server.notifications, [one.name for one in wanted])
+        notices.send("STARTED")
+        marked = MarkedRows(self._versions.blocks, self._at, seconds_as_us())
+        connection = connect(self._config)
+        try:
+            with told(self._config, "taking a consistent point"):
+                query(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                query(connection, "SET time_zone = '+00:00'")
+                query(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+            for number, one in enumerate(wanted, _FIRST_CHUNK):
+                yield from self._table(connection, one, number, marked, notices)
+        finally:
+            release(connection)
+        yield marked.finish()
+        notices.send("COMPLETED")
+
+    def _table(
+        self, connection: Connection, wanted: Wanted, number: int, marked: MarkedRows, notices: InitialSnapshotNotices
+    ) -> Iterator[list[Record]]:
+        table_id = TableId(*wanted.name.split(".", 1))
+        with told(self._config, f"reading {wanted.name}"):
+            table = load_table(connection, table_id, self._reader)
+            if table is None:
+                return
+            version, rows = self._versions.of(table), 0
+            notices.begins(wanted.name)
+            with open_rows(connection, _statement(version, wanted), [value for _, value in version.shown]) as chunks:
+                for found in chunks:
+                    yield marked.take(number, version, found, first=rows == 0)
+                    rows += len(found)
+            yield marked.end(number, table_id, ends_table=True)
+            notices.scanned(wanted.name, rows)
+
+
+def _statement(version: TableVersion, wanted: Wanted) -> str:
+    """A filter is a condition, or a whole SELECT, as Debezium has it for blocking snapshots."""
+    if wanted.filter.lstrip()[:6].upper() == "SELECT":
+        return select(ChosenTable(version.table, 0, wanted.filter), version)
+    return select(ChosenTable(version.table, 0, None), version, wanted.filter)

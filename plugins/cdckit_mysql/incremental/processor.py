@@ -1,0 +1,250 @@
+"""Turns the log into records as ever, and does what signals ask for on the way."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cdckit.errors import DecodeError
+from cdckit.incremental import IncrementalState
+from cdckit.incremental.snapshot import Finished, IncrementalSnapshot
+from cdckit.record import Batch, Record
+from cdckit.signals import Signal
+from cdckit.signals.signal import SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN
+from cdckit_mysql.binlog.query import Query
+from cdckit_mysql.binlog.rows_event import RowsEvent
+from cdckit_mysql.binlog.tables import TableMap
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.events.table_events import Row
+from cdckit_mysql.events.versions import TableVersions
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.incremental.blocking import BlockingSnapshot
+from cdckit_mysql.incremental.gtid_marks import GtidMarks
+from cdckit_mysql.incremental.positions import wanted_offset
+from cdckit_mysql.incremental.server import SnapshotServer
+from cdckit_mysql.incremental.table_chunks import TableChunks
+from cdckit_mysql.incremental.table_marks import CLOSE, OPEN, TableMarks
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.processor import LogProcessor
+from cdckit_mysql.streaming.row_decoders import RowDecoders
+
+log = logging.getLogger("cdckit.mysql")
+
+_BETWEEN_EVENTS = 5 * 10**13
+"""Rows that are given out between two events count from here in the positions: behind all of the event before."""
+
+
+class SignalTable(Filters):
+    """Captures the signal table alone."""
+
+    def _captures(self, database: str, table: str) -> bool:
+        return self.signals(database, table)
+
+
+class SignalledProcessor(LogProcessor):
+    """A processor that listens.
+
+    Args:
+        config: the source's options.
+        filters: what is captured.
+        versions: what makes records of rows.
+        definitions: the definitions in force where reading begins.
+        start: where that is.
+        server: the connection that tables are read through.
+    """
+
+    def __init__(
+        self,
+        config: MySqlConfig,
+        filters: Filters,
+        versions: TableVersions,
+        definitions: Definitions,
+        start: LogOffset,
+        server: SnapshotServer,
+    ) -> None:
+        super().__init__(config, filters, versions, definitions, start)
+        self._config = config
+        self._server = server
+        self._table = SignalTable(config)
+        self._signals = RowDecoders(self._table, versions, definitions, frozenset())
+        self._deletes_marks = config.incremental_snapshot_watermarking_strategy == "insert_delete"
+        self._skips_updates = "u" in config.skipped
+        self._chunks = TableChunks(
+            config, filters, versions, definitions, server.connection, server.log_end, self.progress.reached
+        )
+        self._gtid_marks = GtidMarks(server) if config.read_only else None
+        self._snapshot: IncrementalSnapshot[Row] = IncrementalSnapshot(
+            self._chunks,
+            self._gtid_marks or self._table_marks(),
+            server.notifications,
+            IncrementalState.from_json(dict(start.incremental or {})),
+            {SET_BINLOG_POSITION: self._set_position},
+        )
+        self._from_table = "source" in config.channels
+        self._moved: LogOffset | None = None
+
+    def _table_marks(self) -> TableMarks | None:
+        if not self._config.signal_data_collection:
+            return None
+        return TableMarks(self._config, self._server.connection, self._key_column)
+
+    def _key_column(self) -> str:
+        """The first column of the signal table."""
+        tables = self._definitions.tables
+        found = [table for table in tables if self._table.captures(*table.id)]
+        return found[0].columns[0].name if found else "id"
+
+    # -- what the log tells
+
+    def _rows(self, event: RowsEvent) -> None:
+        first = self._first_position(event)
+        if not self.progress.skips():
+            if self._table.captures(event.table.database, event.table.name):
+                first = self._signalled(event, first)
+            rows = self._captured_rows(event, first)
+            if rows and self._snapshot.reading == f"{event.table.database}.{event.table.name}":
+                self._told(event, rows)
+        self.progress.events_done += 1
+
+    def _told(self, event: RowsEvent, rows: Sequence[Any]) -> None:
+        """Rows of the table in hand have changed; a change that makes no record says nothing of the chunk's."""
+        if event.change != "update":
+            self._snapshot.changed(self._chunks.identities(self._snapshot.state.wanted[0], rows))
+        elif not self._skips_updates:
+            both = [row for pair in rows for row in pair]
+            self._snapshot.changed(self._chunks.identities(self._snapshot.state.wanted[0], both))
+
+    def _change_definitions(self, event: Query) -> None:
+        before = self._definitions.changes
+        super()._change_definitions(event)
+        if self._definitions.changes != before:
+            self._snapshot.redefined()
+
+    def _signalled(self, event: RowsEvent, first: int) -> int:
+        """Takes rows of the signal table; the row number behind the records of the chunk that they end."""
+        for row in self._signal_rows(event.table, event):
+            identifier, kind, data = (*row, None, None, None)[:3]
+            if event.change == "delete":
+                closes = self._deletes_marks and self._closes(identifier, OPEN)
+                first = self._give_out(event, first) if closes else first
+            elif event.change != "write":
+                continue
+            elif kind == WINDOW_OPEN:
+                self._snapshot.opens(str(identifier).removesuffix(OPEN))
+            elif kind == WINDOW_CLOSE:
+                first = self._give_out(event, first) if self._closes(identifier, CLOSE) else first
+            elif self._from_table:
+                self._take(identifier, kind, data)
+        return first
+
+    def _signal_rows(self, table: TableMap, event: RowsEvent) -> list[Row]:
+        try:
+            maker = self._signals.of(table)
+            return list(maker.rows[event.change](event)) if maker is not None else []
+        except DecodeError as error:
+            log.warning("%s: a row of the signal table cannot be read: %s", self.progress.file, error)
+            return []
+
+    def _closes(self, identifier: object, ending: str) -> bool:
+        return str(identifier).endswith(ending) and self._snapshot.waits_for(str(identifier).removesuffix(ending))
+
+    def _take(self, identifier: object, kind: object, data: object) -> None:
+        try:
+            self._snapshot.take(Signal.of(identifier, kind, data))
+        except ValueError as error:
+            log.warning("a row of %s is no signal: %s", self._config.signal_data_collection, error)
+        self.pause()
+
+    def _give_out(self, event: RowsEvent, first: int) -> int:
+        """The records of the chunk that ends here; the row number behind them."""
+        finished = self._snapshot.closed()
+        source: dict[str, Any] = {
+            "pos": event.start,
+            "server_id": event.header[2],
+            "gtid": self.progress.gtid,
+            "thread": self._thread,
+        }
+        self.records += self._chunk_records(finished, self._prefix(event), first, source)
+        self.pause()
+        return first + len(finished.rows)
+
+    def _chunk_records(self, finished: Finished[Row], prefix: str, first: int, source: dict[str, Any]) -> list[Record]:
+        version = self._chunks.version(finished.name) if finished.rows else None
+        if version is None:
+            return []
+        block = self._versions.blocks.block(
+            version.table.id,
+            time_us=time.time_ns() // 1000,
+            file=self.progress.file,
+            snapshot="incremental",
+            **source,
+        )
+        return version.events.reads(finished.rows, block, prefix, first_position=first)
+
+    # -- between batches
+
+    def between(self) -> Iterator[Batch]:
+        """What signals ask for: signals of other channels, blocking snapshots, the next chunk."""
+        self._server.mailbox.told()
+        if signals := self._server.mailbox.due():
+            for signal in signals:
+                self._snapshot.take(signal)
+            yield self._standing()
+        if self._moved is not None:
+            yield Batch(self._server.notifications.take(), self._moved.to_json(), save=True)
+            self.ended = True
+            return
+        if self._snapshot.state.blocking and not self.progress.in_transaction:
+            yield from self._blocking()
+        self._snapshot.advance()
+        while self._passed():
+            yield self._between_events(self._snapshot.closed())
+            self._snapshot.advance()
+
+    def _passed(self) -> bool:
+        """Whether the second watermark is passed that is no row of the log."""
+        marks = self._gtid_marks
+        return marks is not None and not self.progress.in_transaction and marks.passed(self.progress.offset().gtids)
+
+    def _between_events(self, finished: Finished[Row]) -> Batch:
+        offset = self.progress.offset()
+        source: dict[str, Any] = {"pos": offset.pos, "server_id": offset.server_id, "gtid": None, "thread": None}
+        number = _BETWEEN_EVENTS + finished.number
+        records = self._chunk_records(finished, offset.position.prefix, number, source)
+        return Batch([*records, *self._server.notifications.take()], self.offset().to_json())
+
+    def _blocking(self) -> Iterator[Batch]:
+        """Reads tables while the log waits; where it is broken off it begins anew."""
+        reading = BlockingSnapshot(
+            self._config, self._server, self._versions, self._definitions.reader, self.progress.offset()
+        )
+        for records in reading.records(self._snapshot.state.blocking):
+            yield Batch([*records, *self._server.notifications.take()], None)
+        self._snapshot.unblocked()
+        yield self._standing()
+
+    def _standing(self) -> Batch:
+        """No records, but the offset, which knows what is left to do."""
+        return Batch(self._server.notifications.take(), self.offset().to_json(), save=True)
+
+    def _set_position(self, signal: Signal) -> None:
+        self._moved = wanted_offset(signal, self._server, self.progress.offset())
+        log.warning("signal '%s': the log is read from %s on now", signal.id, self._moved.position)
+        self.pause()
+
+    def further(self) -> LogOffset | None:
+        """Where the log ends now, as long as something is to be done."""
+        return self._server.log_end() if self._snapshot.busy and not self._server.stopping() else None
+
+    # -- what has been done
+
+    def offset(self) -> LogOffset:
+        """Where to go on, and what is left to do there."""
+        return super().offset().with_changes(incremental=self._snapshot.state.to_json())
+
+    def take(self) -> list[Record]:
+        """The records since the last call, and notifications."""
+        return [*super().take(), *self._server.notifications.take()]

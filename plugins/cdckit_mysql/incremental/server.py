@@ -1,0 +1,72 @@
+"""What signals of one source need beside its log: a connection that is kept, channels, notifications."""
+
+from __future__ import annotations
+
+import time
+
+from cdckit.notifications import Notifications
+from cdckit.signals import Mailbox
+from cdckit.source import SourceContext
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import Connection, connect, release, told
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.server import Server, log_end, query, read_server
+
+_IDLE = 10.0
+"""After so many seconds without use, the connection is asked whether it is still there."""
+
+
+class SnapshotServer:
+    """Kept for as long as the source is open.
+
+    Args:
+        config: the source's options.
+        context: the runner's.
+        notifications: what is told of snapshots.
+    """
+
+    def __init__(self, config: MySqlConfig, context: SourceContext, notifications: Notifications) -> None:
+        self.notifications = notifications
+        self.stopping = context.stopping
+        self.mailbox = Mailbox(config, config.topic_prefix, context.inbox)
+        self._config = config
+        self._connection: Connection | None = None
+        self._server: Server | None = None
+        self._used = 0.0
+
+    def connection(self) -> Connection:
+        """A connection that is open, its session in UTC.
+
+        Raises:
+            RetriableSourceError: the server cannot be reached now.
+            SourceError: it refuses.
+        """
+        idle, self._used = time.monotonic() - self._used, time.monotonic()
+        connection = self._connection
+        if connection is not None and connection.open and idle > _IDLE:
+            with told(self._config):
+                connection.ping(reconnect=False)
+        if connection is None or not connection.open:
+            connection = self._connection = connect(self._config)
+            with told(self._config, "asking the server for its settings"):
+                query(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                query(connection, "SET time_zone = '+00:00'")
+                self._server = read_server(connection)
+        return connection
+
+    def facts(self) -> Server:
+        """What the server says of itself."""
+        self.connection()
+        assert self._server is not None
+        return self._server
+
+    def log_end(self) -> LogOffset:
+        """Where the log ends now."""
+        connection = self.connection()
+        with told(self._config, "asking for the log's end"):
+            return log_end(connection, self.facts())
+
+    def close(self) -> None:
+        """Lets go of everything."""
+        release(self._connection)
+        self.mailbox.close()

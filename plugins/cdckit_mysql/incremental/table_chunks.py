@@ -1,0 +1,212 @@
+"""Reads chunks of tables in the order of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import pymysql
+
+from cdckit.incremental import Chunk, Chunks, UnreadableError, Wanted
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import Connection, told
+from cdckit_mysql.ddl.loader import load_table
+from cdckit_mysql.events.table_events import Row
+from cdckit_mysql.events.versions import TableVersion, TableVersions
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.incremental.key_order import KeyOrder, SqlKey, sql_key
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.rows import open_rows
+from cdckit_mysql.server import query, quoted
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.table import Column, Table, TableId
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a table is read.
+
+    Attributes:
+        version: its definition and what makes its records.
+        order: the order of its rows.
+        places: where the values that tell rows apart stand in a row.
+    """
+
+    version: TableVersion
+    order: KeyOrder
+    places: tuple[int, ...]
+
+    def identity(self, row: Row) -> Hashable:
+        """What tells a row from the table's others, in a chunk as in the log."""
+        return tuple(row[place] for place in self.places)
+
+
+class TableChunks(Chunks[Row]):
+    """Reads the captured tables, with the definitions in force where the log is read.
+
+    Args:
+        config: the source's options.
+        filters: what is captured.
+        versions: what makes records of rows.
+        definitions: the definitions where the log is read.
+        server: gives a connection that is open, its session in UTC.
+        log_end: where the log ends now.
+        reached: whether the log has been read up to there.
+    """
+
+    def __init__(
+        self,
+        config: MySqlConfig,
+        filters: Filters,
+        versions: TableVersions,
+        definitions: Definitions,
+        server: Callable[[], Connection],
+        log_end: Callable[[], LogOffset],
+        reached: Callable[[LogOffset], bool],
+    ) -> None:
+        self._config = config
+        self._filters = filters
+        self._versions = versions
+        self._definitions = definitions
+        self._server = server
+        self._log_end = log_end
+        self._reached = reached
+
+    def captured(self) -> Sequence[str]:
+        """The tables, by name."""
+        tables = self._definitions.tables
+        return sorted(str(table.id) for table in tables if self._filters.captures(*table.id) and not table.sequence)
+
+    def wanted(self, name: str, condition: object, surrogate_key: str | None) -> Wanted:
+        """A table, and a condition in SQL that the server understands."""
+        table = self._table(name)
+        if surrogate_key and (table is None or table.column(surrogate_key) is None):
+            raise ValueError(f"surrogate-key: {name} has no column '{surrogate_key}'")
+        text = str(condition or "")
+        if table is not None and text:
+            self._check(table, text)
+        return Wanted(name, text, surrogate_key)
+
+    def _check(self, table: Table, condition: str) -> None:
+        with told(self._config, f"reading {table.id}"):
+            try:
+                query(self._server(), f"SELECT 1 FROM {rows_from(table.id, condition)} LIMIT 0")  # noqa: S608
+            except (pymysql.ProgrammingError, pymysql.OperationalError, pymysql.DataError) as error:
+                raise ValueError(
+                    f"additional-conditions: the server does not understand the filter of {table.id}: {error.args[1]}"
+                ) from error
+
+    def ready(self, wanted: Wanted) -> bool:
+        """Whether the server's definition is the one that the log has told of so far."""
+        table = self._table(wanted.name)
+        if table is None:
+            return True
+        end = self._log_end()
+        with told(self._config, f"reading the definition of {table.id}"):
+            if self._is_current(self._server(), table):
+                return True
+        if self._reached(end):
+            raise UnreadableError(
+                "its definition at the server is not the one that the log tells of; the signal schema-changes, or a "
+                "new state folder, takes it over",
+                "UNKNOWN_SCHEMA",
+            )
+        return False
+
+    def _is_current(self, connection: Connection, table: Table) -> bool:
+        found = load_table(connection, table.id, self._definitions.reader)
+        return found is not None and _shape(found) == _shape(table)
+
+    def last(self, wanted: Wanted) -> SqlKey | None:
+        """The greatest key now."""
+        plan, connection = self._plan(wanted), self._server()
+        statement = (
+            f"SELECT {plan.order.columns} FROM {rows_from(plan.version.table.id, wanted.filter)} "  # noqa: S608
+            f"ORDER BY {plan.order.descending} LIMIT 1"
+        )
+        with told(self._config, f"reading the last key of {wanted.name}"):
+            found = query(connection, statement)
+            return sql_key(connection, found[0]) if found else None
+
+    def read(self, wanted: Wanted, after: SqlKey | None, last: SqlKey) -> Chunk[Row] | None:
+        """The next rows, while no definition can change."""
+        plan, connection = self._plan(wanted), self._server()
+        name = quoted(*plan.version.table.id)
+        with told(self._config, f"reading a chunk of {wanted.name}"):
+            query(connection, "START TRANSACTION")
+            try:
+                query(connection, f"SELECT 1 FROM {name} LIMIT 0")  # noqa: S608 - locks the definition
+                if not self._is_current(connection, plan.version.table):
+                    return None
+                return self._rows(connection, plan, wanted, after, last)
+            finally:
+                if connection.open:
+                    query(connection, "COMMIT")
+
+    def _rows(
+        self, connection: Connection, plan: _Plan, wanted: Wanted, after: SqlKey | None, last: SqlKey
+    ) -> Chunk[Row]:
+        source = rows_from(plan.version.table.id, wanted.filter)
+        size = self._config.incremental_snapshot_chunk_size
+        found = query(
+            connection,
+            f"SELECT {plan.order.columns} FROM {source} AND {plan.order.between(after, last)} "  # noqa: S608
+            f"ORDER BY {plan.order.columns} LIMIT 1 OFFSET {size - 1}",
+        )
+        bound = sql_key(connection, found[0]) if found else last
+        columns = ", ".join(quoted(column.name) for column, _ in plan.version.shown)
+        statement = (
+            f"SELECT {columns} FROM {source} AND {plan.order.between(after, bound)} "  # noqa: S608
+            f"ORDER BY {plan.order.columns}"
+        )
+        with open_rows(connection, statement, [value for _, value in plan.version.shown]) as chunks:
+            return Chunk({plan.identity(row): row for rows in chunks for row in rows}, bound)
+
+    def text(self, key: SqlKey) -> str:
+        """The values with commas between."""
+        return ",".join(literal.strip("'") for literal in key)
+
+    def identities(self, wanted: Wanted, rows: Sequence[Row]) -> list[Hashable]:
+        """What tells rows of the log from others of their table."""
+        plan = self._plan(wanted)
+        return [plan.identity(row) for row in rows]
+
+    def version(self, name: str) -> TableVersion | None:
+        """What makes the records of a table's rows; None where it is gone."""
+        table = self._table(name)
+        return None if table is None else self._versions.of(table)
+
+    def _table(self, name: str) -> Table | None:
+        return self._definitions.tables.get(*TableId(*name.split(".", 1)))
+
+    def _plan(self, wanted: Wanted) -> _Plan:
+        version = self.version(wanted.name)
+        if version is None:
+            raise UnreadableError("the schema history does not know it", "UNKNOWN_SCHEMA")
+        order = [wanted.surrogate_key] if wanted.surrogate_key else version.table.key_columns
+        columns = [column for name in order if (column := version.table.column(name)) is not None]
+        if not columns:
+            raise UnreadableError("it has no key; name a unique column as surrogate-key", "NO_PRIMARY_KEY")
+        shown = [column.name for column, _ in version.shown]
+        names = version.table.key_columns or tuple(column.name for column in columns)
+        hidden = [name for name in names if name not in shown]
+        if hidden:
+            raise UnreadableError(
+                f"its events do not show column {hidden[0]}, which tells its rows apart (column.exclude.list)",
+                "NO_PRIMARY_KEY",
+            )
+        return _Plan(version, KeyOrder(columns), tuple(shown.index(name) for name in names))
+
+
+def rows_from(table: TableId, condition: str) -> str:
+    """What stands behind FROM; more conditions may follow with AND."""
+    return f"{quoted(*table)} WHERE ({condition or '1 = 1'})"
+
+
+def _shape(table: Table) -> list[tuple[object, ...]]:
+    """What rows are read by."""
+
+    def of(column: Column) -> tuple[object, ...]:
+        return column.name.lower(), column.type_name, column.length, column.scale, column.enum_values
+
+    return [of(column) for column in table.columns]
