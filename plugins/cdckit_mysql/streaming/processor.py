@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cdckit.errors import DecodeError
-from cdckit.record import Record
+from cdckit.record import Batch, Record
 from cdckit.struct import Struct
 from cdckit.transactions import Transaction
 from cdckit_mysql.binlog.events import (
@@ -68,6 +68,8 @@ class LogProcessor:
     ) -> None:
         self.progress = LogProgress(start, mariadb=definitions.mariadb)
         self.records: list[Record] = []
+        self.ended = False
+        """Whether reading is not to go on from here."""
         self._bytes = 0
         self._versions = versions
         self._block = versions.blocks.block
@@ -132,6 +134,18 @@ class LogProcessor:
         if self._transaction is None:
             return offset
         return offset.with_changes(transaction_id=self._transaction.identifier, counts=dict(self._transaction.counts))
+
+    def pause(self) -> None:
+        """Ends the batch in hand."""
+        self._bytes = _MOST_BYTES
+
+    def between(self) -> Iterator[Batch]:
+        """What is to be delivered between two batches of the log; nothing, unless a processor has more to do."""
+        return iter(())
+
+    def further(self) -> LogOffset | None:
+        """Where to read on to when the end is reached that was asked for; None: it is done."""
+        return None
 
     def take(self) -> list[Record]:
         """The records since the last call."""
@@ -216,15 +230,16 @@ class LogProcessor:
             self._captured_rows(event, first_position)
         self.progress.events_done += 1
 
-    def _captured_rows(self, event: RowsEvent, first_position: int) -> None:
+    def _captured_rows(self, event: RowsEvent, first_position: int) -> Sequence[Any]:
+        """Makes the records of an event; gives its rows, or none of a table that is not captured."""
         try:
             maker = self._decoders.of(event.table)
             rows = maker.rows[event.change](event) if maker is not None else ()
         except DecodeError as error:
             self._failures.met(error, event.table, f"{self.progress.file}:{event.start}")
-            return
+            return ()
         if maker is None or not rows:
-            return
+            return ()
         self._bytes += event.data_end - event.data_start
         skip = self.progress.rows_to_skip()
         source = self._source(maker.table, event)
@@ -235,6 +250,7 @@ class LogProcessor:
         if header is not None:
             records = [record.replace(headers=(*record.headers, header)) for record in records]
         self.records += records
+        return shown
 
     def _source(self, table: TableId, event: LogEvent) -> Struct:
         progress = self.progress
