@@ -21,6 +21,7 @@ class MySqlConfig(
     ProcessingOptions,
     HistoryOptions,
     EventOptions,
+    SignallingOptions,
     FormatOptions,
     ValueOptions,
     SnapshotOptions,

@@ -83,13 +83,15 @@ class LogReader:
                 for batch in self._connected(at):
                     yield replace(batch, records=[*batch.records, *due]) if (due := self._heartbeats.due()) else batch
                     attempts = 0
-                    at = LogOffset.from_json(batch.offset or {})
+                    at = LogOffset.from_json(batch.offset) if batch.offset is not None else at
             except RetriableSourceError as error:
                 attempts += 1
                 yield from self._wait(error, attempts, at)
 
     def range(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
-        """Batches from `start` to `end`.
+            else:
+                return
+        """Batches from `start` to `end`, and on to where the processor has come to an end with its own work.
 
         Raises:
             RetriableSourceError: the connection was lost, or the log ended before `end`.
@@ -97,30 +99,36 @@ class LogReader:
         connection, start = self._open_log(start)
         with connection:
             processor = self._make_processor(start)
-            while not processor.progress.reached(end):
-                if connection.ended:
-                    raise RetriableSourceError(f"the log ended before {end.position}")
-                events, size = read_events(connection, self._idle)
+            yield from processor.between()
+            events: Iterator[LogEvent] = iter(())
+            until, size = (processor.further() if processor.progress.reached(end) else end), 0
+            while until is not None and not processor.ended:
                 try:
-                    while processor.process(events, self._config.max_batch_size, end):
-                        yield batch_of(processor, size)
-                        size = 0
-                        if processor.progress.reached(end):
-                            return
+                    full = processor.process(events, self._config.max_batch_size, until)
                 except DecodeError:
                     yield batch_of(processor, size)  # what came before it
                     raise
-                yield batch_of(processor, size)
+                if full or size or processor.records:
+                    yield batch_of(processor, size)
+                    yield from processor.between()
+                    size = 0
+                if processor.progress.reached(until):
+                    until = processor.further()
+                elif not full:
+                    if connection.ended:
+                        raise RetriableSourceError(f"the log ended before {until.position}")
+                    events, size = read_events(connection, self._idle)
 
     def _connected(self, start: LogOffset) -> Iterator[Batch]:
         connection, start = self._open_log(start)
         with connection:
             processor = self._make_processor(start)
-            while not self._stopping():
+            while not self._stopping() and not processor.ended:
                 yield from self._gather(connection, processor)
 
     def _gather(self, connection: BinlogConnection, processor: LogProcessor) -> Iterator[Batch]:
         """Batches of what arrives now; at least one, which may be empty."""
+                yield from processor.between()
         most, size, wait = self._config.max_batch_size, 0, self._idle
         until = time.monotonic() + self._idle
         while True:
@@ -133,6 +141,9 @@ class LogReader:
             except (SourceError, DecodeError):
                 yield batch_of(processor, size)  # what came before it
                 raise
+                    yield from processor.between()
+                    if processor.ended:
+                        return
             if not arrived or time.monotonic() >= until:
                 yield batch_of(processor, size)
                 return
