@@ -11,6 +11,7 @@ from cdckit_mysql.options.events import EventOptions
 from cdckit_mysql.options.formats import FormatOptions
 from cdckit_mysql.options.history import HistoryOptions
 from cdckit_mysql.options.processing import ProcessingOptions
+from cdckit_mysql.options.signals import SignallingOptions
 from cdckit_mysql.options.snapshot import SnapshotOptions
 from cdckit_mysql.options.values import ValueOptions
 
