@@ -18,6 +18,11 @@ class Matcher:
         """Whether one of them matches."""
         return any(pattern.fullmatch(name) for pattern in self._patterns)
 
+    def rank(self, name: str) -> int:
+        """The place in the list of the first that matches; behind the last where none does."""
+        matching = (place for place, pattern in enumerate(self._patterns) if pattern.fullmatch(name))
+        return next(matching, len(self._patterns))
+
 
 class Choice:
     """An include list or an exclude list."""
@@ -27,6 +32,10 @@ class Choice:
 
     def __bool__(self) -> bool:
         return bool(self._include) or bool(self._exclude)
+
+    def rank(self, name: str) -> int:
+        """A chosen name's place by the order of the include list."""
+        return self._include.rank(name)
 
     def __call__(self, name: str) -> bool:
         """Whether a name is chosen."""

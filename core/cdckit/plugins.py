@@ -92,6 +92,11 @@ def query_by_plugin(name: str) -> SnapshotQuery | None:
     return found
 
 
+def converter_types() -> frozenset[str]:
+    """What may stand behind `NAME.type` of a converter."""
+    return frozenset(name for _, name in _answers("cdckit_converter_types"))
+
+
 def find(kind: Kind, name: str, where: str = "") -> Registration:
     """The component called `name`, by its own name or an alias.
 

@@ -49,6 +49,10 @@ class Filters:
         """Whether a table is the one that signals come from."""
         return f"{database}.{table}".lower() == self._config.signal_data_collection.lower()
 
+    def rank(self, table: TableId) -> int:
+        """A captured table's place in the order in which snapshots take tables."""
+        return self._tables.rank(str(table))
+
     def tracks(self, database: str, table: str) -> bool:
         """Whether a table's definition is kept: that of a table which is not captured may become one that is."""
         if self.signals(database, table):

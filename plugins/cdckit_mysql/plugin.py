@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit.hookspecs import Registration, hookimpl
+from cdckit.hookspecs import ColumnConverter, ColumnDescription, Registration, hookimpl
+
+_CONVERTERS = ("TinyIntOneToBooleanConverter", "ZeroDateFallbackConverter", "JdbcSinkDataTypesConverter")
+_PACKAGES = ("io.debezium.connector.binlog.converters.", "io.debezium.connector.mysql.converters.")
 
 
 @hookimpl
@@ -26,3 +29,18 @@ def cdckit_sources() -> Sequence[Registration]:
             aliases=("io.debezium.connector.mariadb.MariaDbConnector",),
         ),
     ]
+
+
+@hookimpl
+def cdckit_converter_types() -> Sequence[str]:
+    """The converters of Debezium's connectors, by their own names and by those of its classes."""
+    return [f"{package}{name}" for name in _CONVERTERS for package in ("", *_PACKAGES)]
+
+
+@hookimpl
+def cdckit_converter(type_name: str, options: dict[str, str], column: ColumnDescription) -> ColumnConverter | None:
+    """One of those."""
+    from cdckit_mysql.converters.builtin import builtin_converter  # noqa: PLC0415 - listing plugins stays cheap
+
+    own = type_name in cdckit_converter_types()
+    return builtin_converter(type_name.rpartition(".")[2], options, column) if own else None

@@ -10,6 +10,8 @@ import pytest
 
 from cdckit import hookspecs
 from cdckit.chain import LiveStep, TransformChain
+from cdckit.hookspecs import ColumnDescription
+from cdckit.schema import STRING
 from cdckit.struct import Struct
 from cdckit.testing import change_events
 
@@ -35,6 +37,14 @@ def test_the_example_is_registered_by_the_names_it_has(examples: dict[str, Any])
     [registration] = examples["cdckit_transforms"]()
     for path in (registration.factory, registration.config):
         assert path.partition(":")[2] in examples
+
+
+def test_the_example_converts_the_column_that_it_is_told(examples: dict[str, Any]) -> None:
+    column = ColumnDescription("d.t", "customer", "VARCHAR", 20, None, True, False, None, "utf8mb4", STRING)
+    assert examples["cdckit_converter_types"]() == ["Capitals"]
+    converter = examples["cdckit_converter"]("Capitals", {"column": "customer"}, column)
+    assert (converter.schema, converter.convert("Ada")) == (STRING, "ADA")
+    assert examples["cdckit_converter"]("Capitals", {"column": "name"}, column) is None
 
 
 def test_the_example_transforms_rows(examples: dict[str, Any]) -> None:

@@ -66,6 +66,9 @@ def _options(model: type[PluginConfig], more: Json) -> Json:
     properties = {name: _property(described[name], whole) for name in described if not collects_patterns(name, model)}
     members = [f"^{re.escape(name)}\\." for name, option in properties.items() if option.get("type") == "object"]
     patterns = [f"^(?:{pattern})$" for pattern in (*model.patterns, *model.passed_over)]
+    if model.named:
+        first_words = sorted({name.partition(".")[0] for name in (*properties, *model.renamed)})
+        patterns.append(rf"^(?!(?:{'|'.join(first_words)})\.)[^.]+\.")
     old = {old: {**properties[now], "deprecated": True} for old, now in model.renamed.items() if now in properties}
     return {
         "properties": {"type": {}, **more, **properties, **old},

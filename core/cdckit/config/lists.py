@@ -24,7 +24,7 @@ def patterns(text: str) -> list[re.Pattern[str]]:
     return [compile_java(item, ignore_case=True) for item in split_patterns(text)]
 
 
-def _joined(value: Any) -> Any:
+def listed(value: Any) -> Any:
     """A YAML list as the text that it stands for."""
     if isinstance(value, (list, tuple)):
         return ",".join(str(item).replace(",", "\\,") for item in value)
@@ -36,7 +36,7 @@ def _checked_patterns(text: str) -> str:
     return text
 
 
-NameList = Annotated[str, BeforeValidator(_joined)]
+NameList = Annotated[str, BeforeValidator(listed)]
 """Comma-separated names."""
-RegexList = Annotated[str, BeforeValidator(_joined), AfterValidator(_checked_patterns)]
+RegexList = Annotated[str, BeforeValidator(listed), AfterValidator(_checked_patterns)]
 """Comma-separated regular expressions of Java, each of which must match a whole name."""

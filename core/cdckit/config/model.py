@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
+from cdckit.config.lists import listed, split_names
 from cdckit.errors import ConfigError
 
 
@@ -41,6 +42,8 @@ class PluginConfig(BaseModel):
     """Old option names and what they are called now."""
     patterns: ClassVar[Mapping[str, str]] = {}
     """Regular expressions of option names, and the field (a dict of name to value) that collects them."""
+    named: ClassVar[Mapping[str, str]] = {}
+    """Options that list names, and the field (a dict) that collects the options which begin with one of the names."""
     passed_over: ClassVar[tuple[str, ...]] = ()
     """Regular expressions of options that are known and mean nothing here: one warning lists them."""
     not_yet: ClassVar[Mapping[str, str | None]] = {}
@@ -51,7 +54,7 @@ class PluginConfig(BaseModel):
     def __init_subclass__(cls, **more: Any) -> None:
         """A model made of several has what they all name."""
         super().__init_subclass__(**more)
-        for attribute in ("renamed", "patterns"):
+        for attribute in ("renamed", "patterns", "named"):
             merged: dict[str, str] = {}
             for base in reversed(cls.__mro__):
                 merged |= base.__dict__.get(attribute, {})
@@ -83,6 +86,7 @@ class PluginConfig(BaseModel):
             ConfigError: with all that is wrong at once.
         """
         sorter = _Sorter(cls, where, component, elsewhere or {})
+        sorter.note_names(options)
         sorter.sort_all(options)
         sorter.ignored += ignored
         try:
@@ -121,18 +125,24 @@ class _Sorter:
         self.where = where
         self.component = component
         self.elsewhere = elsewhere
-        self.collected = {dotted(field) for field in model.patterns.values()}
+        self.collected = {dotted(field) for field in (*model.patterns.values(), *model.named.values())}
         self.known = set(model.option_names()) - self.collected
         self.mappings = {
             field.alias or dotted(name)
             for name, field in model.model_fields.items()
             if get_origin(field.annotation) is dict
         } - self.collected
+        self.names: dict[str, str] = {}
         self.taken: dict[str, Any] = {}
         self.given_as: dict[str, str] = {}
         self.ignored: list[str] = []
         self.old: list[tuple[str, str]] = []
         self.problems: list[str] = []
+
+    def note_names(self, options: Mapping[str, Any]) -> None:
+        """Looks for the names that options list; what begins with one of them belongs to it."""
+        for option, field in self.model.named.items():
+            self.names |= dict.fromkeys(split_names(listed(options.get(option, ""))), dotted(field))
 
     def sort_all(self, options: Mapping[str, Any], prefix: str = "") -> None:
         for part, value in options.items():
@@ -165,6 +175,9 @@ class _Sorter:
         for pattern, field in self.model.patterns.items():
             if re.fullmatch(pattern, name):
                 return "member", dotted(field), name
+        for own, field in self.names.items():
+            if name.startswith(f"{own}."):
+                return "member", field, name
         for mapping in self.mappings:
             if name.startswith(f"{mapping}."):
                 return "member", mapping, name.removeprefix(f"{mapping}.")

@@ -59,7 +59,7 @@ def plain_type(described: Json, schema: Json) -> Json:
 
 def collects_patterns(name: str, model: type[PluginConfig]) -> bool:
     """Whether the field is none that a user names: it collects options whose names match a pattern."""
-    return any(dotted(field) == name for field in model.patterns.values())
+    return any(dotted(field) == name for field in (*model.patterns.values(), *model.named.values()))
 
 
 def _option(name: str, schema: Json, model: type[PluginConfig]) -> Option:
@@ -79,6 +79,8 @@ def _shown_name(name: str, described: Json, model: type[PluginConfig]) -> str:
     patterns = [pattern for pattern, field in model.patterns.items() if dotted(field) == name]
     if patterns:
         return ", ".join(_readable(pattern) for pattern in patterns)
+    if any(dotted(field) == name for field in model.named.values()):
+        return "NAME.*"
     return f"{name}.*" if described.get("type") == "object" else name
 
 

@@ -11,6 +11,7 @@ from cdckit.context_headers import context_headers
 from cdckit.errors import DecodeError
 from cdckit.schema import Schema
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.converters.configured import Converters, converter_options
 from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.events.names import Topics
 from cdckit_mysql.events.source_block import source_blocks
@@ -73,6 +74,7 @@ class TableVersions:
             propagates_type=filters.propagates_type,
             complete_images=rows.complete,
             mapping=filters.mapping,
+            converter=Converters(converter_options(config.converters, config.converter_options)).of,
         )
         self._key_options = replace(self._options, propagates_type=_nowhere, mapping=_unmapped, complete_images=True)
         headers = context_headers(config.topic_prefix, config.connector, run_id)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from cdckit.avro_names import NameAdjustment
 from cdckit.config.lists import NameList, RegexList
 from cdckit.config.model import PluginConfig
 from cdckit_mysql.column_mappings import OPTIONS as MAPPING_OPTIONS
 from cdckit_mysql.column_mappings import ColumnMappings
+from cdckit_mysql.converters.configured import converter_options
 
 
 class ValueOptions(PluginConfig):
@@ -41,6 +42,14 @@ class ValueOptions(PluginConfig):
     (`column.mask.hash.v2.ALGORITHM.with.salt.SALT`; without `v2`, of what Java serializes): regular expressions
     that match a whole `database.table.column`.
     """
+    converters: NameList = ""
+    """Names of converters, which make other values and schemas of columns; what `NAME.type` and the other options of
+    each say stands beside. The first that wants a column has it.
+    """
+    converter_options: dict[str, str] = Field(default_factory=dict)
+    """For each name in `converters`: `NAME.type` (`TinyIntOneToBooleanConverter`, `ZeroDateFallbackConverter`,
+    `JdbcSinkDataTypesConverter`, or what a plugin brings), and the options of that converter.
+    """
     field_name_adjustment_mode: NameAdjustment = "none"
     """What replaces characters that Avro does not allow in field names: nothing, `_`, or `_uXXXX`."""
     schema_name_adjustment_mode: NameAdjustment = "none"
@@ -50,8 +59,15 @@ class ValueOptions(PluginConfig):
 
     patterns: ClassVar[Mapping[str, str]] = dict.fromkeys(MAPPING_OPTIONS, "column_mappings")
 
+    named: ClassVar[Mapping[str, str]] = {"converters": "converter_options"}
+
     @field_validator("column_mappings")
     @classmethod
     def _readable_mappings(cls, options: dict[str, str]) -> dict[str, str]:
         ColumnMappings(options)
         return options
+
+    @model_validator(mode="after")
+    def _known_converters(self) -> Self:
+        converter_options(self.converters, self.converter_options)
+        return self
