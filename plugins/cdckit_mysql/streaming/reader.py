@@ -61,6 +61,7 @@ class LogReader:
         self._open_log = open_log
         self._make_processor = make_processor
         self._stopping = context.stopping
+        self._notify = context.notify
         self._idle = min(context.idle_seconds, config.poll_interval_ms / 1000)
         self._heartbeats = Heartbeats(
             Topics(config).heartbeat,
@@ -86,11 +87,12 @@ class LogReader:
                     at = LogOffset.from_json(batch.offset) if batch.offset is not None else at
             except RetriableSourceError as error:
                 attempts += 1
+                self._notify("connection", connected=False, reason=str(error))
                 yield from self._wait(error, attempts, at)
-
-    def range(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
             else:
                 return
+
+    def range(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
         """Batches from `start` to `end`, and on to where the processor has come to an end with its own work.
 
         Raises:
@@ -122,13 +124,14 @@ class LogReader:
     def _connected(self, start: LogOffset) -> Iterator[Batch]:
         connection, start = self._open_log(start)
         with connection:
+            self._notify("connection", connected=True, reason="")
             processor = self._make_processor(start)
             while not self._stopping() and not processor.ended:
                 yield from self._gather(connection, processor)
+                yield from processor.between()
 
     def _gather(self, connection: BinlogConnection, processor: LogProcessor) -> Iterator[Batch]:
         """Batches of what arrives now; at least one, which may be empty."""
-                yield from processor.between()
         most, size, wait = self._config.max_batch_size, 0, self._idle
         until = time.monotonic() + self._idle
         while True:
@@ -138,12 +141,12 @@ class LogReader:
                 while processor.process(events, most):
                     yield batch_of(processor, size)
                     size = 0
-            except (SourceError, DecodeError):
-                yield batch_of(processor, size)  # what came before it
-                raise
                     yield from processor.between()
                     if processor.ended:
                         return
+            except (SourceError, DecodeError):
+                yield batch_of(processor, size)  # what came before it
+                raise
             if not arrived or time.monotonic() >= until:
                 yield batch_of(processor, size)
                 return
