@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cdckit.errors import StateError
+from cdckit.source import Notify, silent
 from cdckit.state.store import HistoryEntry, StateStore
 from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
 from cdckit_mysql.offsets import LogPosition
@@ -25,10 +26,16 @@ _OF_DATABASES = frozenset({ChangeKind.CREATE_DATABASE, ChangeKind.ALTER_DATABASE
 
 
 class SchemaHistory:
-    """The schema history of one pipeline."""
+    """The schema history of one pipeline.
 
-    def __init__(self, state: StateStore) -> None:
+    Args:
+        state: where it is kept.
+        notify: told when it is read.
+    """
+
+    def __init__(self, state: StateStore, notify: Notify = silent) -> None:
         self._state = state
+        self._notify = notify
 
     def start(self, position: LogPosition, tables: Tables, created: CreateStatements | None = None) -> None:
         """Notes all definitions as they are at `position`; what was known before holds for what lies before.
@@ -73,8 +80,12 @@ class SchemaHistory:
             StateError: the history does not reach back to it.
         """
         tables: Tables | None = None
-        for _, entry in self._state.read_history(HISTORY, position.end()):
+        self._notify("schema_history", recovering=True, changes=0, last=None)
+        read, last = 0, None
+        for place, entry in self._state.read_history(HISTORY, position.end()):
             tables = _replayed(entry, tables)
+            read, last = read + 1, place
+        self._notify("schema_history", recovering=False, changes=read, last=last)
         if tables is None:
             raise StateError(
                 f"the schema history knows no definitions at {position}: the state is incomplete; "

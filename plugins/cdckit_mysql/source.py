@@ -69,6 +69,7 @@ class MySqlSource(Source):
         self._used = 0.0
         self._server: Server | None = None
         self._run_id = str(time_ordered_uuid())
+        self._captured_told = False
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
         self._need = SnapshotNeed(config, self._asked, self._history_reaches, self._recover_history)
@@ -160,7 +161,9 @@ class MySqlSource(Source):
             return [Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at)))]
         if not self._need.streams:
             return []
-        return [Split(start, None, LogWork(self._history.tables_at(at.position), self._dialect, self._run_id))]
+        tables = self._history.tables_at(at.position)
+        self._tell_captured(tables)
+        return [Split(start, None, LogWork(tables, self._dialect, self._run_id))]
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """The split up to `end`: who reads it here keeps the definitions that change on the way."""
@@ -172,6 +175,8 @@ class MySqlSource(Source):
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
         if first.position.prefix >= last.position.prefix:
             return []
+        if self._context.counts.wanted and not self._captured_told:
+            self._tell_captured(self._history.tables_at(first.position))
         try:
             return self._planner.splits(start, end, self._bytes_between(first, last), parallelism)
         except PositionLostError as error:
@@ -195,6 +200,13 @@ class MySqlSource(Source):
             )
             for group in share_out(chunks, parallelism)
         ]
+
+    def _tell_captured(self, tables: Tables) -> None:
+        """Which tables the log is read for, once, where somebody asks."""
+        if self._context.counts.wanted and not self._captured_told:
+            self._captured_told = True
+            names = [str(table.id) for table in tables if self._filters.captures(*table.id)]
+            self._context.notify("captured", data_collections=names)
 
     # -- reading
 
@@ -332,7 +344,7 @@ class MySqlSource(Source):
 
     @cached_property
     def _history(self) -> SchemaHistory:
-        return SchemaHistory(self._state)
+        return SchemaHistory(self._state, self._context.notify)
 
     @property
     def _state(self) -> StateStore:

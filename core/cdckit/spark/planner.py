@@ -9,6 +9,7 @@ from typing import Any
 from cdckit.pipeline import make_source, notifier
 from cdckit.record import Offset
 from cdckit.source import Notify, Source, SourceContext, Split
+from cdckit.source_counts import SourceCounts
 from cdckit.spark.job import Job
 from cdckit.spark.notices import PlannedBatch
 from cdckit.spark.relay import connect, relayed
@@ -86,7 +87,8 @@ class Planner:
         if self._source is None:
             source = make_source(self.job.pipeline)
             name = self.job.pipeline.name
-            source.open(SourceContext(name, self.store, self._notifier()))
+            counts = SourceCounts(wanted=self.job.measured)
+            source.open(SourceContext(name, self.store, self._notifier(), counts=counts))
             self._source = source
         return self._source
 

@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 
 from cdckit.errors import DecodeError
+from cdckit.source_counts import SourceCounts
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.options.processing import FailureHandling
 
@@ -17,11 +18,16 @@ class Failures:
 
     Args:
         handling: `event.deserialization.failure.handling.mode`.
+
+    Attributes:
+        skipped: how many events of each table were left out.
+        counts: told of each of them, too.
     """
 
     def __init__(self, handling: FailureHandling) -> None:
         self._handling = handling
         self.skipped: Counter[str] = Counter()
+        self.counts = SourceCounts()
 
     def met(self, error: DecodeError, table: TableMap, place: str) -> None:
         """Takes a failure; the first of each table is logged whatever the mode is called.
@@ -36,5 +42,6 @@ class Failures:
                 f"{message}; event.deserialization.failure.handling.mode=warn leaves such events out"
             ) from error
         self.skipped[name] += 1
+        self.counts.skipped[name] += 1
         if self.skipped[name] == 1 or self._handling == "warn":
             log.warning("%s; left out, %d so far of this table", message, self.skipped[name])

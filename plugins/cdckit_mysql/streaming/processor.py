@@ -7,6 +7,7 @@ from typing import Any
 
 from cdckit.errors import DecodeError
 from cdckit.record import Batch, Record
+from cdckit.source_counts import SourceCounts
 from cdckit.struct import Struct
 from cdckit.transactions import Transaction
 from cdckit_mysql.binlog.events import (
@@ -92,6 +93,7 @@ class LogProcessor:
         self._front_file = self._front = ""
         self._handlers: dict[type[LogEvent], Callable[[Any], None]] = {
             RowsEvent: self._rows,
+        self._tally: SourceCounts | None = None
             TableMapEvent: self._counted,
             Gtid: self.progress.mysql_gtid,
             TaggedGtid: self.progress.mysql_gtid,
@@ -111,6 +113,11 @@ class LogProcessor:
 
     def process(self, events: Iterator[LogEvent], most: int, end: LogOffset | None = None) -> bool:
         """Takes events until there is enough for a batch or `end` is reached; false when the events ran out before.
+    def count_in(self, counts: SourceCounts) -> None:
+        """From now on counts there; what is frequent only where that is wanted."""
+        self._failures.counts = counts
+        self._tally = counts if counts.wanted else None
+
 
         Enough are `most` records, or records of so many bytes that more would only take memory.
 
@@ -153,6 +160,8 @@ class LogProcessor:
         self._bytes = 0
         return taken
 
+        if self._tally is not None and taken:
+            self._tally.event, self._tally.transaction = taken[-1].position or None, self.progress.gtid
     def _prefix(self, event: LogEvent) -> str:
         """What the positions of an event's records begin with."""
         file = self.progress.file
@@ -208,6 +217,8 @@ class LogProcessor:
             self.records.append(self._transaction.end(position, self.progress.time_us // 1000))
         self._close(event)
 
+        if self._tally is not None:
+            self._tally.transactions += 1
     def _close(self, event: LogEvent) -> None:
         """The transaction, or the statement that stands alone, is over."""
         self._transaction = None
@@ -241,6 +252,8 @@ class LogProcessor:
         if maker is None or not rows:
             return ()
         self._bytes += event.data_end - event.data_start
+            if self._tally is not None:
+                self._tally.filtered += 1
         skip = self.progress.rows_to_skip()
         source = self._source(maker.table, event)
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
@@ -252,6 +265,8 @@ class LogProcessor:
         self.records += records
         return shown
 
+        if self._tally is not None:
+            self._tally.operations[_OPERATIONS[event.change]] += len(shown)
     def _source(self, table: TableId, event: LogEvent) -> Struct:
         progress = self.progress
         server_id = event.header[_SERVER_ID]
@@ -292,6 +307,9 @@ class LogProcessor:
             self._committed(event)
         else:
             self._counted(event)
+            if self._tally is not None and keyword == "ROLLBACK":
+                self._tally.transactions -= 1
+                self._tally.rolled_back += 1
 
     def _xa(self, event: Query) -> None:
         """Changes of an XA transaction are told when it is prepared, without transaction metadata, as Debezium does."""
@@ -346,3 +364,6 @@ class LogProcessor:
 
 
 _ENDS = frozenset({"COMMIT", "ROLLBACK"})
+                if self._tally is not None:
+                    self._tally.operations["t"] += 1
+_OPERATIONS = {"write": "c", "update": "u", "delete": "d"}
