@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cdckit.config.loading import load_pipeline
+from cdckit.envelope import NEW_KEY, OLD_KEY
 from cdckit.runners.direct import DirectRunner
+from cdckit.struct import Struct
+from mysql.capture import Capture, changes, config_for
+from mysql.conftest import NewCapture
 from mysql.recordings import DATA, ByTopic, Event, by_topic, read_events
 from mysql.test_parity import assert_same, workload_of
 from servers.mysql_family import SQLServer
@@ -75,3 +79,79 @@ def _mended(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _mended(member) for name, member in value.items()}
     return "é" if value == "\ufffd" else value
+
+
+@pytest.mark.parametrize("format_", ["1.9", "1.1"])
+def test_a_changed_key_is_told_in_headers(format_: str, capture: NewCapture, sql: Callable[[str], None]) -> None:
+    """Both of them, and none of the context headers that came with Debezium 3."""
+    sql("CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1);")
+    capture(event_format=format_).once()
+    sql("UPDATE t SET id = 2;")
+    delete, tombstone, create = capture(event_format=format_).once()
+    found = [[(header.key, header.value.values) for header in record.headers] for record in (delete, tombstone, create)]
+    assert found == [[(NEW_KEY, (2,))], [(NEW_KEY, (2,))], [(OLD_KEY, (1,))]]
+
+
+@pytest.mark.parametrize("format_", ["1.9", "1.1"])
+def test_names_of_schemas_are_avros(format_: str, capture: NewCapture, sql: Callable[[str], None]) -> None:
+    sql("CREATE TABLE `t-1` (id INT PRIMARY KEY); INSERT INTO `t-1` VALUES (1);")
+    (record,) = capture(event_format=format_, topic_prefix="a-b").once()
+    assert isinstance(record.value, Struct)
+    name = record.value.schema.name or ""
+    assert name.startswith("a_b.")
+    assert name.endswith(".t_1.Envelope")
+
+
+def test_a_table_that_was_emptied_makes_no_event(capture: NewCapture, sql: Callable[[str], None]) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1);")
+    capture(event_format="1.9").once()
+    sql("TRUNCATE TABLE t; INSERT INTO t VALUES (2);")
+    assert changes(capture(event_format="1.9").once()) == [("c", "t", None, (2,))]
+
+
+def test_the_schemas_of_heartbeats_have_no_version(capture: NewCapture, sql: Callable[[str], None]) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    capture(event_format="1.9").once()
+    with capture(event_format="1.9", heartbeat_interval_ms=1).following() as batches:
+        (beat, *_) = next(batch.records for batch in batches if batch.records)
+    assert isinstance(beat.key, Struct)
+    assert isinstance(beat.value, Struct)
+    assert [(datum.schema.name, datum.schema.version) for datum in (beat.key, beat.value)] == [
+        ("io.debezium.connector.common.ServerNameKey", None),
+        ("io.debezium.connector.common.Heartbeat", None),
+    ]
+
+
+def test_events_of_1_1_have_transactions_where_they_are_asked_for(
+    capture: NewCapture, sql: Callable[[str], None]
+) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    capture(event_format="1.1").once()
+    sql("INSERT INTO t VALUES (1), (2);")
+    _, *rows, _ = capture(event_format="1.1", provide_transaction_metadata=True).once()
+    assert [record.value.to_dict()["transaction"]["total_order"] for record in rows] == [1, 2]  # type: ignore[union-attr]
+    sql("INSERT INTO t VALUES (3);")
+    (plain,) = capture(event_format="1.1").once()
+    assert list(plain.value.to_dict()) == ["before", "after", "source", "op", "ts_ms"]  # type: ignore[union-attr]
+
+
+def test_tables_of_mariadb_keep_their_gtids_in_the_connector_of_its_name(
+    mariadb_server: SQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """Only the MySQL connector of the time could not read them."""
+    config = config_for(
+        mariadb_server,
+        event_format="1.9",
+        include_query=True,
+        database_include_list=unique_name,
+        snapshot_mode="no_data",
+    )
+    mariadb_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY);")
+    with Capture(config, tmp_path / "state").closing() as reading:
+        reading.once()
+        mariadb_server.execute(f"INSERT INTO {unique_name}.t VALUES (1)")
+        (record,) = reading.once()
+    mariadb_server.execute(f"DROP DATABASE {unique_name}")
+    source = record.value.to_dict()["source"]  # type: ignore[union-attr]
+    assert source["gtid"].startswith("0-")
+    assert source["query"].startswith("INSERT")

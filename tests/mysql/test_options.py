@@ -168,3 +168,26 @@ def test_keys_are_chosen_by_table() -> None:
 def test_topics_hold_only_what_kafka_allows() -> None:
     assert Topics(_config()).data(TableId("d", "naïve table")) == "p.d.na_ve_table"
     assert Topics(_config(topic_delimiter="-")).data(TableId("d", "t")) == "p-d-t"
+
+
+@pytest.mark.parametrize("given", [3, "3", 1.9, "1.9", 1.1])
+def test_the_format_of_events_brings_its_defaults(given: Any) -> None:
+    """Numbers as YAML has them are understood; what the user says comes first."""
+    config = _config(event_format=given)
+    assert config.event_format == str(given)
+    old = config.event_format != "3"
+    assert config.schema_name_adjustment_mode == ("avro" if old else "none")
+    assert config.skipped == (set() if old else {"t"})
+    assert _config(event_format=given, schema_name_adjustment_mode="avro_unicode").schema_name_adjustment_mode == (
+        "avro_unicode"
+    )
+
+
+def test_a_configuration_of_old_is_told_of_the_format() -> None:
+    options = {"database.user": "u", "database.server.name": "s"}
+    assert "event.format=1.9" in MySqlConfig.load(options, "source")[1][-1]
+    for format_ in ("3", "1.9"):
+        _, warnings = MySqlConfig.load({**options, "event.format": format_}, "source")
+        assert "event.format" not in " ".join(warnings)
+    _, warnings = MySqlConfig.load({"database.user": "u", "topic.prefix": "s"}, "source")
+    assert warnings == []
