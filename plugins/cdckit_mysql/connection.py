@@ -211,5 +211,7 @@ def source_error(config: MySqlConfig, error: pymysql.MySQLError, doing: str = ""
             f"{place(config)} cannot be reached ({reason}): check database.hostname and database.port, "
             "and that the server runs"
         )
+    if "timed out" in str(text):
+        text += "; connect.timeout.ms and, for snapshots, database.query.timeout.ms say how long an answer may take"
     kind = RetriableSourceError if code in _LOST else SourceError
     return kind(f"{place(config)}: error {code}{during}: {text}")

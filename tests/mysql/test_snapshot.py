@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from cdckit.errors import SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.snapshot import chunk_plan
-from mysql.capture import Capture, changes, config_for
+from mysql.capture import changes, config_for
 from mysql.conftest import NewCapture
 from servers.mysql_family import SQLServer
 
@@ -90,21 +89,6 @@ def test_writers_during_the_snapshot_lose_and_double_nothing(
 def test_each_way_of_locking_gives_the_rows(capture: NewCapture, sql: Sql, mode: str) -> None:
     _fill(sql, 10)
     assert len(capture(snapshot_locking_mode=mode).once()) == 12
-
-
-def test_tables_are_locked_where_the_global_lock_is_refused(
-    db_server: SQLServer, database: str, sql: Sql, unique_name: str, tmp_path: Path
-) -> None:
-    _fill(sql, 10)
-    user = f"u{unique_name[-10:]}"
-    rights = ("SELECT", "SHOW DATABASES", "REPLICATION SLAVE", "REPLICATION CLIENT", "LOCK TABLES")
-    db_server.create_user(user, "secret", rights)
-    config = config_for(db_server, database_include_list=database, database_user=user, database_password="secret")
-    reading = Capture(config, tmp_path)
-    try:
-        assert len(reading.once()) == 12
-    finally:
-        reading.close()
 
 
 def test_a_lock_that_is_not_had_in_time_is_told(

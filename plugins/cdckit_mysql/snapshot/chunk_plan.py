@@ -28,6 +28,7 @@ class Chunk:
         condition: which rows, in SQL; empty: all.
         estimate: about how many they are.
         number: its place among all chunks of the snapshot.
+        of: how many chunks its table has.
         first: whether it is the table's first chunk.
         last: whether it is the table's last.
         begins: whether it is the snapshot's first.
@@ -38,6 +39,7 @@ class Chunk:
     condition: str
     estimate: int
     number: int
+    of: int
     first: bool
     last: bool
     begins: bool = False
@@ -57,6 +59,7 @@ def plan_chunks(connection: Connection, chosen: Sequence[ChosenTable], paralleli
                     condition=condition,
                     estimate=table.estimate // len(conditions),
                     number=len(chunks),
+                    of=len(conditions),
                     first=place == 1,
                     last=place == len(conditions),
                     begins=not chunks,

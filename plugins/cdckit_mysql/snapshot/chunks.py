@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cdckit.record import Batch, Record
+from cdckit.snapshot_progress import PartProgress
+from cdckit.source import Notify
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, release
 from cdckit_mysql.events.versions import TableVersions
@@ -18,9 +20,14 @@ from cdckit_mysql.snapshot.sessions import connect_for_snapshot
 
 
 def read_chunks(
-    config: MySqlConfig, filters: Filters, versions: TableVersions, chunks: Sequence[Chunk], point: LogOffset
+    config: MySqlConfig,
+    filters: Filters,
+    versions: TableVersions,
+    chunks: Sequence[Chunk],
+    point: LogOffset,
+    notify: Notify,
 ) -> Iterator[Batch]:
-    """The records of some chunks; `point` is where the log goes on from.
+    """The records of some chunks; `point` is where the log goes on from, `notify` is told how far each chunk is.
 
     Raises:
         RetriableSourceError: the connection was lost.
@@ -29,7 +36,8 @@ def read_chunks(
     connection = connect_for_snapshot(config)
     try:
         for chunk in chunks:
-            for records in _records(connection, config, filters, versions, chunk, point):
+            progress = PartProgress(notify, str(chunk.table.id), chunk.number, chunk.of)
+            for records in _records(connection, config, filters, versions, chunk, point, progress):
                 if records:
                     yield Batch(records, None)
     finally:
@@ -43,6 +51,7 @@ def _records(
     versions: TableVersions,
     chunk: Chunk,
     point: LogOffset,
+    progress: PartProgress,
 ) -> Iterator[list[Record]]:
     marked = MarkedRows(versions.blocks, point, seconds_as_us(), begins=chunk.begins)
     version = versions.of(chunk.table)
@@ -52,4 +61,6 @@ def _records(
         if rows is not None:
             yield marked.take(chunk.number, version, rows, first=first)
             first = False
+            progress.read(len(rows))
+    progress.finished()
     yield marked.end(chunk.number, chunk.table.id, ends_table=chunk.last) + marked.finish(ends=chunk.ends)

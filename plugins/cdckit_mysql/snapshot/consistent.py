@@ -90,6 +90,8 @@ class ConsistentSnapshot:
             SourceError: the server refuses.
         """
         pause(self._context, self._config.snapshot_delay_ms)
+        if self._context.stopping():
+            return
         threads = self._config.snapshot_max_threads if work.with_rows else 1
         with consistent_point(self._config, self._filters, threads) as point:
             since = work.since and on_server(work.since, point.server, place(self._config))
