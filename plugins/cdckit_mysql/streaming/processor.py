@@ -91,9 +91,9 @@ class LogProcessor:
         self._last_end = -1
         self._inner = 0
         self._front_file = self._front = ""
+        self._tally: SourceCounts | None = None
         self._handlers: dict[type[LogEvent], Callable[[Any], None]] = {
             RowsEvent: self._rows,
-        self._tally: SourceCounts | None = None
             TableMapEvent: self._counted,
             Gtid: self.progress.mysql_gtid,
             TaggedGtid: self.progress.mysql_gtid,
