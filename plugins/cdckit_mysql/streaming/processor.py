@@ -111,13 +111,13 @@ class LogProcessor:
             Incident: self._incident,
         }
 
-    def process(self, events: Iterator[LogEvent], most: int, end: LogOffset | None = None) -> bool:
-        """Takes events until there is enough for a batch or `end` is reached; false when the events ran out before.
     def count_in(self, counts: SourceCounts) -> None:
         """From now on counts there; what is frequent only where that is wanted."""
         self._failures.counts = counts
         self._tally = counts if counts.wanted else None
 
+    def process(self, events: Iterator[LogEvent], most: int, end: LogOffset | None = None) -> bool:
+        """Takes events until there is enough for a batch or `end` is reached; false when the events ran out before.
 
         Enough are `most` records, or records of so many bytes that more would only take memory.
 
@@ -158,10 +158,10 @@ class LogProcessor:
         """The records since the last call."""
         taken, self.records = self.records, []
         self._bytes = 0
-        return taken
-
         if self._tally is not None and taken:
             self._tally.event, self._tally.transaction = taken[-1].position or None, self.progress.gtid
+        return taken
+
     def _prefix(self, event: LogEvent) -> str:
         """What the positions of an event's records begin with."""
         file = self.progress.file
@@ -215,10 +215,10 @@ class LogProcessor:
         if self._transaction is not None:
             position = record_position(self._prefix(event), self._first_position(event))
             self.records.append(self._transaction.end(position, self.progress.time_us // 1000))
-        self._close(event)
-
         if self._tally is not None:
             self._tally.transactions += 1
+        self._close(event)
+
     def _close(self, event: LogEvent) -> None:
         """The transaction, or the statement that stands alone, is over."""
         self._transaction = None
@@ -250,10 +250,10 @@ class LogProcessor:
             self._failures.met(error, event.table, f"{self.progress.file}:{event.start}")
             return ()
         if maker is None or not rows:
-            return ()
-        self._bytes += event.data_end - event.data_start
             if self._tally is not None:
                 self._tally.filtered += 1
+            return ()
+        self._bytes += event.data_end - event.data_start
         skip = self.progress.rows_to_skip()
         source = self._source(maker.table, event)
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
@@ -263,10 +263,10 @@ class LogProcessor:
         if header is not None:
             records = [record.replace(headers=(*record.headers, header)) for record in records]
         self.records += records
-        return shown
-
         if self._tally is not None:
             self._tally.operations[_OPERATIONS[event.change]] += len(shown)
+        return shown
+
     def _source(self, table: TableId, event: LogEvent) -> Struct:
         progress = self.progress
         server_id = event.header[_SERVER_ID]
@@ -305,11 +305,11 @@ class LogProcessor:
         """COMMIT ends a transaction of an engine without transactions; ROLLBACK may go to a savepoint only."""
         if keyword == "COMMIT" or " TO " not in f"{event.sql.upper()} ":
             self._committed(event)
-        else:
-            self._counted(event)
             if self._tally is not None and keyword == "ROLLBACK":
                 self._tally.transactions -= 1
                 self._tally.rolled_back += 1
+        else:
+            self._counted(event)
 
     def _xa(self, event: Query) -> None:
         """Changes of an XA transaction are told when it is prepared, without transaction metadata, as Debezium does."""
@@ -347,6 +347,8 @@ class LogProcessor:
                 source = self._source(table.id, event)
                 blocks = self._transaction.blocks(str(table.id)) if self._transaction is not None else None
                 self.records.append(self._versions.of(table).events.truncate(source, prefix, first, blocks))
+                if self._tally is not None:
+                    self._tally.operations["t"] += 1
 
     # -- the log itself
 
@@ -364,6 +366,4 @@ class LogProcessor:
 
 
 _ENDS = frozenset({"COMMIT", "ROLLBACK"})
-                if self._tally is not None:
-                    self._tally.operations["t"] += 1
 _OPERATIONS = {"write": "c", "update": "u", "delete": "d"}
