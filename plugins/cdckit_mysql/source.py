@@ -16,6 +16,7 @@ from cdckit.errors import RetriableSourceError, SourceError, StateError
 from cdckit.notifications.listener import SnapshotListener
 from cdckit.notifications.notifications import Notifications
 from cdckit.record import Batch, Offset
+from cdckit.snapshot_progress import SnapshotProgress
 from cdckit.source import Source, SourceContext, Split
 from cdckit.state.store import StateStore
 from cdckit_mysql.binlog.errors import PositionLostError
@@ -191,6 +192,10 @@ class MySqlSource(Source):
         with told(self._config, "planning the snapshot"):
             chosen = choose_tables(connection, tables, self._config, self._filters)
             chunks = plan_chunks(connection, chosen, parallelism)
+        self._context.notify("snapshot_started", data_collections={str(table.id): table.estimate for table in chosen})
+        filled = {chunk.table.id for chunk in chunks}
+        for table in (table for table in chosen if table.id not in filled):
+            SnapshotProgress(self._context.notify, str(table.id), 0).finished()
         return [
             Split(
                 start,
@@ -227,7 +232,7 @@ class MySqlSource(Source):
         if isinstance(work, ChunkWork):
             point = LogOffset.from_json(split.end or {})
             versions = self._versions_of(work.rows, work.run_id)
-            return read_chunks(self._config, self._filters, versions, work.chunks, point)
+            return read_chunks(self._config, self._filters, versions, work.chunks, point, self._context.notify)
         if work.reader or self._context.state is None:
             return self._read_log(split, work)
         return self._told.log(self._read_log(split, work, self._signals))

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from cdckit.errors import SourceError
+from cdckit.source import Notify, silent
 from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, release, told
@@ -50,8 +51,16 @@ class ConsistentPoint:
 
 
 @contextmanager
-def consistent_point(config: MySqlConfig, filters: Filters, connections: int = 1) -> Iterator[ConsistentPoint]:
+def consistent_point(
+    config: MySqlConfig, filters: Filters, connections: int = 1, notify: Notify = silent
+) -> Iterator[ConsistentPoint]:
     """Takes the point with `snapshot.locking.mode`; the locks of mode `extended` are held until the context ends.
+
+    Args:
+        config: the source's options.
+        filters: what is captured.
+        connections: how many connections see the rows as they were then.
+        notify: told of the locks.
 
     Raises:
         RetriableSourceError: the connection was lost.
@@ -59,7 +68,7 @@ def consistent_point(config: MySqlConfig, filters: Filters, connections: int = 1
     """
     with ExitStack() as stack:
         opened = [_opened(config, stack) for _ in range(connections)]
-        locks = SnapshotLocks(config, filters)
+        locks = SnapshotLocks(config, filters, notify)
         stack.callback(locks.release)
         locks.take()
         with told(config, "taking a consistent point for the snapshot"):

@@ -15,6 +15,7 @@ from pymysql.constants import ER
 
 from cdckit.errors import SourceError
 from cdckit.plugins import lock_by_plugin
+from cdckit.source import Notify, silent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, release, told
 from cdckit_mysql.filters import Filters
@@ -33,10 +34,12 @@ class SnapshotLocks:
     Args:
         config: the source's options.
         filters: what is captured.
+        notify: told when writers are locked out, and when they may go on.
     """
 
     config: MySqlConfig
     filters: Filters
+    notify: Notify = silent
     to_the_end: bool = False
     """Whether the locks are held until the snapshot is over."""
     _holder: Connection | None = None
@@ -52,6 +55,7 @@ class SnapshotLocks:
             self._holder = connect_for_snapshot(self.config)
             with told(self.config, "locking for the snapshot"):
                 self._take(self._holder)
+            self.notify("snapshot_locked", locked=True)
 
     def _take(self, holder: Connection) -> None:
         match self.config.snapshot_locking_mode:
@@ -75,6 +79,8 @@ class SnapshotLocks:
             with told(self.config, "unlocking"):
                 query(holder, "UNLOCK TABLES")
         release(holder)
+        if holder is not None:
+            self.notify("snapshot_locked", locked=False)
 
     def _lock_everything(self, holder: Connection) -> None:
         try:
