@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, Secret
 
 from cdckit.avro_names import NameAdjustment
 from cdckit.config.lists import NameList, RegexList, patterns, split_names
-from cdckit.config.model import PluginConfig
+from cdckit.metrics.tags import MetricTags
 from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
 
 _SNAPSHOT_MODES = {"never": "no_data"}
@@ -58,7 +58,7 @@ def _check_patterns(text: str, option: str) -> None:
         raise ValueError(f"{option}: {error}") from None
 
 
-class MongoDbConfig(PluginConfig):
+class MongoDbConfig(MetricTags):
     """Options of the `mongodb` source."""
 
     connector: ClassVar[str] = "mongodb"

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, field_validator, model_validator
 
-from cdckit.config.model import PluginConfig
+from cdckit.metrics.tags import MetricTags
 from cdckit_ticdc.columns.options import BigIntMode, BinaryForm, DecimalMode
 from cdckit_ticdc.columns.texts import time_zone
 from cdckit_ticdc.columns.types import MySqlType, parse_type
@@ -42,7 +42,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Text = Annotated[str, BeforeValidator(_text)]
 
 
-class TopicsConfig(PluginConfig):
+class TopicsConfig(MetricTags):
     """What both sources have in common: where messages are, and how columns are shown."""
 
     renamed: ClassVar[dict[str, str]] = {"consumer.group.id": "group.id"}

@@ -12,7 +12,7 @@ from cdckit.checks import Finding
 from cdckit.errors import SinkError
 from cdckit.messages import EncodedHeaders, Messages
 from cdckit.record import POSITION_HEADER
-from cdckit.sink import Sink, SinkContext
+from cdckit.sink import QueueFill, Sink, SinkContext
 from cdckit_kafka.checks import findings
 from cdckit_kafka.client import connect
 from cdckit_kafka.client_errors import ClientErrors
@@ -90,6 +90,17 @@ class KafkaSink(Sink):
             wait.still(left)
         wait.over()
         self._errors.clear()
+
+    def queue_fill(self) -> QueueFill | None:
+        """How many messages wait for their acknowledgement in librdkafka's buffer."""
+        producer = self._producer
+        if producer is None:
+            return None
+        return QueueFill(
+            len(producer),
+            int(self._settings["queue.buffering.max.messages"]),
+            int(self._settings["queue.buffering.max.kbytes"]) * 1024,
+        )
 
     def close(self) -> None:
         """Drops what is not acknowledged, and all connections."""

@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import PositiveInt
 
-from cdckit.config.model import PluginConfig
+from cdckit.metrics.tags import MetricTags
 
 FailureHandling = Literal["fail", "warn", "skip", "ignore"]
 
 
-class ProcessingOptions(PluginConfig):
+class ProcessingOptions(MetricTags):
     """Batches and failures."""
 
     event_deserialization_failure_handling_mode: FailureHandling = "fail"
