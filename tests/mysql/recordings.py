@@ -75,7 +75,7 @@ def _masked(datum: Any, topic: str, ids: dict[str, str]) -> Any:
         return datum
     if "schema" in datum and "payload" in datum:
         return {**datum, "payload": _masked(datum["payload"], topic, ids)}
-    if "aggregate_type" in datum or list(datum) == ["id"]:
+    if "aggregate_type" in datum or (list(datum) == ["id"] and not topic.endswith(".transaction")):
         return _masked_notification(datum)
     made = {name: _mask_one(name, value, _TIMES) for name, value in datum.items()}
     if isinstance(made.get("after"), dict) and str(made["after"].get("type")).startswith("snapshot-window-"):
