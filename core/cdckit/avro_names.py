@@ -31,16 +31,17 @@ def _adjust(mode: NameAdjustment, *, dot: str) -> Adjust:
         return str
     if mode == "avro":
         digit, wrong = re.compile("^(?=[0-9])"), re.compile(f"^[^A-Za-z0-9_]|[^A-Za-z0-9_{dot}]")
-        return lambda name: digit.sub("_", wrong.sub(lambda found: "_" * len(_units(found[0])), name))
+        return lambda name: digit.sub("_", wrong.sub(lambda found: "_" * len(code_units(found[0])), name))
     wrong = re.compile(f"^[^A-Za-z]|[^A-Za-z0-9{dot}]")
-    return lambda name: wrong.sub(lambda found: "".join(map(_code, _units(found[0]))), name)
+    return lambda name: wrong.sub(lambda found: "".join(map(unicode_escape, code_units(found[0]))), name)
 
 
-def _units(character: str) -> list[int]:
+def code_units(character: str) -> list[int]:
+    """The units of UTF-16 that Java counts a text in."""
     encoded = character.encode("utf-16-be")
     return [int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2)]
 
 
-def _code(unit: int) -> str:
+def unicode_escape(unit: int) -> str:
     """One or two hexadecimal digits get two zeros in front, three get none: so Debezium has it."""
     return f"_u00{unit:x}" if unit <= 0xFF else f"_u{unit:x}"

@@ -13,6 +13,7 @@ from cdckit_mysql.options.history import HistoryOptions
 from cdckit_mysql.options.processing import ProcessingOptions
 from cdckit_mysql.options.signals import SignallingOptions
 from cdckit_mysql.options.snapshot import SnapshotOptions
+from cdckit_mysql.options.topics import TopicOptions
 from cdckit_mysql.options.values import ValueOptions
 
 
@@ -21,6 +22,7 @@ class MySqlConfig(
     DebeziumNames,
     ProcessingOptions,
     HistoryOptions,
+    TopicOptions,
     EventOptions,
     SignallingOptions,
     FormatOptions,

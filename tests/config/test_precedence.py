@@ -118,3 +118,9 @@ def test_what_cannot_be_resolved_is_told_with_its_path(tmp_path: Path) -> None:
     assert dict(unresolved(substitute({"a": f"${{file:{tmp_path}/there:x}}"}, {}))) == {
         "a": f"{tmp_path}/there has no property 'x'"
     }
+
+
+def test_placeholders_of_debeziums_options_are_no_variables() -> None:
+    placeholder = "${database.server.name}.transaction"
+    assert substitute({"transaction.topic": placeholder}, {}) == {"transaction.topic": placeholder}
+    assert type(substitute(placeholder, {})) is str

@@ -9,9 +9,8 @@ import pytest
 
 from cdckit.errors import ConfigError
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
-from cdckit_mysql.events.names import Topics
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.table import Column, Table, TableId
+from cdckit_mysql.table import Column, Table
 
 KNOWN = [
     tuple(line.split("\t"))
@@ -165,9 +164,10 @@ def test_keys_are_chosen_by_table() -> None:
     assert Filters(_config(message_key_columns="d.t:b", column_exclude_list="d.t.b")).key_columns(table) == ()
 
 
-def test_topics_hold_only_what_kafka_allows() -> None:
-    assert Topics(_config()).data(TableId("d", "naïve table")) == "p.d.na_ve_table"
-    assert Topics(_config(topic_delimiter="-")).data(TableId("d", "t")) == "p-d-t"
+def test_field_names_are_sanitized_by_either_option() -> None:
+    assert _config(sanitize_field_names=True).field_names == "avro"
+    assert _config(sanitize_field_names=True, field_name_adjustment_mode="avro_unicode").field_names == "avro_unicode"
+    assert _config().field_names == "none"
 
 
 @pytest.mark.parametrize("given", [3, "3", 1.9, "1.9", 1.1])

@@ -14,13 +14,13 @@ from cdckit.avro_names import Adjust, NameAdjustment, schema_names
 from cdckit.config.model import PluginConfig
 from cdckit.errors import TransformError
 from cdckit.java_regex import JavaRegex
+from cdckit.java_regex.topic_rewrite import TopicRewrite
 from cdckit.record import Datum, Record, SchemaAndValue
 from cdckit.schema import STRING, Field, Schema
 from cdckit.struct import Struct
 from cdckit.transform import Transform
 from cdckit_transforms.envelope import is_null
 from cdckit_transforms.renamed_envelope import EnvelopeRenamer
-from cdckit_transforms.topic_rewrite import TopicRewrite
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from cdckit.envelope import is_envelope
 from cdckit.errors import TransformError
+from cdckit.java_regex.topic_rewrite import TopicRewrite
 from cdckit.record import Datum, Header, Record, SchemaAndValue
 from cdckit.schema import OPTIONAL_STRING, Schema, struct_schema
 from cdckit.struct import Struct, plain
@@ -27,7 +28,6 @@ from cdckit_transforms.envelope import (
 from cdckit_transforms.event_router_config import EventRouterConfig
 from cdckit_transforms.json_payload import expanded
 from cdckit_transforms.outbox_table import OutboxTable
-from cdckit_transforms.topic_rewrite import TopicRewrite
 
 log = logging.getLogger(__name__)
 

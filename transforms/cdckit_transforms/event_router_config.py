@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from cdckit.config.model import PluginConfig
 from cdckit.java_regex import JavaRegex
-from cdckit_transforms.topic_rewrite import TopicRewrite
+from cdckit.java_regex.topic_rewrite import TopicRewrite
 
 Where = Literal["header", "envelope", "partition"]
 

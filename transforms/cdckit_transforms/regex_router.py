@@ -8,9 +8,9 @@ from pydantic import model_validator
 
 from cdckit.config.model import PluginConfig
 from cdckit.java_regex import JavaRegex
+from cdckit.java_regex.topic_rewrite import TopicRewrite
 from cdckit.record import Record
 from cdckit.transform import Transform
-from cdckit_transforms.topic_rewrite import TopicRewrite
 
 
 class RegexRouterConfig(PluginConfig):

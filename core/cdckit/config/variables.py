@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 _REFERENCE = re.compile(r"\$(\$\{)|\$\{([^}]*)\}")
+_PLACEHOLDERS = frozenset({"database.server.name", "topic.prefix"})
+"""What Debezium's own options put in their values' place (`transaction.topic`); the environment has no such names."""
 _NAME = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 
 
@@ -57,6 +59,8 @@ def _replacement(found: re.Match[str], environment: Mapping[str, str]) -> str:
     if found[1]:
         return found[1]
     reference = found[2]
+    if reference in _PLACEHOLDERS:
+        return found[0]
     if variable := _NAME.fullmatch(reference):
         return _variable(variable[1], variable[2], environment)
     provider, _, rest = reference.partition(":")

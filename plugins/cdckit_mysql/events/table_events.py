@@ -91,6 +91,7 @@ class TableEvents:
         fields: the columns that events show, by their field's name, in the order of a row's values.
         key: the fields that make up the key, in order; none for a table without a key.
         options: what is the same for all tables.
+        schemas: what the names of schemas begin with; the topic unless given.
         masks: for places in a row what is done to the value there when an event shows it; keys have it as it is.
         key_mark: the name and the value of a field behind the key's columns, the same for all rows of the table.
 
@@ -108,6 +109,7 @@ class TableEvents:
         key: dict[str, Schema],
         options: EventOptions,
         *,
+        schemas: str = "",
         masks: Mapping[int, Callable[[Any], Any]] | None = None,
         key_mark: tuple[str, str] | None = None,
     ) -> None:
@@ -116,10 +118,11 @@ class TableEvents:
         self._masks = masks or {}
         self._key_mark = key_mark
         name = options.schema_name
-        self.row_schema = struct_schema(name(f"{topic}.Value"), fields, optional=True)
+        schemas = schemas or topic
+        self.row_schema = struct_schema(name(f"{schemas}.Value"), fields, optional=True)
         marked = key if key_mark is None else {**key, key_mark[0]: STRING}
-        self.key_schema = struct_schema(name(f"{topic}.Key"), marked) if marked else None
-        self.envelope = options.envelope(name(f"{topic}.Envelope"), self.row_schema, options.source)
+        self.key_schema = struct_schema(name(f"{schemas}.Key"), marked) if marked else None
+        self.envelope = options.envelope(name(f"{schemas}.Envelope"), self.row_schema, options.source)
         self._key_places = tuple(self.row_schema.index[k] for k in key)
         blocks_possible = (False, True) if "transaction" in self.envelope.index else (False,)
         self._makers = {

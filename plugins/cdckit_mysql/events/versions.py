@@ -61,7 +61,7 @@ class TableVersions:
         self.format = event_format(config)
         self.blocks = source_blocks(config)
         self._filters = filters
-        self._field_name: Callable[[str], str] = field_names(config.field_name_adjustment_mode)
+        self._field_name: Callable[[str], str] = field_names(config.field_names)
         self._options = ValueOptions(
             zero_timestamps=rows.mariadb or config.event_format != "3",
             event_format=config.event_format,
@@ -119,7 +119,15 @@ class TableVersions:
             for column, value in self._key_columns(table, values)
         }
         masks = {place: value.mask for place, value in enumerate(filter(None, values)) if value.mask is not None}
-        events = TableEvents(self.topics.data(table.id), fields, key, self._events, masks=masks)
+        events = TableEvents(
+            self.topics.data(table.id),
+            fields,
+            key,
+            self._events,
+            schemas=self.topics.schemas(table.id),
+            masks=masks,
+            key_mark=self.topics.key_mark(table.id),
+        )
         return TableVersion(table, values, events)
 
     def _value(self, table: TableId, column: Column, *, in_key: bool) -> ColumnValue | None:

@@ -1,4 +1,4 @@
-"""Options: what records there are beside the changes of rows, what they say more, and their topics."""
+"""Options: what records there are beside the changes of rows, and what they say more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cdckit.config.model import PluginConfig
 
 
 class EventOptions(PluginConfig):
-    """Records and topics."""
+    """Records."""
 
     include_query: bool = False
     """Whether `source.query` holds the statement; the server must log it (`binlog_rows_query_log_events`)."""
@@ -20,14 +20,8 @@ class EventOptions(PluginConfig):
     """Whether a delete is followed by a record without value, so that Kafka's compaction forgets the key."""
     extended_headers_enabled: bool = True
     """Whether records carry the four `__debezium.context.*` headers."""
-    topic_delimiter: str = "."
-    """What stands between the parts of a topic's name."""
-    topic_transaction: str = "transaction"
-    """The last part of the name of the topic for begin and end of transactions."""
     heartbeat_interval_ms: NonNegativeInt = 0
     """How often a heartbeat record is sent, in milliseconds; 0: never."""
-    topic_heartbeat_prefix: str = "__debezium-heartbeat"
-    """The first part of the name of the heartbeats' topic."""
 
     @field_validator("include_schema_changes")
     @classmethod

@@ -52,6 +52,8 @@ class ValueOptions(PluginConfig):
     """
     field_name_adjustment_mode: NameAdjustment = "none"
     """What replaces characters that Avro does not allow in field names: nothing, `_`, or `_uXXXX`."""
+    sanitize_field_names: bool = False
+    """Debezium 1.9's way to say `field.name.adjustment.mode: avro`."""
     schema_name_adjustment_mode: NameAdjustment = "none"
     """The same for the names of schemas."""
     unavailable_value_placeholder: str = "__debezium_unavailable_value"
@@ -66,6 +68,12 @@ class ValueOptions(PluginConfig):
     def _readable_mappings(cls, options: dict[str, str]) -> dict[str, str]:
         ColumnMappings(options)
         return options
+
+    @property
+    def field_names(self) -> NameAdjustment:
+        """How names of fields are adjusted, whichever option says it."""
+        mode = self.field_name_adjustment_mode
+        return "avro" if mode == "none" and self.sanitize_field_names else mode
 
     @model_validator(mode="after")
     def _known_converters(self) -> Self:

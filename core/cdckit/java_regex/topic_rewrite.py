@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.java_regex import Replacement, compile_java
+from cdckit.java_regex.replacement import Replacement
+from cdckit.java_regex.translate import compile_java
 
 
 class TopicRewrite:
