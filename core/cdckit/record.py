@@ -16,6 +16,19 @@ POSITION_HEADER = "__cdckit.position"
 """The header that holds a record's position; left out when `position.header` is false."""
 
 
+LANE_END = "@"
+"""What stands in a position behind the lane it belongs to, where a source has several lanes without a common order,
+such as the partitions of a topic whose messages do not tell when they were committed. Positions of one lane sort in
+commit order, and all records of one key are in one lane; those of different lanes say nothing about each other.
+"""
+
+
+def lane_of(position: str) -> str:
+    """The lane of a position; "" where all positions of the source sort in commit order."""
+    lane, end, _ = position.partition(LANE_END)
+    return lane if end else ""
+
+
 UNAVAILABLE_HEADER = "__cdckit.unavailable"
 """The header that names, with commas between, the fields of the row whose values the source's log did not carry."""
 
@@ -46,7 +59,8 @@ class Record:
         key: None for a table without a key.
         value: None for a tombstone.
         headers: a tuple that many records share.
-        position: sorts in commit order by plain string comparison, unique per record; "" when it has none.
+        position: sorts in commit order by plain string comparison (within its lane: `LANE_END`), unique per record; ""
+            when it has none.
         timestamp: milliseconds since 1970, or None.
         partition: None lets the sink choose by the key.
     """

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import NamedTuple
 
 from cdckit.envelope import NEW_KEY, OLD_KEY
-from cdckit.record import Header, Record
+from cdckit.record import LANE_END, Header, Record
 from cdckit.schema import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
 from cdckit.struct import Struct
 from cdckit_ticdc.layout import Images, Layout
@@ -48,6 +48,7 @@ SOURCE = struct_schema(
 """The source block: the one that TiCDC writes in its Debezium protocol, with all that any version has."""
 
 _VERSION = version("cdckit")
+_NO_TIME = f"{0:020d}"
 
 
 class Stamp(NamedTuple):
@@ -127,10 +128,14 @@ class RecordMaker:
 def _position(stamp: Stamp, place: str, operation: str) -> str:
     """Sorts by transaction, deletes before the rest of it: so TiCDC orders a transaction that moves rows about.
 
-    Where the message does not tell commit_ts, what stood first in the partition was first.
+    Where the message does not tell commit_ts, what stood first in the partition was first; where it tells no time at
+    all, positions of different partitions say nothing about each other.
     """
+    if not stamp.time:
+        return f"{_NO_TIME}-{place.replace('-', LANE_END, 1)}"
     rank = 0 if operation == "d" and stamp.time == stamp.commit_ts else 1
-    return f"{stamp.time:020d}-{stamp.start_ts:020d}-{rank}-{place}"
+    start = f"{stamp.start_ts:020d}" if stamp.start_ts else _NO_TIME
+    return f"{stamp.time:020d}-{start}-{rank}-{place}"
 
 
 def time_of(record: Record) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cdckit.errors import SinkError
+from cdckit.record import LANE_END, lane_of
 from cdckit_spark.layout import Layout
 from cdckit_spark.targets import Columns, Target
 
@@ -36,7 +37,7 @@ class Evolution:
         self.target = target
         self.columns: Columns = {}
         self._seen: dict[str, Seen] = {}
-        self._known: set[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = set()
+        self._known: set[tuple[tuple[str, str], ...]] = set()
         self._loaded = False
 
     def follow(self, layouts: Sequence[tuple[str, Layout]]) -> None:
@@ -45,7 +46,7 @@ class Evolution:
         Raises:
             SinkError: a column's type changed, or a column or the key went away.
         """
-        if all(_identity(layout) in self._known for _, layout in layouts):
+        if all(self._is_newest(position, layout) for position, layout in layouts):
             return
         self._load()
         before, noted = dict(self.columns), dict(self._seen)
@@ -58,7 +59,15 @@ class Evolution:
             self.target.add_columns(added)
         if self._seen != noted:
             self.target.note({NOTE: json.dumps({s: [n.position, n.columns, n.key] for s, n in self._seen.items()})})
-        self._known |= {_identity(layout) for _, layout in layouts}
+        self._known |= {layout.columns for _, layout in layouts}
+
+    def _is_newest(self, position: str, layout: Layout) -> bool:
+        """Whether the columns are known, and those of the source table's newest layout."""
+        if layout.columns not in self._known:
+            return False
+        seen = self._seen.get(_source(position, layout))
+        names = tuple(name for name, _ in layout.columns)
+        return layout.kind != "rows" or (seen is not None and (seen.columns, seen.key) == (names, layout.key))
 
     def _load(self) -> None:
         self.columns = self.target.columns()
@@ -78,7 +87,8 @@ class Evolution:
         if layout.kind != "rows":
             return
         names = tuple(name for name, _ in layout.columns)
-        seen = self._seen.get(layout.source)
+        source = _source(position, layout)
+        seen = self._seen.get(source)
         if seen is not None and position <= seen.position:
             return
         if seen is not None:
@@ -90,7 +100,7 @@ class Evolution:
                     layout, position, f"the key was ({', '.join(seen.key)}) and is ({', '.join(layout.key)})"
                 )
         if seen is None or seen.columns != names:
-            self._seen[layout.source] = Seen(position, names, layout.key)
+            self._seen[source] = Seen(position, names, layout.key)
 
     def _refusal(self, layout: Layout, position: str, what: str) -> SinkError:
         return SinkError(
@@ -99,5 +109,7 @@ class Evolution:
         )
 
 
-def _identity(layout: Layout) -> tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]:
-    return layout.source if layout.kind == "rows" else layout.kind, layout.columns, layout.key
+def _source(position: str, layout: Layout) -> str:
+    """Whose history of columns counts: the source table's, for each lane its own, since lanes cannot be compared."""
+    lane = lane_of(position)
+    return f"{lane}{LANE_END}{layout.source}" if lane else layout.source

@@ -12,6 +12,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from cdckit.record import lane_of
 from cdckit.spark.tables import rows_of
 from cdckit_spark.layout import Layout
 from cdckit_spark.targets import Columns, quoted
@@ -44,11 +45,12 @@ class TableRows:
 
     @property
     def layouts(self) -> list[tuple[str, Layout]]:
-        """Each layout with the position of its first row."""
-        first: dict[Layout, str] = {}
+        """Each layout with the position of its first row, lane by lane."""
+        first: dict[tuple[str, Layout], str] = {}
         for position, layout, _ in self.headings:
-            first[layout] = min(position, first.get(layout, position))
-        return [(position, layout) for layout, position in first.items()]
+            place = (lane_of(position), layout)
+            first[place] = min(position, first.get(place, position))
+        return [(position, layout) for (_, layout), position in first.items()]
 
     def typed(self, columns: Columns) -> DataFrame:
         """The rows with just these columns; one that a packet lacks is null there."""

@@ -74,14 +74,14 @@ def test_decodes_every_row(folder: str, scenario: str) -> None:
             continue
         if line.kind != "row":
             _check_other(decoder, line)
-        elif _is_unkeyed_delete(folder, line):
+        elif is_unkeyed_delete(folder, line):
             with pytest.raises(DecodeError, match="a delete of a table without a key"):
                 decoder.decode(line.message)
         else:
             _check_row(decoder, folder, scenario, line)
 
 
-def _is_unkeyed_delete(folder: str, line: Line) -> bool:
+def is_unkeyed_delete(folder: str, line: Line) -> bool:
     return folder.startswith("avro") and line.message.key is None and line.message.value is None
 
 
@@ -151,7 +151,7 @@ def test_peeks_what_it_decodes(folder: str) -> None:
     for scenario in scenarios(folder):
         decoder = decoder_of(folder, scenario)
         for line in lines(folder, scenario):
-            if line.kind == "row" and line.error is None and not _is_unkeyed_delete(folder, line):
+            if line.kind == "row" and line.error is None and not is_unkeyed_delete(folder, line):
                 times = [int(record.position[:20]) for record in records_of(decoder, line.message)]
                 peeked = decoder.peek(line.message)
                 assert (peeked.times, peeked.other) == (tuple(dict.fromkeys(times)), None)

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
 from cdckit.errors import ConfigError, DecodeError
-from cdckit.runners.direct import DirectRunner
-from ticdc.recordings import lines
+from cdckit.source import SourceContext
+from cdckit_ticdc.config import TicdcConfig
+from cdckit_ticdc.source import TicdcSource
+from ticdc.recordings import envelope_of, lines
+from ticdc.topics import pipeline_once
 
 EMPLOYEE = [
     {"ColumnName": "Id", "ColumnType": "INT", "ColumnNullable": "false", "ColumnIsPk": "true"},
@@ -41,20 +43,7 @@ class Storage:
         file.write_text(content, newline="")
 
     def once(self, **source: Any) -> list[dict[str, Any]]:
-        out = self.folder / "out.jsonl"
-        before = len(out.read_bytes().splitlines()) if out.exists() else 0
-        pipeline = {
-            "name": "stored",
-            "runner": "direct",
-            "source": {"type": "ticdc", "storage.url": str(self.url), **source},
-            "sink": {"type": "file", "path": str(out)},
-            "serializer": {"type": "json", "schemas.enable": False},
-            "state": str(self.folder / "state"),
-        }
-        path = self.folder / "pipeline.yaml"
-        path.write_text(json.dumps(pipeline))
-        DirectRunner(load_pipeline(path)).run(once=True)
-        return [json.loads(line) for line in out.read_bytes().splitlines()][before:]
+        return pipeline_once(self.folder, {"type": "ticdc", "storage.url": str(self.url), **source})
 
 
 @pytest.fixture
@@ -123,3 +112,17 @@ def test_a_line_with_other_columns_is_named(storage: Storage) -> None:
 def test_the_protocol_must_be_one_that_is_stored(storage: Storage) -> None:
     with pytest.raises(ConfigError, match=r"'storage\.url' needs 'protocol: canal-json' or 'protocol: csv'"):
         storage.once(protocol="debezium")
+
+
+def test_days_come_in_order_where_lines_have_no_time(storage: Storage) -> None:
+    """Without `include-commit-ts` positions follow the folders' days, in which the files' numbers begin anew."""
+    storage.schema(5, EMPLOYEE[:1])
+    storage.write("hr/employee/5/2024-05-09/CDC000002.csv", '"I","employee","hr",1\r\n')
+    storage.write("hr/employee/5/2024-05-10/CDC000001.csv", '"D","employee","hr",1\r\n')
+    config, _ = TicdcConfig.load({"protocol": "csv", "storage.url": str(storage.url)}, "source")
+    source = TicdcSource(config)
+    source.open(SourceContext("days"))
+    splits = source.plan({}, source.latest_offset({}), parallelism=2)
+    records = [record for split in splits for batch in source.read(split) for record in batch.records]
+    assert len(splits) == 2
+    assert [envelope_of(one)["op"] for one in sorted(records, key=lambda record: record.position)] == ["c", "d"]

@@ -32,25 +32,12 @@ class Topic:
         producer.flush()
 
     def runner(self, stopping: StopSignal | None = None, **source: Any) -> DirectRunner:
-        path = self.folder / "pipeline.yaml"
         options = {"bootstrap.servers": self.broker.bootstrap, "topics": [self.name], **source}
-        pipeline = {
-            "name": self.name,
-            "runner": "direct",
-            "source": options,
-            "sink": {"type": "file", "path": str(self.folder / "out.jsonl")},
-            "serializer": {"type": "json", "schemas.enable": False},
-            "state": str(self.folder / "state"),
-            "offset.flush.interval.ms": 1,
-        }
-        path.write_text(json.dumps(pipeline))
-        return DirectRunner(load_pipeline(path), stopping)
+        return pipeline_to_file(self.folder, options, stopping)
 
     def once(self, **source: Any) -> list[dict[str, Any]]:
         """Runs to the end, and gives what is new in the file."""
-        before = len(self.written())
-        self.runner(**source).run(once=True)
-        return self.written()[before:]
+        return pipeline_once(self.folder, {"bootstrap.servers": self.broker.bootstrap, "topics": [self.name], **source})
 
     def beside(self, name: str) -> Topic:
         """Another pipeline of the same topic, with files of its own."""
@@ -59,8 +46,36 @@ class Topic:
         return replace(self, folder=folder)
 
     def written(self) -> list[dict[str, Any]]:
-        path = self.folder / "out.jsonl"
-        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+        return written(self.folder)
+
+
+def pipeline_to_file(folder: Path, source: dict[str, Any], stopping: StopSignal | None = None) -> DirectRunner:
+    """A pipeline that writes values without schemas."""
+    path = folder / "pipeline.yaml"
+    pipeline = {
+        "name": "to-file",
+        "runner": "direct",
+        "source": source,
+        "sink": {"type": "file", "path": str(folder / "out.jsonl")},
+        "serializer": {"type": "json", "schemas.enable": False},
+        "state": str(folder / "state"),
+        "offset.flush.interval.ms": 1,
+    }
+    path.write_text(json.dumps(pipeline))
+    return DirectRunner(load_pipeline(path), stopping)
+
+
+def pipeline_once(folder: Path, source: dict[str, Any]) -> list[dict[str, Any]]:
+    """Runs a pipeline to the end, and gives what is new in the file."""
+    before = len(written(folder))
+    pipeline_to_file(folder, source).run(once=True)
+    return written(folder)[before:]
+
+
+def written(folder: Path) -> list[dict[str, Any]]:
+    """What the pipelines in a folder have written."""
+    path = folder / "out.jsonl"
+    return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
 
 def rows_of(written: Iterable[dict[str, Any]]) -> dict[int, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import orjson
 
 from cdckit.errors import DecodeError
-from cdckit.record import POSITION_HEADER, Datum, Header, Record, SchemaAndValue
+from cdckit.record import LANE_END, POSITION_HEADER, Datum, Header, Record, SchemaAndValue
 from cdckit.schema import BYTES, STRING, Schema
 from cdckit.serializers.json_reader import schema_from_json, value_reader
 from cdckit.struct import Struct
@@ -108,7 +108,7 @@ class EnvelopeDecoder:
         key = self._key(message, content.layout or self._layouts.get(message.topic))
         headers, position = _headers(message.headers)
         if not position:
-            position = f"{message.offset:019d}-{message.partition:05d}"
+            position = f"{message.partition:05d}{LANE_END}{message.offset:019d}"
         topic = self._topic(message, payload)
         record = Record(topic, key, content.datum, headers, position, message.timestamp)
         if _is_schema_change(payload):
@@ -121,9 +121,9 @@ class EnvelopeDecoder:
         value = message.value
         if value is None:
             return Content(None, _NOTHING)
-        if value[:1] == b"\0" and self._registry is not None:
-            datum = self._from_avro(self._registry, value)
-            return Content(datum, datum.to_dict() if _tells_definitions(datum) else _Members(datum))
+        if value[:1] == b"\0":
+            datum = self._from_avro(value)
+            return Content(datum, _members(datum))
         schema, payload = read_document(value)
         if schema is not None:
             return Content(self._typed(schema, payload), payload if isinstance(payload, Mapping) else _NOTHING)
@@ -153,16 +153,16 @@ class EnvelopeDecoder:
             return Content(seen_struct(payload, HEARTBEAT), payload)
         return Content(SchemaAndValue(None, payload), payload)
 
-    def _from_avro(self, registry: Registry, text: bytes) -> Struct:
-        registered, found = read_registered(registry, text)
+    def _from_avro(self, text: bytes) -> Datum:
+        if self._registry is None:
+            raise DecodeError("a message of a schema registry: give 'schema.registry.url'")
+        registered, found = read_registered(self._registry, text)
         schema = self._avro_schemas.get(registered)
         if schema is None:
             schema = self._avro_schemas[registered] = AvroSchemas().schema(registered.written)
         read = avro_reader(schema)
         made = found if read is None else read(found)
-        if not isinstance(made, Struct):
-            raise DecodeError(f"schema {registered.number} is no record")
-        return made
+        return made if isinstance(made, Struct) else SchemaAndValue(schema, made)
 
     # -- keys, headers, topics
 
@@ -171,7 +171,7 @@ class EnvelopeDecoder:
         if text is None:
             return None
         if text[:1] == b"\0" and self._registry is not None:
-            return self._from_avro(self._registry, text)
+            return self._from_avro(text)
         try:
             schema, payload = read_document(text)
         except ValueError:
@@ -236,8 +236,11 @@ class _Members(Mapping[str, Any]):
         return len(self._struct.values)
 
 
-def _tells_definitions(value: Struct) -> bool:
-    return "tableChanges" in value
+def _members(datum: Datum) -> Payload:
+    """What tells the kind of a value that came with a registered schema."""
+    if not isinstance(datum, Struct):
+        return _NOTHING
+    return datum.to_dict() if "tableChanges" in datum else _Members(datum)
 
 
 def _is_schema_change(payload: Payload) -> bool:
