@@ -18,6 +18,7 @@ from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.texts import Forms, TextColumns
 from cdckit_ticdc.columns.types import parse_type
 from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions, Peek
+from cdckit_ticdc.decoding.large_rows import refuse_parted
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.events import Ddl, Event, Watermark, table_names
 from cdckit_ticdc.layout import Layout
@@ -60,6 +61,8 @@ class CanalJsonDecoder(Decoder):
             return [Ddl(time, body["sql"], table_names(body["database"], body["table"]))]
         if kind not in _OPERATIONS:
             raise DecodeError(f"type '{kind}' is none that canal-json has")
+        table = (body["database"], body["table"])
+        refuse_parted(table, place=extension.get("claimCheckLocation"), only_key=extension.get("onlyHandleKey"))
         stamp = Stamp(time, commit_ts, made_ms=body["ts"])
         layout, operation = self._layout(body), _OPERATIONS[kind]
         rows, old = body["data"], body["old"] or ()

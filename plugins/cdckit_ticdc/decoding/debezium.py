@@ -22,7 +22,7 @@ from cdckit_ticdc.columns.texts import vector
 from cdckit_ticdc.columns.types import MySqlType
 from cdckit_ticdc.decoding.avro import read_registered
 from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions, Peek
-from cdckit_ticdc.decoding.documents import read_document
+from cdckit_ticdc.decoding.documents import KeyNames, read_document
 from cdckit_ticdc.decoding.inference import InferredTable
 from cdckit_ticdc.decoding.table_changes import definitions
 from cdckit_ticdc.definitions import Definition, Definitions
@@ -94,6 +94,7 @@ class DebeziumJsonDecoder(DebeziumDecoder):
         super().__init__(options, known)
         self._columns = DebeziumColumns(options.columns)
         self._inferred_tables: dict[Hashable, InferredTable] = {}
+        self._key_names = KeyNames()
 
     def peek(self, message: Message) -> Peek:
         """Finds commit_ts in the text; only what may be a DDL event or a watermark is decoded."""
@@ -109,7 +110,7 @@ class DebeziumJsonDecoder(DebeziumDecoder):
 
     def key(self, message: Message) -> tuple[str, ...]:
         """The names in the key's payload."""
-        return tuple(orjson.loads(message.key)["payload"] or ()) if message.key else ()
+        return self._key_names.of(message.key) if message.key else ()
 
     def row_layout(self, schema: Hashable, source: Payload, key: tuple[str, ...]) -> Layout | InferredTable:
         """By the schema beside the row, else by a definition that a DDL event brought, else by what rows look like."""

@@ -7,6 +7,9 @@ from typing import Any
 import orjson
 
 _PAYLOAD_FIRST, _SCHEMA_NEXT = b'{"payload":', b',"schema":{'
+_NAME_END = b'":'
+_NAMES_OF_ONE = 2
+"""How many names `{"payload":{"id":1}}` has."""
 _SCHEMA_FIRST, _PAYLOAD_NEXT = b'{"schema":{', b'},"payload":'
 
 
@@ -32,6 +35,31 @@ def read_document(text: bytes) -> Document:
         return schema, orjson.loads(payload)
     except orjson.JSONDecodeError:
         return _parsed(text)
+
+
+class KeyNames:
+    """The names of keys' members; a key with one member, in a document without schema, is known by how it begins."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[str, ...]] = {}
+
+    def of(self, text: bytes) -> tuple[str, ...]:
+        """The names in the document's payload.
+
+        Raises:
+            ValueError: it is no JSON.
+        """
+        if text.count(_NAME_END) != _NAMES_OF_ONE or not text.endswith(b"}}"):
+            return _names(text)
+        beginning = text[: text.rindex(_NAME_END)]
+        found = self._known.get(beginning)
+        if found is None:
+            found = self._known[beginning] = _names(text)
+        return found
+
+
+def _names(text: bytes) -> tuple[str, ...]:
+    return tuple(orjson.loads(text)["payload"] or ())
 
 
 def _parsed(text: bytes) -> Document:

@@ -18,6 +18,7 @@ from cdckit_ticdc.columns.column import Column, Read
 from cdckit_ticdc.columns.texts import Forms, TextColumns
 from cdckit_ticdc.columns.types import MySqlType
 from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions, Peek
+from cdckit_ticdc.decoding.large_rows import refuse_parted
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.events import Ddl, Event, Watermark, table_names
 from cdckit_ticdc.layout import Layout
@@ -82,12 +83,14 @@ class OpenProtocolDecoder(Decoder):
     def _row(
         self, message: Message, number: int, head: Mapping[str, Any], body: Mapping[str, Described]
     ) -> Sequence[Event]:
+        table = (head["scm"], head["tbl"])
+        refuse_parted(table, place=head.get("ccl"), only_key=head.get("ohk"))
         described = body["d"] if "d" in body else body["u"]
         previous = body.get("p")
         operation = "d" if "d" in body else "c" if previous is None else "u"
         row = {name: cell["v"] for name, cell in described.items()}
         before = None if previous is None else {name: cell["v"] for name, cell in previous.items()}
-        layout = self._layout((head["scm"], head["tbl"]), described)
+        layout = self._layout(table, described)
         images = layout.images("d", row, None) if operation == "d" else layout.images(operation, before, row)
         return self.maker.records(
             message, operation, images, Stamp(head["ts"], head["ts"], head.get("sts") or 0), number

@@ -17,6 +17,7 @@ from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.texts import Forms, TextColumns
 from cdckit_ticdc.columns.types import MySqlType
 from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions, Peek
+from cdckit_ticdc.decoding.large_rows import refuse_parted
 from cdckit_ticdc.decoding.simple_avro import AVRO_HEAD, read_message
 from cdckit_ticdc.definitions import ColumnDefinition, Definition, Definitions
 from cdckit_ticdc.events import Bootstrap, Ddl, Event, Watermark
@@ -67,13 +68,8 @@ class SimpleDecoder(Decoder):
         return [Ddl(body["commitTs"], body["sql"], tables, made)]
 
     def _row(self, message: Message, body: Body, operation: str) -> Sequence[Event]:
-        if body.get("claimCheckLocation"):
-            raise DecodeError(
-                f"the row is too large for Kafka and was put at {body['claimCheckLocation']}, which is not read: "
-                "raise the changefeed's max-message-bytes, or set large-message-handle-option to none"
-            )
-        if body.get("handleKeyOnly"):
-            raise DecodeError("the row is too large for Kafka, so only its key was sent: raise max-message-bytes")
+        table = (body["database"], body["table"])
+        refuse_parted(table, place=body.get("claimCheckLocation"), only_key=body.get("handleKeyOnly"))
         layout = self._layout(body)
         images = layout.images(operation, body.get("old"), body.get("data"))
         stamp = Stamp(body["commitTs"], body["commitTs"], body.get("startTs") or 0, body["buildTs"])
