@@ -118,14 +118,15 @@ def main(messages: int, rounds: int) -> None:
     for column in ("messages", "bytes each", "messages/s", "µs each"):
         table.add_column(column, justify="left" if column == "messages" else "right")
     for shape in SHAPES:
-        made = _messages(shape)
+        made = messages_of(shape)
         best = min(_seconds(shape, made, messages) for _ in range(rounds))
         size = sum(len(message.key or b"") + len(message.value or b"") for message in made) // len(made)
         table.add_row(shape.name, str(size), f"{messages / best:,.0f}", f"{best / messages * 1e6:.1f}")
     Console().print(table)
 
 
-def _messages(shape: Shape) -> list[Message]:
+def messages_of(shape: Shape) -> list[Message]:
+    """Some messages that differ from each other."""
     made = []
     for number in range(_DISTINCT):
         before, after = _row(number, "left at the door"), _row(number, "handed over at the door")
