@@ -17,6 +17,7 @@ from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
+from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.cursor import HistoryLostError
@@ -40,6 +41,7 @@ class MongoDbSource(Source):
         self._client: Client | None = None
         self._cluster: Cluster | None = None
         self._started = False
+        self._captured_told = False
 
     @classmethod
     def check(cls, config: MongoDbConfig) -> Sequence[Finding]:
@@ -115,6 +117,7 @@ class MongoDbSource(Source):
         """The snapshot, or the stream: open-ended, or a range of it."""
         if start == end:
             return []
+        self._tell_captured()
         if end is not None:
             if StreamOffset.from_json(end).after_snapshot:
                 return self._plan_chunks(start, end, parallelism)
@@ -129,7 +132,7 @@ class MongoDbSource(Source):
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         if not self._reads_documents(StreamOffset.from_json(start)):
             return []
-        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism)
+        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism, self._context.notify)
         return [
             Split(start, end, ChunkWork(tuple(group)), sum(chunk.estimate for chunk in group))
             for group in share_out(chunks, parallelism)
@@ -178,15 +181,9 @@ class MongoDbSource(Source):
             return iter([Batch([], self._begin().to_json(), time.time_ns() // 1_000_000)])
         if isinstance(split.payload, ChunkWork):
             moment = StreamOffset.from_json(split.end or {})
-            return read_chunks(self._asked(), self._config, self._collections, split.payload.chunks, moment)
-        reader = StreamReader(
-            self._asked(),
-            self._config,
-            self._filters,
-            self._collections,
-            self._context.stopping,
-            self._context.idle_seconds,
-        )
+            chunks = split.payload.chunks
+            return read_chunks(self._asked(), self._config, self._collections, chunks, moment, self._context.notify)
+        reader = StreamReader(self._asked(), self._config, self._filters, self._collections, self._context)
         if split.end is not None:
             return reader.range(start, StreamOffset.from_json(split.end))
         return self._following(reader, start)
@@ -200,7 +197,29 @@ class MongoDbSource(Source):
                 raise SourceError(_lost(str(error))) from error
             yield Batch([], self._again(str(error)).to_json())
 
+    def _tell_captured(self) -> None:
+        """Which collections there are to capture, once, where somebody asks."""
+        if self._context.counts.wanted and not self._captured_told:
+            self._captured_told = True
+            with told(self._config, "asking for the captured collections"):
+                names = [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+            self._context.notify("captured", data_collections=names)
+
     # -- the servers
+
+    def lag_bytes(self, offset: Offset) -> int | None:
+        """0 where nothing lies behind; how many bytes do, the server does not tell."""
+        at = StreamOffset.from_json(offset)
+        if at.snapshot_due:
+            return None
+        try:
+            return 0 if self._newest() <= at.moment else None
+        except SourceError:
+            return None
+
+    def time_ms(self, offset: Offset) -> int | None:
+        """To the second."""
+        return StreamOffset.from_json(offset).sec * 1000 or None
 
     def _asked(self) -> Client:
         """The client, once the servers are known to be fit.

@@ -16,6 +16,8 @@ class Chunk:
         high: the `_id` before which to end; None: to the end.
         estimate: about how many documents there are.
         first_row: the number of its first document in the records' positions.
+        number: tells it from its collection's other parts.
+        of: how many parts that has.
     """
 
     database: str
@@ -24,6 +26,8 @@ class Chunk:
     high: str | None = None
     estimate: int = 0
     first_row: int = 0
+    number: int = 0
+    of: int = 1
 
 
 @dataclass(frozen=True, slots=True)

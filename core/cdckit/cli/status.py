@@ -40,7 +40,8 @@ def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
     if lag := _lag(found):
         yield "lag", lag
     if found.run is not None:
-        yield "delivered", f"{found.records:,} events since the start, {found.events_per_second:,.0f} events/s"
+        rate = f", {found.events_per_second:,.0f} events/s" if found.state == "running" else ""
+        yield "delivered", f"{found.records:,} events{rate}"
     if found.snapshot is not None:
         yield from _snapshot(found.snapshot)
     for name, entries, stored in found.histories:

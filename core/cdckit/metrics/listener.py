@@ -78,7 +78,7 @@ class FiguresListener:
         else:
             history.status, history.recovered_at = "RUNNING", now()
             history.recovered, history.last_recovered = changes, last
-            history.applied += changes
+            history.applied = max(history.applied, changes)
         self._changed()
 
     @hookimpl

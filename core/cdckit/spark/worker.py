@@ -6,6 +6,7 @@ Python workers live from batch to batch, so what is expensive to make (connectio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -35,10 +36,15 @@ class _Reading:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.counts = SourceCounts(wanted=job.measured)
-        self.notify = relayed(job) or silent
+        self.tell = relayed(job) or silent
         self.source: Source = make_source(job.pipeline)
-        self.source.open(SourceContext(job.pipeline.name, notify=self.notify, counts=self.counts))
+        self.source.open(SourceContext(job.pipeline.name, notify=self._notify, counts=self.counts))
         self._encoder = make_encoder(job.pipeline)
+
+    def _notify(self, notice: str, /, **facts: Any) -> None:
+        """Passes on what only a reader knows; the planner tells the rest."""
+        if notice == "snapshot_part":
+            self.tell(notice, **facts)
 
     def output(self, *, alone: bool) -> Output:
         """The output for one split."""
@@ -78,7 +84,7 @@ def read_split(job: Job, split: Split, *, alone: bool) -> Iterator[pa.RecordBatc
         for records in _chunks(reading.source, split):
             yield output(records)
         if counts := reading.counts.take():
-            reading.notify("counted", counts=counts)
+            reading.tell("counted", counts=counts)
 
 
 def _chunks(source: Source, split: Split) -> Iterator[Sequence[Record]]:

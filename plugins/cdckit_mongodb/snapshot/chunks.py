@@ -9,6 +9,8 @@ from itertools import pairwise
 from bson import Timestamp
 
 from cdckit.record import Batch
+from cdckit.snapshot_progress import PartProgress
+from cdckit.source import Notify
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import Collections
@@ -26,7 +28,9 @@ _ROWS_EACH = 10**9
 """How many row numbers each chunk has for its positions."""
 
 
-def plan_chunks(client: Client, config: MongoDbConfig, filters: Filters, parallelism: int) -> list[Chunk]:
+def plan_chunks(
+    client: Client, config: MongoDbConfig, filters: Filters, parallelism: int, notify: Notify
+) -> list[Chunk]:
     """The chunks of a snapshot, in the order of their positions.
 
     Args:
@@ -34,9 +38,11 @@ def plan_chunks(client: Client, config: MongoDbConfig, filters: Filters, paralle
         config: the source's options.
         filters: what is captured.
         parallelism: how many readers there are.
+        notify: told which collections are read.
     """
     with told(config, "planning the snapshot"):
         chosen = choose_collections(client, config, filters)
+        notify("snapshot_started", data_collections={one.full_name: one.estimate for one in chosen})
         total = sum(one.estimate for one in chosen)
         size = max(_WORTH_DIVIDING, total // max(1, parallelism * _CHUNKS_EACH))
         chunks = [chunk for one in chosen for chunk in _divided(client, one, size)]
@@ -46,8 +52,10 @@ def plan_chunks(client: Client, config: MongoDbConfig, filters: Filters, paralle
 def _divided(client: Client, collection: ChosenCollection, size: int) -> Iterator[Chunk]:
     parts = max(1, collection.estimate // size)
     bounds = [None, *_bounds(client, collection, parts), None] if parts > 1 else [None, None]
-    for low, high in pairwise(bounds):
-        yield Chunk(collection.database, collection.name, low, high, collection.estimate // (len(bounds) - 1))
+    of = len(bounds) - 1
+    for number, (low, high) in enumerate(pairwise(bounds)):
+        estimate = collection.estimate // of
+        yield Chunk(collection.database, collection.name, low, high, estimate, number=number, of=of)
 
 
 def _bounds(client: Client, collection: ChosenCollection, parts: int) -> list[str]:
@@ -68,7 +76,12 @@ def share_out(chunks: Sequence[Chunk], parallelism: int) -> list[list[Chunk]]:
 
 
 def read_chunks(
-    client: Client, config: MongoDbConfig, collections: Collections, chunks: Sequence[Chunk], moment: StreamOffset
+    client: Client,
+    config: MongoDbConfig,
+    collections: Collections,
+    chunks: Sequence[Chunk],
+    moment: StreamOffset,
+    notify: Notify,
 ) -> Iterator[Batch]:
     """The chunks' batches; reading cannot go on in the middle.
 
@@ -78,6 +91,7 @@ def read_chunks(
         collections: what makes records.
         chunks: what to read.
         moment: what the snapshot counts from.
+        notify: told how far each chunk is.
 
     Raises:
         RetriableSourceError: the connection was lost.
@@ -89,6 +103,9 @@ def read_chunks(
             made = collections.of(chunk.database, chunk.collection)
             collection = ChosenCollection(chunk.database, chunk.collection, chunk.estimate)
             row = chunk.first_row
+            progress = PartProgress(notify, collection.full_name, chunk.number, chunk.of)
             for found in documents(client, config, session, collection, low=chunk.low, high=chunk.high):
                 yield Batch(made.reads(found, moment.moment, row), None)
                 row += len(found)
+                progress.read(len(found))
+            progress.finished()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bson import Timestamp
@@ -83,9 +83,11 @@ class WholeSnapshot:
             SourceError: the server refuses.
         """
         offset = start if start.snapshot is not None else self._begin()
+        left = list(self._left(start.snapshot))
+        self._context.notify("snapshot_started", data_collections={one.full_name: one.estimate for one in left})
         with self._client.start_session() as session, told(self._config, "reading the snapshot"):
             session.advance_operation_time(Timestamp(*offset.moment))
-            for found, following in _with_following(self._read(session, start.snapshot)):
+            for found, following in _with_following(self._read(session, left, start.snapshot)):
                 if self._context.stopping():
                     return
                 place = found.place
@@ -93,6 +95,7 @@ class WholeSnapshot:
                     place = SnapshotPlace(found.collection.full_name, DONE, found.first_row + len(found.documents))
                 unfinished = offset.with_changes(snapshot_due=True, snapshot=place)
                 yield Batch(self._records(found, offset, last=following is None), unfinished.to_json())
+        self._context.notify("snapshot_ended", completed=True)
         pause(self._config.streaming_delay_ms, self._context.stopping)
         done = offset.with_changes(snapshot_due=False, snapshot=None)
         yield Batch([], done.to_json(), time.time_ns() // 1_000_000)
@@ -115,16 +118,23 @@ class WholeSnapshot:
             *made.reads([final], offset.moment, first + len(before), "last"),
         ]
 
-    def _read(self, session: ClientSession, place: SnapshotPlace | None) -> Iterator[_Found]:
-        """The documents of all collections from `place` on."""
-        rows = 0 if place is None else place.rows
+    def _left(self, place: SnapshotPlace | None) -> Iterator[ChosenCollection]:
+        """The collections that are not read to their end, from `place` on."""
         for collection in choose_collections(self._client, self._config, self._filters):
-            after = None
             if place is not None:
-                same = collection.full_name == place.collection
-                if collection.order < _order(place.collection) or (same and place.after == DONE):
+                done = collection.full_name == place.collection and place.after == DONE
+                if done or collection.order < _order(place.collection):
                     continue
-                after = place.after if same else None
+            yield collection
+
+    def _read(
+        self, session: ClientSession, left: Sequence[ChosenCollection], place: SnapshotPlace | None
+    ) -> Iterator[_Found]:
+        """The documents of the collections that are left, from `place` on."""
+        rows = 0 if place is None else place.rows
+        for collection in left:
+            same = place is not None and collection.full_name == place.collection
+            after = place.after if same and place is not None else None
             for found in self._documents(session, collection, after, rows):
                 rows = found.first_row + len(found.documents)
                 yield found

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from cdckit.errors import DecodeError
 from cdckit.record import Record
+from cdckit.source_counts import SourceCounts
 from cdckit.struct import Struct
 from cdckit.transactions import Transaction
 from cdckit_mongodb.config import MongoDbConfig
@@ -64,6 +66,26 @@ class StreamProcessor:
         self._newest: Event | None = None
         self._tie = start.tie
         self._incremental = incremental
+        self._counts = SourceCounts()
+        self._tally: SourceCounts | None = None
+
+    def count_in(self, counts: SourceCounts) -> None:
+        """From now on counts there; what is frequent only where that is wanted."""
+        self._counts = counts
+        self._tally = counts if counts.wanted else None
+
+    def process_all(self, events: Sequence[Event]) -> None:
+        """Takes the next events.
+
+        Raises:
+            DecodeError: one cannot be understood; the message names the place and the collection.
+        """
+        for event in events:
+            self.process(event)
+        if self._tally is not None:
+            for kind, number in Counter([event.get("operationType") for event in events]).items():
+                if kind in _OPERATIONS:
+                    self._tally.operations[_OPERATIONS[kind]] += number
 
     def process(self, event: Event) -> None:
         """Takes the next event.
@@ -99,6 +121,9 @@ class StreamProcessor:
         name = (namespace["db"], namespace["coll"])
         made = self._known[name] if name in self._known else self._collection(name)
         if made is None:
+            if self._tally is not None:
+                self._tally.filtered += 1
+                self._tally.operations[operation] -= 1
             return
         prefix = self._prefix(token)
         session = self._session_of(event) if "lsid" in event else None
@@ -144,6 +169,8 @@ class StreamProcessor:
         transaction = self._transaction
         if transaction is not None and transaction.identifier != identifier:
             self.records.append(transaction.end(f"{prefix}0", time_ms))
+            if self._tally is not None:
+                self._tally.transactions += 1
             self._transaction = transaction = None
         if identifier is None:
             return None
@@ -175,6 +202,7 @@ class StreamProcessor:
                 f"{message}; event.processing.failure.handling.mode=warn leaves such events out"
             ) from error
         self._failures[collection] += 1
+        self._counts.skipped[collection] += 1
         if self._failures[collection] == 1 or self._handling == "warn":
             log.warning("%s; left out, %d so far of this collection", message, self._failures[collection])
 
@@ -183,6 +211,9 @@ class StreamProcessor:
     def take(self) -> list[Record]:
         """The records since the last call."""
         taken, self.records = self.records, []
+        if self._tally is not None and taken:
+            self._tally.event = taken[-1].position or None
+            self._tally.transaction = None if self._transaction is None else self._transaction.identifier
         return taken
 
     @property

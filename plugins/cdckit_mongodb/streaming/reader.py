@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from cdckit.errors import RetriableSourceError, SourceError
 from cdckit.heartbeat import Heartbeats
 from cdckit.record import Batch, Record
 from cdckit.signals import FileChannel, InProcessChannel, Signal, SignalChannel
+from cdckit.source import SourceContext
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import Collections
@@ -39,25 +40,20 @@ class StreamReader:
         config: the source's options.
         filters: what is captured.
         collections: what makes records.
-        stopping: once true, reading ends soon.
-        idle_seconds: how long to be silent at the most.
+        context: the runner's.
     """
 
     def __init__(
-        self,
-        client: Client,
-        config: MongoDbConfig,
-        filters: Filters,
-        collections: Collections,
-        stopping: Callable[[], bool],
-        idle_seconds: float,
+        self, client: Client, config: MongoDbConfig, filters: Filters, collections: Collections, context: SourceContext
     ) -> None:
         self._client = client
         self._config = config
         self._filters = filters
         self._collections = collections
-        self._stopping = stopping
-        longest = min(idle_seconds * 1000, config.poll_interval_ms)
+        self._stopping = context.stopping
+        self._notify = context.notify
+        self._counts = context.counts
+        longest = min(context.idle_seconds * 1000, config.poll_interval_ms)
         self._wait_ms = int(min(longest, config.cursor_max_await_time_ms or longest))
 
     def follow(self, start: StreamOffset) -> Iterator[Batch]:
@@ -80,6 +76,7 @@ class StreamReader:
                     at = StreamOffset.from_json(batch.offset or {})
             except RetriableSourceError as error:
                 attempts += 1
+                self._notify("connection", connected=False, reason=str(error))
                 yield from self._wait(error, attempts, at)
 
     def range(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
@@ -99,10 +96,12 @@ class StreamReader:
 
     def _opened(self, start: StreamOffset) -> Iterator[Batch]:
         with ChangeStream(self._client, self._config, start) as stream:
+            self._notify("connection", connected=True, reason="")
             state = IncrementalState.from_json(start.incremental)
             incremental = IncrementalSnapshot(self._client, self._config, self._filters, self._collections, state)
             told_of = incremental if self._config.signal_data_collection else None
             processor = StreamProcessor(self._config, self._filters, self._collections, start, told_of)
+            processor.count_in(self._counts)
             channels = Channels(self._config)
             while stream.alive and not self._stopping():
                 events = stream.next(self._wait_ms)
@@ -129,12 +128,12 @@ class StreamReader:
         """Until everything up to `end` has come, or the stream was invalidated."""
         with ChangeStream(self._client, self._config, start) as stream:
             processor = StreamProcessor(self._config, self._filters, self._collections, start)
+            processor.count_in(self._counts)
             while stream.alive:
                 events = stream.next(_RANGE_WAIT_MS)
                 within = _within(events, moment_text(end.moment))
                 if len(within) < len(events) or _passed(stream, end, idle=not events):
-                    for event in within:
-                        processor.process(event)
+                    processor.process_all(within)
                     processor.offset(stream.token, complete=False)
                     yield Batch(processor.take(), end.to_json(), processor.time_ms)
                     return
@@ -142,8 +141,7 @@ class StreamReader:
 
     @staticmethod
     def _batch(stream: ChangeStream, processor: StreamProcessor, events: list[dict[str, object]]) -> Batch:
-        for event in events:
-            processor.process(event)
+        processor.process_all(events)
         records: list[Record] = processor.take()
         return Batch(records, processor.offset(stream.token, complete=True).to_json(), processor.time_ms)
 
