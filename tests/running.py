@@ -195,6 +195,7 @@ def source_of(server: SQLServer, database: str, **options: Any) -> dict[str, Any
         "database.user": USER,
         "database.password": PASSWORD,
         "database.include.list": database,
+        "include.schema.changes": False,
         **{name.replace("_", "."): value for name, value in options.items()},
     }
 

@@ -11,6 +11,7 @@ from cdckit_mysql.options.events import EventOptions
 from cdckit_mysql.options.formats import FormatOptions
 from cdckit_mysql.options.history import HistoryOptions
 from cdckit_mysql.options.processing import ProcessingOptions
+from cdckit_mysql.options.schema_changes import SchemaChangeOptions
 from cdckit_mysql.options.signals import SignallingOptions
 from cdckit_mysql.options.snapshot import SnapshotOptions
 from cdckit_mysql.options.topics import TopicOptions
@@ -22,6 +23,7 @@ class MySqlConfig(
     DebeziumNames,
     ProcessingOptions,
     HistoryOptions,
+    SchemaChangeOptions,
     TopicOptions,
     EventOptions,
     SignallingOptions,
@@ -42,5 +44,9 @@ class MariaDbConfig(MySqlConfig):
 
     connector: ClassVar[str] = "mariadb"
 
+    include_schema_comments: bool = True
+    """Whether the records of schema changes show the comments of tables and columns, and the schemas of rows those of
+    columns.
+    """
     database_ssl_mode: SslMode = "disabled"
     """`disabled`, `preferred`, `required` (`trust`), `verify_ca` or `verify_identity`, as for MySQL."""

@@ -95,7 +95,8 @@ class SchemaHistory:
 
     def created_at(self, position: LogPosition) -> CreateStatements | None:
         """The statements that were noted with the definitions at `position`, if any were."""
-        defaults, tables = None, {}
+        defaults: str | None = None
+        tables: dict[TableId, str] = {}
         for place, entry in self._state.read_history(HISTORY, position.end()):
             if place.startswith(f"{position.prefix}-start"):
                 defaults, tables = entry.get("ddl"), {}

@@ -37,7 +37,7 @@ def test_every_option_of_debezium_is_known_and_its_default_accepted(
     model: type[MySqlConfig], name: str, default: str
 ) -> None:
     assert model.knows(name)
-    if default and name != "include.schema.changes":
+    if default:
         model.load({"topic.prefix": "p", "database.user": "u", name: default}, "source")
 
 
@@ -83,7 +83,7 @@ def test_what_cannot_go_together_or_means_nothing_is_refused() -> None:
     assert "exclude each other" in _refusal(table_include_list="a.b", table_exclude_list="a.c")
     assert "no operation" in _refusal(skipped_operations="c,x")
     assert "does not look like" in _refusal(message_key_columns="d.t")
-    assert "not supported yet" in _refusal(include_schema_changes=True)
+    assert "'3', '1.9', '1.1' or 'history'" in _refusal(schema_change_format="2")
     assert "is not given" in _refusal(snapshot_select_statement_overrides="d.t")
     assert "table.include.list" in _refusal(table_include_list="a.(b")
 

@@ -61,6 +61,7 @@ class TableVersions:
         self.format = event_format(config)
         self.blocks = source_blocks(config)
         self._filters = filters
+        self._comments = config.include_schema_comments
         self._field_name: Callable[[str], str] = field_names(config.field_names)
         self._options = ValueOptions(
             zero_timestamps=rows.mariadb or config.event_format != "3",
@@ -78,8 +79,9 @@ class TableVersions:
         )
         self._key_options = replace(self._options, propagates_type=_nowhere, mapping=_unmapped, complete_images=True)
         headers = context_headers(config.topic_prefix, config.connector, run_id)
+        self.headers = headers if config.extended_headers_enabled and self.format.context_headers else ()
         self._events = EventOptions(
-            headers=headers if config.extended_headers_enabled and self.format.context_headers else (),
+            headers=self.headers,
             source=self.blocks.schema,
             envelope=self.format.envelope,
             tombstones=config.tombstones_on_delete,
@@ -113,9 +115,9 @@ class TableVersions:
                     f"{table.id}: two columns would be called '{name}' in events: "
                     "set field.name.adjustment.mode=avro_unicode, or leave one out with column.exclude.list"
                 )
-            fields[name] = value.schema
+            fields[name] = self._with_comment(value.schema, column)
         key = {
-            self._field_name(column.name): self._key_schema(table.id, column, value)
+            self._field_name(column.name): self._with_comment(self._key_schema(table.id, column, value), column)
             for column, value in self._key_columns(table, values)
         }
         masks = {place: value.mask for place, value in enumerate(filter(None, values)) if value.mask is not None}
@@ -146,6 +148,9 @@ class TableVersions:
             if value is not None
         }
         return (shown[name] for name in self._filters.key_columns(table) if name in shown)
+
+    def _with_comment(self, schema: Schema, column: Column) -> Schema:
+        return schema.replace(doc=column.comment) if self._comments and column.comment else schema
 
     def _key_schema(self, table: TableId, column: Column, value: ColumnValue) -> Schema:
         """Keys never show the columns' declared types, and the log always holds their columns."""

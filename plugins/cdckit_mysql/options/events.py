@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import NonNegativeInt, field_validator
+from pydantic import NonNegativeInt
 
 from cdckit.config.model import PluginConfig
 
@@ -12,8 +12,6 @@ class EventOptions(PluginConfig):
 
     include_query: bool = False
     """Whether `source.query` holds the statement; the server must log it (`binlog_rows_query_log_events`)."""
-    include_schema_changes: bool = False
-    """Whether changes of definitions are records too. Not supported yet."""
     provide_transaction_metadata: bool = False
     """Whether there are records for begin and end of transactions, and a `transaction` block in each event."""
     tombstones_on_delete: bool = True
@@ -22,10 +20,3 @@ class EventOptions(PluginConfig):
     """Whether records carry the four `__debezium.context.*` headers."""
     heartbeat_interval_ms: NonNegativeInt = 0
     """How often a heartbeat record is sent, in milliseconds; 0: never."""
-
-    @field_validator("include_schema_changes")
-    @classmethod
-    def _no_schema_changes_yet(cls, wanted: bool) -> bool:
-        if wanted:
-            raise ValueError("records of schema changes are not supported yet; set it to false")
-        return wanted

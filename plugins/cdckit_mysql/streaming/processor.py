@@ -32,6 +32,7 @@ from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
+from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import Failures
 from cdckit_mysql.streaming.progress import LogProgress
@@ -77,6 +78,7 @@ class LogProcessor:
         self._filters = filters
         self._definitions = definitions
         self._decoders = RowDecoders(filters, versions, definitions, config.skipped)
+        self._schema_changes = SchemaChangeRecords(config, filters, versions) if config.include_schema_changes else None
         self._failures = Failures(config.event_deserialization_failure_handling_mode)
         format_ = versions.format
         told = format_.mariadb_gtids or not definitions.mariadb
@@ -334,8 +336,23 @@ class LogProcessor:
         first = self._first_position(event)
         position = LogPosition(self.progress.epoch, self.progress.file, event.end)
         changes = self._definitions.apply(event, position)
-        if self._truncates and not self.progress.skips():
+        if self.progress.skips():
+            return
+        before = len(self.records)
+        if self._truncates:
             self._truncations(event, changes, position.prefix, first)
+        if self._schema_changes is not None and changes:
+            self.records += self._schema_changes.of_statement(
+                changes,
+                self._definitions.tables,
+                lambda table: self._source(table, event),
+                self._offset_behind(event),
+                first + len(self.records) - before,
+            )
+
+    def _offset_behind(self, event: Query) -> LogOffset:
+        """Where a statement that stands alone ends."""
+        return self.offset().with_changes(file=self.progress.file, pos=event.end)
 
     def _truncations(self, event: Query, changes: Sequence[SchemaChange], prefix: str, first: int) -> None:
         """The records of tables that were emptied (op `t`)."""

@@ -1,0 +1,1 @@
+"""Records that tell of changed definitions: the schema-change topic."""
