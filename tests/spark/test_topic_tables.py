@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,11 @@ from cdckit.errors import SinkError
 from cdckit.runners.direct import DirectRunner
 from cdckit.runners.spark import SparkRunner
 from cdckit_ticdc.message import Message
+from cdckit_ticdc.reading.lines import read_line
 from servers.kafka import KafkaBroker
 from servers.mysql import MySQLServer
 from ticdc.emulation import Emulator, make_history
+from ticdc.recordings import DATA, lines
 
 pytestmark = pytest.mark.spark
 
@@ -122,6 +124,69 @@ def test_ddl_in_the_topic_and_an_added_column(mirror: Mirror) -> None:
     ])  # fmt: skip
     mirror.run(type="debezium")
     assert mirror.rows(mirror.topic, "id", "name", "city") == [(1, "ann", "york"), (2, "bob", None)]
+
+
+def test_a_column_that_is_added_reaches_each_partition_at_its_own_offset(mirror: Mirror) -> None:
+    """Offsets of different partitions say nothing about each other: old rows behind new ones are no column gone."""
+    old, new = [ID, NAME], [ID, NAME, CITY]
+    mirror.produce([
+        *(Message("", 0, 0, _key(1), _event("u", {"id": 1, "name": f"ann{n}"}, old)) for n in range(3)),
+        Message("", 0, 0, _key(1), _event("u", {"id": 1, "name": "ann", "city": "york"}, new)),
+        Message("", 1, 0, _key(2), _event("c", {"id": 2, "name": "bob", "city": "bath"}, new)),
+        *(Message("", 2, 0, _key(3), _event("u", {"id": 3, "name": f"cid{n}"}, old)) for n in range(6)),
+    ])  # fmt: skip
+    mirror.run(type="debezium")
+    rows = [(1, "ann", "york"), (2, "bob", "bath"), (3, "cid5", None)]
+    assert mirror.rows(mirror.topic, "id", "name", "city") == rows
+    mirror.produce([
+        Message("", 2, 0, _key(3), _event("u", {"id": 3, "name": "cid"}, old)),
+        Message("", 2, 0, _key(4), _event("c", {"id": 4, "name": "dan", "city": "rome"}, new)),
+    ])  # fmt: skip
+    mirror.run(type="debezium")
+    assert mirror.rows(mirror.topic, "id", "name", "city") == [*rows[:2], (3, "cid", None), (4, "dan", "rome")]
+    mirror.produce([Message("", 2, 0, _key(4), _event("u", {"id": 4, "name": "dan"}, old))])
+    with pytest.raises(SinkError, match="column 'city' is gone"):
+        mirror.run(type="debezium")
+
+
+def test_deletes_without_times_count(mirror: Mirror) -> None:
+    """TiCDC's avro tells no time of a delete: within a partition what comes last is the newest."""
+    recorded = [line.message for line in lines("avro", "composite_pk")]
+    mirror.produce(message._replace(partition=1) for message in recorded)
+    mirror.run(type="ticdc", protocol="avro", **{"schema.registry.url": str(DATA / "avro" / "schema-registry.json")})
+    assert [row[1:] for row in mirror.rows("default.test.composite_pk", "seq", "tenant", "v")] == [("acme", "max")]
+
+
+RECORDED = Path(__file__).parents[1] / "data" / "debezium"
+
+
+def _recorded(scenario: str) -> Iterator[Message]:
+    """The messages of a recording, up to the insert before the script's last line, which leaves a table empty."""
+    for name in ("snapshot", "stream"):
+        for line in (RECORDED / "mysql97-mysql-3.6.3" / scenario / f"{name}.jsonl").read_bytes().splitlines():
+            yield read_line(line, name, 0)
+            if line.startswith(b'{"topic":"g.g_dml.empty_t"'):
+                return
+
+
+def test_mirror_of_what_debezium_wrote_equals_the_tables(
+    mirror: Mirror, mysql_server: MySQLServer, unique_name: str
+) -> None:
+    """Debezium's recorded messages fill the topics, and the scripts that were recorded the database."""
+    topics: dict[str, list[Message]] = {}
+    for message in _recorded("dml-schema"):
+        if message.topic.startswith("g.g_dml."):
+            topics.setdefault(message.topic.replace("g.g_dml", unique_name), []).append(message)
+    for topic, messages in topics.items():
+        mirror.broker.create_topic(topic)
+        replace(mirror, topic=topic).produce(messages)
+    mirror.run(type="debezium", topics=[f"^{unique_name}[.].*"])
+    scripts = [(RECORDED / "sql" / f"dml.{part}.sql").read_text() for part in ("setup", "stream")]
+    mysql_server.run_sql("".join(scripts).replace("g_dml", unique_name).replace("DELETE FROM customers;", ""))
+    for table, columns in {"customers": "id, first_name, last_name, email", "cpk": "k1, k2, v", "uk": "u, v"}.items():
+        found = mirror.rows(f"{unique_name}.{table}", *columns.split(", "))
+        assert found == sorted(mysql_server.execute(f"SELECT {columns} FROM {unique_name}.{table}"), key=repr), table
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_a_column_that_goes_away_stops_with_the_reason(mirror: Mirror) -> None:
