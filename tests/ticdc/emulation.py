@@ -149,7 +149,7 @@ class Emulator:
                 while messages and messages[0][0] <= commit_ts:
                     _, key, value = messages.pop(0)
                     self._append(partition, key, value)
-                self._append(partition, b'{"payload":{}}', _document({"source": _source(commit_ts), "op": "m"}))
+                self._append(partition, b'{"payload":{}}', _document({"source": source_block(commit_ts), "op": "m"}))
 
     def _written(self, transaction: Transaction) -> Iterator[tuple[Partition, bytes, bytes]]:
         """A transaction's messages; where key changes are split, its deletes come first."""
@@ -171,7 +171,13 @@ class Emulator:
         assert row is not None
         key = json.dumps({"payload": {"id": row["id"]}}, separators=(",", ":")).encode()
         number = crc32(key if self.dispatcher == "index-value" else TABLE.encode()) % self.partitions
-        payload = {"source": _source(commit_ts), "transaction": None, "op": operation, "before": before, "after": after}
+        payload = {
+            "source": source_block(commit_ts),
+            "transaction": None,
+            "op": operation,
+            "before": before,
+            "after": after,
+        }
         return Partition(TOPIC, number), key, _document(payload)
 
     def _append(self, partition: Partition, key: bytes | None, value: bytes) -> None:
@@ -179,7 +185,8 @@ class Emulator:
         messages.append(Message(*partition, len(messages), key, value))
 
 
-def _source(commit_ts: int) -> dict[str, Any]:
+def source_block(commit_ts: int) -> dict[str, Any]:
+    """What TiCDC tells of a change beside its rows."""
     return {
         "version": "2.4.0.Final", "connector": "TiCDC", "name": "default", "ts_ms": commit_ts >> 18,
         "snapshot": "false", "db": DATABASE, "table": TABLE, "server_id": 0, "gtid": None, "file": "", "pos": 0,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -12,7 +14,7 @@ from confluent_kafka import Consumer, TopicPartition
 from cdckit.errors import DecodeError, SourceError
 from cdckit.runners.stop import StopSignal
 from cdckit_ticdc.message import Message
-from ticdc.emulation import Emulator, make_history
+from ticdc.emulation import FIRST_TS, Emulator, make_history, source_block
 from ticdc.recordings import lines
 from ticdc.topics import Topic, rows_of
 
@@ -110,6 +112,39 @@ def test_an_unknown_schema_id_stops_with_its_place(topic: Topic) -> None:
     topic.produce([Message(topic.name, 1, 0, None, b"\0\0\0\0\x2a\x02")])
     with pytest.raises(DecodeError, match=r"partition 1, offset 0: .* no schema with id 42"):
         topic.once(type="ticdc", protocol="avro", **{"schema.registry.url": str(registry)})
+
+
+@pytest.fixture
+def large(topic: Topic) -> Topic:
+    """A topic that takes messages of up to 16 MB."""
+    name = f"{topic.name}_large"
+    topic.broker.create_topic(name, 2, max_message_bytes=16_000_000)
+    return replace(topic, name=name)
+
+
+def _large_row(size: int) -> Message:
+    payload = {"source": source_block(FIRST_TS), "op": "c", "after": {"id": 1, "v": "x" * size}}
+    return Message("", 1, 0, b'{"payload":{"id":1}}', json.dumps({"payload": payload}).encode())
+
+
+def test_a_message_larger_than_a_fetch_is_read(large: Topic) -> None:
+    """Limits of fetches are no limits of messages."""
+    large.produce([_large_row(12_000_000)])
+    (found,) = large.once(type="ticdc", protocol="debezium")
+    assert len(found["value"]["after"]["v"]) == 12_000_000
+
+
+@pytest.mark.parametrize(
+    "source", [{"type": "debezium"}, {"type": "ticdc", "protocol": "debezium", "watermarks": "never"}]
+)
+def test_a_message_larger_than_the_client_takes_stops_with_its_place(large: Topic, source: dict[str, str]) -> None:
+    """librdkafka would ask for it again and again; its place and the option are told instead."""
+    large.produce([_large_row(10)._replace(partition=0), _large_row(10), _large_row(3_000_000)])
+    limits = {"receive.message.max.bytes": "2000000", "fetch.max.bytes": "1000000", "fetch.message.max.bytes": "100000"}
+    options = {f"kafka.{name}": value for name, value in limits.items()}
+    place = f"topic {large.name}, partition 1, offset 1: .*source.kafka.receive.message.max.bytes"
+    with pytest.raises(SourceError, match=place):
+        large.once(**source, **options)
 
 
 def test_what_came_before_a_bad_message_is_delivered(topic: Topic) -> None:

@@ -26,7 +26,8 @@ class Topic:
     folder: Path
 
     def produce(self, messages: Iterable[Message]) -> None:
-        producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": 1})
+        settings = {"bootstrap.servers": self.broker.bootstrap, "linger.ms": 1, "message.max.bytes": 20_000_000}
+        producer = Producer(settings)
         for message in messages:
             producer.produce(self.name, message.value, message.key, message.partition)
         producer.flush()

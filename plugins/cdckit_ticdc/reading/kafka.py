@@ -22,6 +22,7 @@ _AT_END = -1
 """The size of a chunk that says that the partition has no more for now."""
 _REQUEST_SECONDS = 30.0
 _NEW_PARTITIONS_SECONDS = 30.0
+_PROBE_SECONDS = 2.0
 _SECRET = re.compile(r"password|secret|\.pem$|sasl\.oauthbearer\.config")
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 _DEFAULTS = {
@@ -63,6 +64,7 @@ class KafkaLog(MessageLog):
         self._settings = {**_DEFAULTS, **settings, "bootstrap.servers": servers, "group.id": group}
         self._consumer: Consumer | None = None
         self._errors: list[KafkaError] = []
+        self._at: dict[Partition, int] = {}
 
     # -- the contract
 
@@ -149,14 +151,16 @@ class KafkaLog(MessageLog):
                 ends.append(_end(message))
             else:
                 raise self._fault(error)
-        self._check()
         chunks = [
             Chunk(partition, messages, messages[-1].offset + 1, sum(_size(message) for message in messages))
             for partition, messages in gathered.items()
         ]
+        self._at.update((chunk.partition, chunk.next) for chunk in chunks)
+        self._check()
         return [*chunks, *ends]
 
     def _assign(self, places: Mapping[Partition, int]) -> None:
+        self._at = dict(places)
         self._connected().assign([TopicPartition(*partition, at) for partition, at in places.items()])
 
     # -- what the brokers say
@@ -202,7 +206,22 @@ class KafkaLog(MessageLog):
         refused = next((error for error in self._errors if error.code() in _FATAL or error.fatal()), None)
         if refused is not None:
             raise self._fault(refused)
+        if any(map(_tells_of_size, self._errors)):
+            raise self._too_large()
         del self._errors[:-1]
+
+    def _too_large(self) -> SourceError:
+        """The error for a message that the client does not take, which it tells without its place."""
+        for partition, at in self._at.items():
+            self._errors.clear()
+            self._connected().assign([TopicPartition(*partition, at)])
+            self._connected().consume(1, _PROBE_SECONDS)
+            if any(map(_tells_of_size, self._errors)):
+                return SourceError(
+                    f"topic {partition.topic}, partition {partition.number}, offset {at}: the message is larger than "
+                    "the client takes: raise source.kafka.receive.message.max.bytes"
+                )
+        return RetriableSourceError(f"Kafka sent a message that is too large for the client{self._reason()}")
 
     def _reason(self) -> str:
         return f": {self._errors[-1].str()}" if self._errors else ""
@@ -225,6 +244,10 @@ class KafkaLog(MessageLog):
             if value and _SECRET.search(name):
                 text = text.replace(str(value), "***")
         return text
+
+
+def _tells_of_size(error: KafkaError) -> bool:
+    return error.code() == KafkaError._BAD_MSG and "receive.message.max.bytes" in error.str()
 
 
 def _message(message: Any) -> Message:
