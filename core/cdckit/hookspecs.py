@@ -241,26 +241,6 @@ def cdckit_snapshot_progress(
 
 
 @hookspec
-def cdckit_snapshot_paused(pipeline: str, paused: bool) -> None:
-    """A snapshot that runs beside the log was paused, or goes on."""
-
-
-@hookspec
-def cdckit_snapshot_chunk(
-    pipeline: str, data_collection: str, chunk: str, chunk_bounds: Sequence[str], table_bounds: Sequence[str]
-) -> None:
-    """A snapshot that runs beside the log reads a chunk.
-
-    Args:
-        pipeline: its name.
-        data_collection: the table.
-        chunk: the chunk's identifier.
-        chunk_bounds: the first and the last key of the chunk, as text.
-        table_bounds: those of the table.
-    """
-
-
-@hookspec
 def cdckit_snapshot_ended(pipeline: str, completed: bool) -> None:
     """A snapshot is over: everything was read, or it was broken off."""
 

@@ -8,6 +8,7 @@ engine tells of every source anyway (events by operation, lag, queue) is not tol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from cdckit.metrics.figures import Figures, HistoryStatus
@@ -32,11 +33,7 @@ def _finished(figures: Figures) -> int:
 def _chunk(figures: Figures) -> Iterator[Mapping[str, Any]]:
     chunk = figures.snapshot.chunk
     if chunk is not None:
-        (first, last), (table_first, table_last) = chunk.chunk_bounds, chunk.table_bounds
-        yield {
-            "data_collection": chunk.data_collection, "chunk": chunk.chunk, "chunk_from": first, "chunk_to": last,
-            "table_from": table_first, "table_to": table_last,
-        }  # fmt: skip
+        yield asdict(chunk)
 
 
 def _last_read(figures: Figures) -> Iterator[Mapping[str, Any]]:
@@ -88,7 +85,9 @@ SNAPSHOT: tuple[Metric, ...] = (
         "Whether the snapshot locks writers out.",
         lambda f: _taken(f, f.snapshot.locked),
     ),
-    info("cdckit_snapshot_chunk", "The chunk that a snapshot beside the log reads, and its table's bounds.", _chunk),
+    info(
+        "cdckit_snapshot_chunk", "The last chunk that an incremental snapshot has read, and its table's end.", _chunk
+    ),
 )
 
 

@@ -47,12 +47,19 @@ class TableFigures:
 
 @dataclass(slots=True)
 class ChunkFigures:
-    """The chunk that a snapshot beside the log reads, as the hook tells it."""
+    """The last chunk that a snapshot beside the log has read.
+
+    Attributes:
+        data_collection: its table.
+        chunk_from: the key behind which it begins; empty for the table's first.
+        chunk_to: its last key.
+        table_to: the table's last key.
+    """
 
     data_collection: str
-    chunk: str
-    chunk_bounds: Sequence[str]
-    table_bounds: Sequence[str]
+    chunk_from: str
+    chunk_to: str
+    table_to: str
 
 
 @dataclass(slots=True)

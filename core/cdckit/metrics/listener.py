@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from cdckit.hookspecs import hookimpl
-from cdckit.metrics.figures import ChunkFigures, Figures, TableFigures, now
+from cdckit.metrics.figures import Figures, TableFigures, now
+from cdckit.metrics.incremental import take_notification
+from cdckit.notifications.notification import Notification
 from cdckit.record import Offset
 from cdckit.source_counts import SourceCounts
 
@@ -119,24 +121,10 @@ class FiguresListener:
         self._changed()
 
     @hookimpl
-    def cdckit_snapshot_paused(self, pipeline: str, paused: bool) -> None:
-        """A snapshot is paused, or goes on."""
-        if pipeline == self._figures.pipeline:
-            self._figures.snapshot.pause(paused=paused)
-            self._changed()
-
-    @hookimpl
-    def cdckit_snapshot_chunk(
-        self,
-        pipeline: str,
-        data_collection: str,
-        chunk: str,
-        chunk_bounds: Sequence[str],
-        table_bounds: Sequence[str],
-    ) -> None:
-        """A chunk is read."""
-        if pipeline == self._figures.pipeline:
-            self._figures.snapshot.chunk = ChunkFigures(data_collection, chunk, chunk_bounds, table_bounds)
+    def cdckit_notification(self, pipeline: str, notification: Notification) -> None:
+        """Something has happened to a snapshot beside the log."""
+        if pipeline == self._figures.pipeline and notification.aggregate_type == "Incremental Snapshot":
+            take_notification(self._figures.snapshot, notification)
             self._changed()
 
     @hookimpl

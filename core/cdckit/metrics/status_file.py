@@ -39,6 +39,7 @@ class StatusFile:
         self._figures = figures
         self._next = 0.0
         self._lock = _lock(folder)
+        self.write()
 
     def changed(self) -> None:
         """Writes what is new, unless that was done just now."""

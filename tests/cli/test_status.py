@@ -1,0 +1,136 @@
+"""`cdc status`: of a pipeline that runs, has ended, has failed, was killed, or has never run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cdc = Callable[..., Any]
+
+
+def write(folder: Path, *lines: dict[str, Any]) -> None:
+    (folder / "script.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def rows(table: str, number: int, estimate: int | None, *, finished: bool) -> dict[str, Any]:
+    return {"snapshot": table, "rows": number, "estimate": estimate, "finished": finished}
+
+
+def status_of(cdc: Cdc) -> dict[str, Any]:
+    called = cdc("status", "pipeline.yaml", "--json")
+    assert called.code == 0
+    found: dict[str, Any] = json.loads(called.stdout)
+    return found
+
+
+def test_of_a_pipeline_that_never_ran(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    called = cdc("status", pipeline.name)
+    assert called.stdout.splitlines() == [
+        "pipeline  scripted",
+        "state     never run with this state folder",
+        "offset    none",
+    ]
+    found = status_of(cdc)
+    assert (found["state"], found["offset"], found["pid"]) == ("never run", None, None)
+    assert not (tmp_path / "state").exists()
+
+
+def test_of_one_that_has_ended(cdc: Cdc, pipeline: Path) -> None:
+    cdc("run", pipeline.name, "--once")
+    called = cdc("status", pipeline.name)
+    lines = dict(line.split(None, 1) for line in called.stdout.splitlines())
+    assert lines["state"].startswith("stopped ")
+    assert lines["offset"] == '{"line": 3}'
+    assert lines["delivered"] == "3 events"
+    assert lines["lag"].startswith("0.0 s and 0 bytes behind the log's end when the offset was saved, ")
+    found = status_of(cdc)
+    assert (found["state"], found["records"], found["lag_bytes"], found["error"]) == ("stopped", 3, 0, None)
+    assert found["events_per_second"] == 0
+
+
+def test_of_one_that_has_failed(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    write(tmp_path, {"n": 1}, {"raise": "DecodeError", "say": "line 2 is broken"})
+    assert cdc("run", pipeline.name, "--once").code == 5
+    called = cdc("status", pipeline.name)
+    assert called.code == 0
+    assert "error     DecodeError: line 2 is broken" in called.stdout.splitlines()
+    found = status_of(cdc)
+    assert (found["state"], found["error_type"], found["offset"]) == ("failed", "DecodeError", {"line": 1})
+
+
+def test_of_one_that_fails_before_it_begins(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "script.jsonl").unlink()
+    assert cdc("run", pipeline.name, "--once").code == 3
+    assert (status_of(cdc)["state"], status_of(cdc)["error_type"]) == ("failed", "SourceError")
+
+
+@pytest.fixture
+def running(start: Callable[..., subprocess.Popen[str]], pipeline: Path, cdc: Cdc, tmp_path: Path) -> Any:
+    """The pipeline while it runs, in the middle of a snapshot's second table."""
+    write(
+        tmp_path,
+        rows("db.a", 10, 10, finished=True),
+        rows("db.b", 5, 20, finished=False),
+        {"n": 1},
+        {"n": 2},
+    )
+    process = start("run", pipeline.name, "--sink", "file", "--set", "sink.path=out.jsonl")
+    deadline = time.monotonic() + 30
+    while (found := status_of(cdc))["records"] != 2:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.02)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_of_one_that_runs(cdc: Cdc, running: subprocess.Popen[str], pipeline: Path) -> None:
+    found = status_of(cdc)
+    assert (found["state"], found["pid"], found["runner"]) == ("running", running.pid, "direct")
+    assert found["offset"] == {"line": 4}
+    assert found["events_per_second"] > 0
+    assert found["snapshot"]["tables"] == [
+        {"name": "db.a", "rows": 10, "estimate": 10, "finished": True},
+        {"name": "db.b", "rows": 5, "estimate": 20, "finished": False},
+    ]
+    text = cdc("status", pipeline.name).stdout
+    assert f"state     running on the runner direct, process {running.pid}, for " in text
+    assert "snapshot  running, 1 of 2 tables, " in text
+    assert "  db.b: 5 of about 20 rows\n" in text
+    assert "  db.a:" not in text
+
+
+def test_a_second_run_on_the_same_state_leaves_the_status_of_the_first(
+    cdc: Cdc, running: subprocess.Popen[str], pipeline: Path
+) -> None:
+    assert cdc("run", pipeline.name, "--once").code == 7
+    assert (status_of(cdc)["state"], status_of(cdc)["pid"]) == ("running", running.pid)
+
+
+def test_of_one_that_was_killed(cdc: Cdc, running: subprocess.Popen[str], pipeline: Path) -> None:
+    running.kill()
+    running.wait()
+    assert status_of(cdc)["state"] == "killed"
+    assert status_of(cdc)["snapshot"]["state"] == "broken off"
+    assert "ended without a word (killed?), last heard of " in cdc("status", pipeline.name).stdout
+
+
+def test_a_broken_status_file_is_named(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    cdc("run", pipeline.name, "--once")
+    (tmp_path / "state" / "scripted" / "status.json").write_text("{")
+    called = cdc("status", pipeline.name)
+    assert called.code == 7
+    assert "status file state/scripted/status.json: " in called.stderr
+    assert cdc("run", pipeline.name, "--once").code == 0
+    assert cdc("status", pipeline.name).code == 0
+
+
+def test_a_status_that_cannot_be_written_stops_nothing(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "state" / "scripted" / "status.json").mkdir(parents=True)
+    assert cdc("run", pipeline.name, "--once").code == 0
