@@ -78,8 +78,9 @@ def _masked(datum: Any, topic: str, ids: dict[str, str]) -> Any:
     if "aggregate_type" in datum or (list(datum) == ["id"] and not topic.endswith(".transaction")):
         return _masked_notification(datum)
     made = {name: _mask_one(name, value, _TIMES) for name, value in datum.items()}
-    if isinstance(made.get("after"), dict) and str(made["after"].get("type")).startswith("snapshot-window-"):
-        made["after"] = {name: _RANDOM.sub(MASK, value) for name, value in made["after"].items()}
+    after: Any = made.get("after")
+    if isinstance(after, dict) and str(after.get("type")).startswith("snapshot-window-"):
+        made["after"] = {name: _RANDOM.sub(MASK, value) for name, value in after.items()}
     if isinstance(made.get("source"), dict):
         made["source"] = {name: _mask_one(name, value, _PLACES) for name, value in made["source"].items()}
     if isinstance(made.get("transaction"), dict):

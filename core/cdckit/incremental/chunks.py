@@ -49,7 +49,7 @@ class Chunks(ABC, Generic[Row]):
         """The names of all that may be read."""
 
     @abstractmethod
-    def wanted(self, name: str, condition: object, surrogate_key: str | None) -> Wanted:
+    def wanted(self, name: str, condition: object, surrogate_key: str | None, *, blocking: bool) -> Wanted:
         """What a signal asks for, checked.
 
         Raises:

@@ -95,10 +95,14 @@ class IncrementalSnapshot(Generic[Row]):
     def _execute(self, signal: Signal) -> None:
         request = SnapshotRequest.of(signal)
         names = request.chosen(self._chunks.captured())
-        wanted = [self._chunks.wanted(name, request.filter_of(name), request.surrogate_key) for name in names]
+        blocking = request.type == "blocking"
+        wanted = [
+            self._chunks.wanted(name, request.filter_of(name), request.surrogate_key, blocking=blocking)
+            for name in names
+        ]
         if not wanted:
             raise ValueError("it asks for a snapshot of nothing that is captured")
-        if request.type == "blocking":
+        if blocking:
             self.state = replace(self.state.with_blocking(wanted), signal=signal.id)
             return
         if self._watermarks is None:
@@ -212,6 +216,11 @@ class IncrementalSnapshot(Generic[Row]):
             self._notices.send("COMPLETED", state.signal)
 
     # -- what the log tells
+
+    @property
+    def waits(self) -> bool:
+        """Whether a chunk is in hand whose second watermark has not been passed."""
+        return self._window is not None
 
     @property
     def reading(self) -> str | None:

@@ -13,6 +13,7 @@ from cdckit_mysql.ddl import DdlReader
 from cdckit_mysql.ddl.loader import load_table
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.incremental.server import SnapshotServer
+from cdckit_mysql.incremental.table_chunks import is_statement
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
 from cdckit_mysql.server import query
@@ -86,7 +87,6 @@ class BlockingSnapshot:
 
 
 def _statement(version: TableVersion, wanted: Wanted) -> str:
-    """A filter is a condition, or a whole SELECT, as Debezium has it for blocking snapshots."""
-    if wanted.filter.lstrip()[:6].upper() == "SELECT":
+    if is_statement(wanted.filter):
         return select(ChosenTable(version.table, 0, wanted.filter), version)
     return select(ChosenTable(version.table, 0, None), version, wanted.filter)

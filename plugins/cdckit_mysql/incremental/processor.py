@@ -13,6 +13,7 @@ from cdckit.incremental.snapshot import Finished, IncrementalSnapshot
 from cdckit.record import Batch, Record
 from cdckit.signals import Signal
 from cdckit.signals.signal import SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN
+from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
@@ -117,6 +118,11 @@ class SignalledProcessor(LogProcessor):
             both = [row for pair in rows for row in pair]
             self._snapshot.changed(self._chunks.identities(self._snapshot.state.wanted[0], both))
 
+    def _close(self, event: LogEvent) -> None:
+        super()._close(event)
+        if self._snapshot.state.blocking:
+            self.pause()
+
     def _change_definitions(self, event: Query) -> None:
         before = self._definitions.changes
         super()._change_definitions(event)
@@ -207,7 +213,9 @@ class SignalledProcessor(LogProcessor):
     def _passed(self) -> bool:
         """Whether the second watermark is passed that is no row of the log."""
         marks = self._gtid_marks
-        return marks is not None and not self.progress.in_transaction and marks.passed(self.progress.offset().gtids)
+        if marks is None or not self._snapshot.waits or self.progress.in_transaction:
+            return False
+        return marks.passed(self.progress.offset().gtids)
 
     def _between_events(self, finished: Finished[Row]) -> Batch:
         offset = self.progress.offset()

@@ -22,6 +22,10 @@ from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import Column, Table, TableId
 
 
+_WIDTHS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR"})
+"""Types whose length says only how they are shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """How a table is read.
@@ -77,20 +81,21 @@ class TableChunks(Chunks[Row]):
         tables = self._definitions.tables
         return sorted(str(table.id) for table in tables if self._filters.captures(*table.id) and not table.sequence)
 
-    def wanted(self, name: str, condition: object, surrogate_key: str | None) -> Wanted:
-        """A table, and a condition in SQL that the server understands."""
+    def wanted(self, name: str, condition: object, surrogate_key: str | None, *, blocking: bool) -> Wanted:
+        """A table, and a condition in SQL that the server understands; a blocking snapshot also takes a SELECT."""
         table = self._table(name)
         if surrogate_key and (table is None or table.column(surrogate_key) is None):
             raise ValueError(f"surrogate-key: {name} has no column '{surrogate_key}'")
         text = str(condition or "")
         if table is not None and text:
-            self._check(table, text)
+            whole = blocking and is_statement(text)
+            self._check(table, f"({text}) AS chosen_rows" if whole else rows_from(table.id, text))
         return Wanted(name, text, surrogate_key)
 
-    def _check(self, table: Table, condition: str) -> None:
+    def _check(self, table: Table, source: str) -> None:
         with told(self._config, f"reading {table.id}"):
             try:
-                query(self._server(), f"SELECT 1 FROM {rows_from(table.id, condition)} LIMIT 0")  # noqa: S608
+                query(self._server(), f"SELECT 1 FROM {source} LIMIT 0")  # noqa: S608
             except (pymysql.ProgrammingError, pymysql.OperationalError, pymysql.DataError) as error:
                 raise ValueError(
                     f"additional-conditions: the server does not understand the filter of {table.id}: {error.args[1]}"
@@ -198,15 +203,21 @@ class TableChunks(Chunks[Row]):
         return _Plan(version, KeyOrder(columns), tuple(shown.index(name) for name in names))
 
 
+def is_statement(condition: str) -> bool:
+    """Whether it is a SELECT, which blocking snapshots take instead of a condition, as in Debezium."""
+    return condition.lstrip()[:6].upper() == "SELECT"
+
+
 def rows_from(table: TableId, condition: str) -> str:
     """What stands behind FROM; more conditions may follow with AND."""
     return f"{quoted(*table)} WHERE ({condition or '1 = 1'})"
 
 
 def _shape(table: Table) -> list[tuple[object, ...]]:
-    """What rows are read by."""
+    """What rows are read by; servers say display widths, and what is so by itself, where a statement does not."""
+    return [(column.name.lower(), *_type(column), column.scale, column.enum_values) for column in table.columns]
 
-    def of(column: Column) -> tuple[object, ...]:
-        return column.name.lower(), column.type_name, column.length, column.scale, column.enum_values
 
-    return [of(column) for column in table.columns]
+def _type(column: Column) -> tuple[str, int]:
+    name = column.type_name.replace("GEOMETRYCOLLECTION", "GEOMCOLLECTION")
+    return name, 0 if column.base_type in _WIDTHS else column.length or 0

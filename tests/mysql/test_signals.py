@@ -1,0 +1,256 @@
+"""Signals: tables read again, in chunks or at one point, and what else a source is told to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdckit.errors import ConfigError
+from cdckit.signals import Signal, send
+from cdckit.signals.inbox import leave
+from mysql.capture import changes, config_for
+from mysql.signalling import SIGNALS, Signalled
+from servers.mysql_family import SQLServer
+
+Sql = Callable[[str], None]
+
+
+@pytest.fixture
+def signalled(db_server: SQLServer, database: str, sql: Sql, tmp_path: Path) -> Iterator[Signalled]:
+    """A capture of tables `t` (100 rows) and `u` (one) that has come to the log's end."""
+    sql(SIGNALS)
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v INT); CREATE TABLE u (id INT PRIMARY KEY); INSERT INTO u VALUES (1);")
+    sql(f"INSERT INTO t VALUES {', '.join(f'({number}, {number % 2})' for number in range(100))};")
+    capture = Signalled(db_server, database, tmp_path / "state")
+    capture.once()
+    yield capture
+
+
+def _marks(capture: Signalled) -> list[str]:
+    topic = f"p.{capture.database}.signals"
+    found = changes([record for record in capture.records if record.topic == topic])
+    return [change[3][1] for change in found if change[0] == "c"]
+
+
+@pytest.mark.parametrize("strategy", ["insert_insert", "insert_delete", "INSERT_INSERT"])
+def test_a_table_is_read_again(signalled: Signalled, strategy: str) -> None:
+    signalled.options["incremental_snapshot_watermarking_strategy"] = strategy
+    signalled.signal(data_collections=[f"{signalled.database}.t"])
+    records = signalled.once()
+    assert [row[0] for row in signalled.reads()] == list(range(100))
+    marks = {str(change["source"]["snapshot"]) for record in records if (change := _envelope(record))["op"] == "r"}
+    assert marks == {"incremental"}
+    positions = [record.position for record in records if record.position]
+    assert positions == sorted(set(positions))
+    assert len(positions) == len(records)
+    closes = _marks(signalled).count("snapshot-window-close")
+    left = signalled.server.execute(
+        f"SELECT COUNT(*) FROM {signalled.database}.signals WHERE type <> 'execute-snapshot'"
+    )
+    assert (closes == 0, left[0][0] == 0) == ((True, True) if strategy == "insert_delete" else (False, False))
+
+
+def _envelope(record: Any) -> Any:
+    return record.value.to_dict() if record.value is not None else {"op": None}
+
+
+KEYS = {
+    "two columns": ("a INT, b INT, PRIMARY KEY (a, b)", [f"{n // 5}, {n % 5}" for n in range(40)]),
+    "text": ("a VARCHAR(20) PRIMARY KEY", [f"'{n:03d}''\\\\{chr(0x100 + n)}'" for n in range(40)]),
+    "bytes": ("a VARBINARY(8) PRIMARY KEY", [f"X'{n * 6:02X}00FF'" for n in range(40)]),
+    "enum": ("a ENUM('z', 'y', 'x', 'w', 'v', 'u', 't', 's', 'r', 'q') PRIMARY KEY", [f"'{c}'" for c in "zyxwvutsrq"]),
+    "time": ("a DATETIME(6) PRIMARY KEY", [f"'2026-01-01 00:00:00.{n:06d}'" for n in range(40)]),
+    "negative": ("a DECIMAL(10, 2), b TIME, PRIMARY KEY (b, a)", [f"{n - 20}.5, '-0{n % 3}:00:00'" for n in range(40)]),
+    "unique": ("a BIGINT UNSIGNED NOT NULL UNIQUE, b INT", [f"{2**64 - 1 - n}, {n}" for n in range(40)]),
+    "bit": ("a BIT(10) PRIMARY KEY", [f"b'{n * 25:b}'" for n in range(40)]),
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_every_kind_of_key_can_be_followed(signalled: Signalled, sql: Sql, kind: str) -> None:
+    columns, rows = KEYS[kind]
+    sql(f"CREATE TABLE k ({columns}); INSERT INTO k VALUES {', '.join(f'({row})' for row in rows)};")
+    signalled.signal(data_collections=[f"{signalled.database}.k"])
+    signalled.once()
+    assert len(signalled.reads("k")) == len(set(signalled.reads("k"))) == len(rows)
+
+
+def test_it_goes_on_after_restarts_while_rows_change(signalled: Signalled, sql: Sql) -> None:
+    """The newest state of each row comes last, whatever is written meanwhile, and nothing is read twice."""
+    signalled.signal(data_collections=[rf"{signalled.database}\.(t|u)"])
+    runs = 0
+    while ("Incremental", "COMPLETED") not in signalled.told():
+        runs += 1
+        sql(f"UPDATE t SET v = {runs + 10} WHERE id IN ({runs * 7}, {runs * 7 + 8});")
+        signalled.once(most=5)
+    signalled.once()
+    assert runs > 2
+    newest = {change[3][0]: change[3][1] for change in _of(signalled, "t") if change[3]}
+    assert newest == dict(signalled.server.execute(f"SELECT id, v FROM {signalled.database}.t"))
+    assert len(signalled.reads()) == len(set(row[0] for row in signalled.reads()))
+    assert signalled.reads("u") == [(1,)]
+    assert "cdckit_incremental" not in (signalled.offset or {})
+
+
+def _of(capture: Signalled, table: str) -> list[tuple[Any, ...]]:
+    return changes([record for record in capture.records if record.topic == f"p.{capture.database}.{table}"])
+
+
+def test_a_part_of_a_table(signalled: Signalled, caplog: pytest.LogCaptureFixture) -> None:
+    name = f"{signalled.database}.t"
+    nonsense = {"data-collection": name, "filter": "no such column"}
+    signalled.signal(data_collections=[name], additional_conditions=[nonsense])
+    odd = {"data-collection": name, "filter": "v = 1 AND id < 50 OR id = 98"}
+    signalled.signal(data_collections=[name], additional_conditions=[odd])
+    signalled.once()
+    assert [row[0] for row in signalled.reads()] == [*range(1, 50, 2), 98]
+    assert "does not understand the filter" in caplog.text
+
+
+def test_a_table_without_a_key_needs_a_surrogate(signalled: Signalled, sql: Sql) -> None:
+    sql("CREATE TABLE k (a INT, b INT); INSERT INTO k VALUES (NULL, 1), (3, 2), (2, 3), (2, 4), (1, 5);")
+    signalled.options["incremental_snapshot_chunk_size"] = 2
+    name = f"{signalled.database}.k"
+    signalled.signal(data_collections=[name])
+    signalled.once()
+    assert signalled.reads("k") == []
+    assert signalled.notifications[-2].additional_data["status"] == "NO_PRIMARY_KEY"
+    signalled.signal(data_collections=[name], surrogate_key="b")
+    signalled.once()
+    assert [row[1] for row in signalled.reads("k")] == [1, 2, 3, 4, 5]
+    sql("ALTER TABLE k ADD id INT NOT NULL AUTO_INCREMENT PRIMARY KEY FIRST;")
+    signalled.signal(data_collections=[name], surrogate_key="a")
+    signalled.once()
+    assert [row[1] for row in signalled.reads("k")[5:]] == [None, 1, 2, 2, 3]
+
+
+def test_pausing_resuming_stopping(signalled: Signalled) -> None:
+    both = [f"{signalled.database}.t", f"{signalled.database}.u"]
+    signalled.signal("pause-snapshot")
+    signalled.signal(data_collections=both)
+    signalled.once()
+    assert signalled.reads() == []
+    signalled.signal("stop-snapshot", data_collections=both[:1], type="incremental")
+    signalled.signal("resume-snapshot")
+    signalled.once()
+    assert (signalled.reads(), signalled.reads("u")) == ([], [(1,)])
+    kinds = [kind for what, kind in signalled.told() if what == "Incremental"]
+    assert kinds == ["PAUSED", "STARTED", "RESUMED", "IN_PROGRESS", "TABLE_SCAN_COMPLETED", "COMPLETED"]
+
+
+def test_stopping_everything(signalled: Signalled) -> None:
+    signalled.signal(data_collections=[f"{signalled.database}.t"])
+    signalled.follow(until=lambda: bool(signalled.reads()))
+    signalled.signal("stop-snapshot")
+    signalled.once()
+    assert 0 < len(signalled.reads()) < 100
+    assert signalled.told()[-1] == ("Incremental", "ABORTED")
+
+
+def test_a_definition_that_changes_on_the_way(signalled: Signalled, sql: Sql) -> None:
+    """A chunk that was read before the change comes with its columns of then, or is read again."""
+    signalled.signal(data_collections=[f"{signalled.database}.t"])
+    signalled.follow(until=lambda: len(signalled.reads()) >= 20)
+    sql("ALTER TABLE t ADD first_one INT FIRST, MODIFY v BIGINT; UPDATE t SET first_one = 5 WHERE id >= 90;")
+    signalled.once()
+    widths = [len(row) for row in signalled.reads()]
+    assert widths == sorted(widths)
+    assert [row[-2] for row in signalled.reads()] == list(range(100))
+
+
+def test_a_blocking_snapshot_holds_the_log(signalled: Signalled, sql: Sql) -> None:
+    odd = {"data-collection": f"{signalled.database}.t", "filter": f"SELECT * FROM {signalled.database}.t WHERE v = 1"}
+    names = [f"{signalled.database}.t", f"{signalled.database}.u"]
+    signalled.signal(data_collections=names, type="blocking", additional_conditions=[odd])
+    sql("INSERT INTO u VALUES (2);")
+    records = signalled.once()
+    assert [row[0] for row in signalled.reads()] == list(range(1, 100, 2))
+    assert _of(signalled, "u") == [("r", "u", None, (1,)), ("r", "u", None, (2,)), ("c", "u", None, (2,))]
+    positions = [record.position for record in records]
+    assert positions == sorted(set(positions))
+    kinds = [kind for what, kind in signalled.told() if what == "Initial"][3:]
+    scans = ["IN_PROGRESS", "TABLE_SCAN_COMPLETED"]
+    assert kinds == ["STARTED", *scans, *scans, "COMPLETED"]
+
+
+def test_signals_of_other_channels(signalled: Signalled, tmp_path: Path) -> None:
+    """A file, whose lines are taken out; this process; and the folder where `cdc signal` leaves them."""
+    file = tmp_path / "signals"
+    signalled.options |= {"signal_enabled_channels": "file,in-process", "signal_file": str(file)}
+    request = {"data-collections": [f"{signalled.database}.u"]}
+    signal = Signal("1", "execute-snapshot", request)
+    file.write_text(json.dumps({"id": "1", "type": "execute-snapshot", "data": request}) + "\nnonsense\n")
+    signalled.once()
+    assert len(signalled.reads("u")) == 1
+    send("p", signal)
+    signalled.once()
+    assert len(signalled.reads("u")) == 2
+    leave(signalled.folder, signal)
+    signalled.once()
+    assert len(signalled.reads("u")) == 3
+    assert file.read_text() == ""
+    assert list((signalled.folder / "signals").iterdir()) == []
+    signalled.signal(data_collections=[f"{signalled.database}.u"])
+    signalled.once()
+    assert len(signalled.reads("u")) == 3, "the channel source is not enabled"
+
+
+def test_nothing_is_written_where_it_is_read_only(signalled: Signalled, sql: Sql) -> None:
+    signalled.options |= {"read_only": "true", "signal_enabled_channels": "source,in-process"}
+    signalled.signal(data_collections=[f"{signalled.database}.t"])
+    sql("UPDATE t SET v = 77 WHERE id = 50;")
+    records = signalled.once()
+    assert [row[0] for row in signalled.reads()] == list(range(100))
+    assert {change[3][0]: change[3][1] for change in _of(signalled, "t")}[50] == 77
+    assert set(_marks(signalled)) == {"execute-snapshot"}
+    positions = [record.position for record in records]
+    assert positions == sorted(set(positions))
+
+
+def test_a_table_that_is_captured_from_now_on(signalled: Signalled, sql: Sql) -> None:
+    """It is read while the log is followed; the others go on as ever."""
+    signalled.options |= {"table_include_list": rf"{signalled.database}\.t", "table_exclude_list": ""}
+    sql("INSERT INTO u VALUES (2); INSERT INTO t VALUES (100, 0);")
+    signalled.once()
+    assert (_of(signalled, "u"), len(_of(signalled, "t"))) == ([], 1)
+    signalled.options["table_include_list"] = rf"{signalled.database}\.(t|u)"
+    signalled.signal(data_collections=[f"{signalled.database}.u"])
+    sql("INSERT INTO u VALUES (3);")
+    signalled.once()
+    assert {change[3] for change in _of(signalled, "u")} == {(1,), (2,), (3,)}
+
+
+def test_the_log_is_read_from_another_place(signalled: Signalled, db_server: SQLServer, sql: Sql) -> None:
+    signalled.options["signal_enabled_channels"] = "in-process"
+    at = dict(signalled.offset or {})
+    sql("INSERT INTO u VALUES (2); INSERT INTO u VALUES (3);")
+    signalled.once()
+    send("p", Signal("1", "set-binlog-position", {"binlog_filename": at["file"], "binlog_position": at["pos"]}))
+    signalled.once()
+    again = signalled.once()
+    assert [change[3] for change in changes(again)] == [(2,), (3,)]
+    send("p", Signal("2", "set-binlog-position", {"gtid_set": at["gtids"]}))
+    signalled.follow(until=lambda: len(_of(signalled, "u")) >= 6)
+    assert [change[3] for change in _of(signalled, "u")[4:]] == [(2,), (3,)]
+    send("p", Signal("3", "set-binlog-position", {"binlog_filename": "binlog.999999", "binlog_position": 4}))
+    assert signalled.once() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"signal_data_collection": "signals"}, r"should have the form database\.table"),
+        ({"signal_enabled_channels": "source,jmx"}, "there is no JVM"),
+        ({"signal_enabled_channels": "pigeon"}, "'pigeon' is no channel"),
+        ({"signal_enabled_channels": "kafka"}, r"signal\.kafka\.bootstrap\.servers is required"),
+        ({"notification_enabled_channels": "sink"}, r"notification\.sink\.topic\.name is required"),
+        ({"notification_enabled_channels": "jmx"}, "cdckit_notification"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, str], message: str, mysql_server: SQLServer) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config_for(mysql_server, **options)
