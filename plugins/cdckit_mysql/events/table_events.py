@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
+from types import CodeType
 from typing import Any, Protocol
 
 from cdckit.envelope import NEW_KEY, OLD_KEY, envelope_schema, key_header
@@ -16,6 +17,8 @@ from cdckit.struct import Struct, Template, TemplateStruct
 from cdckit_mysql.events.formats import MakeEnvelope
 
 Row = tuple[Any, ...]
+Functions = dict[str, Callable[..., list[Record]]]
+"""For each operation the function that makes records of rows."""
 Change = tuple[Row, Row]
 
 _ENDS_KEPT = 4096
@@ -124,12 +127,7 @@ class TableEvents:
         self.key_schema = struct_schema(name(f"{schemas}.Key"), marked) if marked else None
         self.envelope = options.envelope(name(f"{schemas}.Envelope"), self.row_schema, options.source)
         self._key_places = tuple(self.row_schema.index[k] for k in key)
-        blocks_possible = (False, True) if "transaction" in self.envelope.index else (False,)
-        self._makers = {
-            (blocks, alone): self._compile(blocks=blocks, alone=alone)
-            for blocks in blocks_possible
-            for alone in (False, True)
-        }
+        self._makers = _Makers(self._compile)
         self.creates: MakeRecords = partial(self._made, "c")
         self.reads: MakeRecords = partial(self._made, "r")
         self.updates: MakeRecords = partial(self._made, "u")
@@ -163,8 +161,8 @@ class TableEvents:
         made: list[Record] = make(rows, source, first, ends, prefix, blocks, now // 1_000_000, now // 1000, now)
         return made
 
-    def _compile(self, *, blocks: bool, alone: bool) -> dict[str, Callable[..., list[Record]]]:
-        """The functions for each operation, with this table's constants and key inlined."""
+    def _compile(self, blocks: bool, alone: bool) -> Functions:
+        """The functions for each operation, with this table's constants."""
         scope: dict[str, Any] = {
             "Record": Record,
             "Struct": Struct,
@@ -182,7 +180,7 @@ class TableEvents:
             "key_mark": self._key_mark and self._key_mark[1],
             "masks": self._masks,
         }
-        exec(self._source(blocks=blocks, alone=alone), scope)  # noqa: S102 - generated from the definition
+        exec(_code(self._source(blocks=blocks, alone=alone)), scope)  # noqa: S102 - generated from the definition
         return {"c": scope["creates"], "r": scope["reads"], "u": scope["updates"], "d": scope["deletes"]}
 
     def _source(self, *, blocks: bool, alone: bool) -> str:
@@ -198,6 +196,24 @@ class TableEvents:
         places = range(len(self.row_schema.fields))
         values = (f"masks[{place}](row[{place}])" if place in self._masks else f"row[{place}]" for place in places)
         return ["def masked(row):", f"    return ({', '.join(values)},)"]
+
+
+class _Makers(dict[tuple[bool, bool], Functions]):
+    """The functions of one table: with transaction blocks or without, for one row or for many; made when needed."""
+
+    def __init__(self, compile_: Callable[[bool, bool], Functions]) -> None:
+        super().__init__()
+        self._compile = compile_
+
+    def __missing__(self, kind: tuple[bool, bool]) -> Functions:
+        made = self[kind] = self._compile(*kind)
+        return made
+
+
+@lru_cache(maxsize=1024)
+def _code(source: str) -> CodeType:
+    """The code of functions, which tables with keys in the same places share."""
+    return compile(source, "<records of a table>", "exec")
 
 
 _ARGUMENTS = "rows, source, first, ends, prefix, blocks, ms, us, ns"

@@ -159,7 +159,7 @@ class RowDecoder:
                 found.append(self._raw_column(place) if place in raw else self._column(place))
             elif value is not None:
                 found.append((ABSENT if place in raw else value.absent,))
-        return ImageReader(found, self._scope, f"rows of {self.table.database}.{self.table.name}")
+        return ImageReader(found, self._scope)
 
     def _raw_column(self, place: int) -> Column:
         return Column(json_bytes_cell(self.table.metadata[place]), None, self.columns[place] is not None)

@@ -29,8 +29,8 @@ class ResultReader(RowReader):
     The zero byte is read as if it were part of the null bits, so that no other packet is taken for a row.
     """
 
-    def __init__(self, columns: Sequence[Column], scope: Scope, label: str) -> None:
-        super().__init__(columns, scope, label, lead=_ZERO_BYTE + _FREE_BITS, header=_HEADER)
+    def __init__(self, columns: Sequence[Column], scope: Scope) -> None:
+        super().__init__(columns, scope, lead=_ZERO_BYTE + _FREE_BITS, header=_HEADER)
 
     def read(self, buf: bytes, at: int, end: int, append: Append) -> int:
         """Give each row from the packet at `at` on to `append`.

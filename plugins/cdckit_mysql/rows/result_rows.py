@@ -114,7 +114,7 @@ class ResultRows:
             Column(result_cell(definition.type_code, value, scope), value.null, kept=True)
             for definition, value in zip(definitions, columns, strict=True)
         ]
-        return ResultReader(found, scope, f"rows of {definitions[0].table_name}")
+        return ResultReader(found, scope)
 
     def _read_packet(self, rows: list[Row]) -> None:
         """Go on where rows cannot be read from what has arrived: a row of many packets, or the end."""

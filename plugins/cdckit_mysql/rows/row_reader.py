@@ -41,7 +41,6 @@ class RowReader(ABC):
         columns: in the order of the tuples and the rows the columns that the rows hold, and for those that only the
             tuples hold a tuple of one, the value to show.
         scope: the names that the cells use.
-        label: names the code in tracebacks.
         lead: how many bits stand before the first column's null bit.
         header: what stands before the null bits, two numbers that make a size.
     """
@@ -50,7 +49,6 @@ class RowReader(ABC):
         self,
         columns: Sequence[Column | tuple[Any]],
         scope: Scope,
-        label: str,
         *,
         lead: int = 0,
         header: Cell | None = None,
@@ -58,7 +56,6 @@ class RowReader(ABC):
         held = sum(isinstance(column, Column) for column in columns)
         self._columns = columns
         self._scope = scope
-        self._label = label
         self._lead = lead
         self._bits = bits_cell((lead + held + 7) // 8)
         self._first = [(self._bits, ["nulls"])]
@@ -91,7 +88,7 @@ class RowReader(ABC):
         """A function `read` for one row with any null bits."""
 
     def _compile(self, source: str) -> ReadRows:
-        read: ReadRows = self._scope.compile(source, "read", self._label)
+        read: ReadRows = self._scope.compile(source, "read")
         return read
 
     def _expected(self, bits: bytes) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 
@@ -22,8 +24,14 @@ class Scope:
             self.names[known] = thing
         return known
 
-    def compile(self, source: str, function: str, label: str) -> Any:
-        """The function called `function` that `source` defines; `label` stands for the file in tracebacks."""
+    def compile(self, source: str, function: str) -> Any:
+        """The function called `function` that `source` defines."""
         names = dict(self.names)
-        exec(compile(source, f"<{label}>", "exec"), names)  # noqa: S102 - made of column types alone, never of data
+        exec(_code(source), names)  # noqa: S102 - made of column types alone, never of data
         return names[function]
+
+
+@lru_cache(maxsize=1024)
+def _code(source: str) -> CodeType:
+    """The code of a function, which tables that are stored alike share."""
+    return compile(source, "<rows of a table>", "exec")

@@ -16,7 +16,8 @@ from cdckit_mysql.rows import RowDecoder
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import Table
 
-_KEPT = 10_000
+_KEPT = 4096
+"""As many as the log's reader keeps announcements: an announcement that is read anew has no maker yet."""
 _IMAGES_KEPT = 1000
 
 
