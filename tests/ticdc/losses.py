@@ -24,6 +24,7 @@ class Loss:
         folders: the recordings it holds for: their names' beginnings.
         columns: the columns it holds for; in scenario `scenario` alone, where that is given.
         lost: the text that is decoded, of the true one.
+        types_given: whether it holds with the user's `column.types` alone, or without them alone; None: either way.
     """
 
     name: str
@@ -31,8 +32,11 @@ class Loss:
     columns: tuple[str, ...]
     lost: Callable[[str, Texts], Texts]
     scenario: str = ""
+    types_given: bool | None = None
 
-    def holds(self, folder: str, scenario: str, column: str) -> bool:
+    def holds(self, folder: str, scenario: str, column: str, *, types_given: bool) -> bool:
+        if self.types_given not in {None, types_given}:
+            return False
         named = any(folder == name or (name.endswith("*") and folder.startswith(name[:-1])) for name in self.folders)
         return named and column in self.columns and self.scenario in {"", scenario}
 
@@ -98,6 +102,14 @@ LOSSES = [
         _CLASSIC,
         ("c_decimal_65_30", "c_decimal_0"),
         _each(_as_double),
+        types_given=False,
+    ),
+    Loss(
+        "DECIMAL is a double, exact up to 15 digits; the user gives precision and scale",
+        _CLASSIC,
+        ("c_decimal_65_30", "c_decimal_0"),
+        _double_at_scale,
+        types_given=True,
     ),
     Loss(
         "DECIMAL is a double, exact up to 15 digits; precision and scale come from the DDL event or the user",
@@ -111,27 +123,35 @@ LOSSES = [
         ("c_float_10_2",),
         _each(lambda text: repr(struct.unpack("f", struct.pack("f", float(text)))[0])),
     ),
-    Loss("bytes are base64 in a string, which no message of this version tells", _CLASSIC, _BINARY, _each(_as_base64)),
+    Loss(
+        "bytes are base64 in a string, which no message of this version tells",
+        _CLASSIC,
+        _BINARY,
+        _each(_as_base64),
+        types_given=False,
+    ),
     Loss(
         "BIGINT UNSIGNED is its two's complement, and nothing tells that the column is unsigned",
         _CLASSIC,
         ("seq",),
         lambda _column, text: "-1" if text == "18446744073709551615" else text,
+        types_given=False,
     ),
-    Loss("ENUM and SET are numbers, without the labels", _UNTYPED, tuple(_LABELS), _label_number),
+    Loss("ENUM and SET are numbers, without the labels", _UNTYPED, tuple(_LABELS), _label_number, types_given=False),
     Loss(
         "the length of BIT is not told: eight bytes hold any",
         _UNTYPED,
         ("c_bit1", "c_bit3", "c_bit9", "c_bit64"),
         _each(_eight_bytes),
+        types_given=False,
     ),
 ]
 
 
-def decoded(folder: str, scenario: str, column: str, text: Texts) -> Texts:
+def decoded(folder: str, scenario: str, column: str, text: Texts, *, types_given: bool = False) -> Texts:
     """What the column's true text is decoded to, under the rules."""
     for loss in LOSSES:
-        if loss.holds(folder, scenario, column):
+        if loss.holds(folder, scenario, column, types_given=types_given):
             text = loss.lost(column, text)
     return text
 

@@ -20,7 +20,7 @@ from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.events import Ddl
 from cdckit_ticdc.registry import Registry
 from ticdc.recordings import DATA, envelope_of, lines, records_of
-from ticdc.test_recordings import PROTOCOLS, user_types
+from ticdc.test_recordings import PROTOCOLS, UNKNOWABLE, user_types
 
 DECIMALS = {"c_decimal", "c_decimal_65_30", "c_decimal_0"}
 BINARY = {"c_binary", "c_varbinary", "c_tinyblob", "c_blob", "c_mediumblob", "c_longblob"}
@@ -66,9 +66,9 @@ def columns_of_mysql() -> dict[str, str]:
     return {column.name: column_type(column_value(column, options, table.id).schema).ddl for column in table.columns}
 
 
-def columns_of(folder: str) -> dict[str, str]:
+def columns_of(folder: str, *, types_given: bool = False) -> dict[str, str]:
     """The Spark types that `ticdc` gives to it."""
-    types = user_types() if folder == "debezium-classic-v8.5.6-noschema" else {}
+    types = user_types() if types_given or folder == UNKNOWABLE else {}
     file = DATA / folder / "schema-registry.json"
     registry = Registry(str(file)) if file.exists() else None
     decoder = make_decoder(PROTOCOLS[folder], DecoderOptions(ColumnOptions(types=types)), Definitions(), registry)
@@ -86,3 +86,9 @@ def test_spark_columns_are_those_of_the_mysql_source(folder: str) -> None:
     mysql, ticdc = columns_of_mysql(), columns_of(folder)
     assert ticdc.keys() == mysql.keys()
     assert {name for name in mysql if mysql[name] != ticdc[name]} == OTHERS[folder]
+
+
+@pytest.mark.parametrize("folder", PROTOCOLS)
+def test_given_types_make_all_columns_those_of_the_mysql_source(folder: str) -> None:
+    """Whatever the protocol does not tell, `column.types` does."""
+    assert columns_of(folder, types_given=True) == columns_of_mysql()

@@ -99,6 +99,8 @@ class DebeziumColumns:
         if type is not None and kind in BINARY:
             as_bytes = written is not None and written.type == "bytes"
             return schema_of(type, self._options), from_base64 if as_bytes else BINARY_FORMS[self._options.binary_form]
+        if type is not None and kind == "float" and type.scale is not None:
+            return schema_of(type, self._options), numbers.floats(FLOAT64, type.scale)
         if kind == "vector":
             return VECTOR, vector
         if written is None:

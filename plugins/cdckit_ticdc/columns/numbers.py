@@ -91,12 +91,14 @@ def _index(number: int, end: int) -> int:
     return number
 
 
-def floats(schema: Schema) -> Read:
+def floats(schema: Schema, scale: int | None) -> Read:
     """Reads a FLOAT or DOUBLE.
 
     One of 32 bits becomes the number whose shortest digits are the float's, as MySQL prints it: 3.14 for
-    3.140000104904175.
+    3.140000104904175; a FLOAT(M,D), which has 32 bits too, the number with `scale` digits behind the point.
     """
+    if scale is not None:
+        return lambda value: round(_number(value), scale)
     return shortest if schema.type == "float32" else _number
 
 

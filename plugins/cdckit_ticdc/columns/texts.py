@@ -70,7 +70,7 @@ class TextColumns:
         if name in INTEGERS or name == "year":
             return numbers.integer
         if name in {"float", "double"}:
-            return numbers.floats(schema)
+            return numbers.floats(schema, type.scale)
         if name == "decimal":
             return numbers.decimal(schema)
         if name == "bit":
