@@ -82,19 +82,20 @@ def _moved(scope: Scope, old: TableId, table: Table | None, new: TableId) -> Tab
 def rename_tables(scope: Scope) -> list[SchemaChange]:
     """Read on behind RENAME TABLE: one pair after the other, as the server renames them."""
     scope.cursor.accept("IF", "EXISTS")
-    changes = [_rename(scope)]
+    beginning = scope.cursor.sql[scope.start : scope.cursor.token.start]
+    changes = [_rename(scope, beginning)]
     while scope.cursor.accept(","):
-        changes.append(_rename(scope))
+        changes.append(_rename(scope, beginning))
     return changes
 
 
-def _rename(scope: Scope) -> SchemaChange:
+def _rename(scope: Scope, beginning: str) -> SchemaChange:
     start = scope.cursor.token.start
     old = scope.table_id()
     scope.skip_wait()
     scope.cursor.expect("TO")
     new = scope.table_id()
-    ddl = f"RENAME TABLE {scope.cursor.text_since(start)}"
+    ddl = f"{beginning}{scope.cursor.text_since(start)}"
     before = scope.tables.get(*old)
     return SchemaChange(ChangeKind.RENAME, old.database, ddl, old, new, before, _moved(scope, old, before, new))
 

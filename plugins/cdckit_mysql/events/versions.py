@@ -61,7 +61,6 @@ class TableVersions:
         self.format = event_format(config)
         self.blocks = source_blocks(config)
         self._filters = filters
-        self._comments = config.include_schema_comments
         self._field_name: Callable[[str], str] = field_names(config.field_names)
         self._options = ValueOptions(
             zero_timestamps=rows.mariadb or config.event_format != "3",
@@ -74,6 +73,7 @@ class TableVersions:
             unavailable_value=config.unavailable_value_placeholder,
             propagates_type=filters.propagates_type,
             complete_images=rows.complete,
+            comments=config.include_schema_comments,
             mapping=filters.mapping,
             converter=Converters(converter_options(config.converters, config.converter_options)).of,
         )
@@ -115,9 +115,9 @@ class TableVersions:
                     f"{table.id}: two columns would be called '{name}' in events: "
                     "set field.name.adjustment.mode=avro_unicode, or leave one out with column.exclude.list"
                 )
-            fields[name] = self._with_comment(value.schema, column)
+            fields[name] = value.schema
         key = {
-            self._field_name(column.name): self._with_comment(self._key_schema(table.id, column, value), column)
+            self._field_name(column.name): self._key_schema(table.id, column, value)
             for column, value in self._key_columns(table, values)
         }
         masks = {place: value.mask for place, value in enumerate(filter(None, values)) if value.mask is not None}
@@ -148,9 +148,6 @@ class TableVersions:
             if value is not None
         }
         return (shown[name] for name in self._filters.key_columns(table) if name in shown)
-
-    def _with_comment(self, schema: Schema, column: Column) -> Schema:
-        return schema.replace(doc=column.comment) if self._comments and column.comment else schema
 
     def _key_schema(self, table: TableId, column: Column, value: ColumnValue) -> Schema:
         """Keys never show the columns' declared types, and the log always holds their columns."""

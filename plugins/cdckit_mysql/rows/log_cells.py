@@ -244,7 +244,7 @@ _MAKERS: dict[Kind, dict[int, CellMaker]] = {
     "float32": {types.FLOAT: _float32},
     "float64": {types.FLOAT: _float64, types.DOUBLE: _float64},
     "decimal": {types.NEWDECIMAL: _decimal},
-    "boolean": {types.BIT: _boolean},
+    "boolean": {types.BIT: _boolean, types.TINY: _boolean},
     "bits": {types.BIT: _bits},
     "text": dict.fromkeys(_STRINGS | _COMPRESSED, _text),
     "bytes": dict.fromkeys(_STRINGS | _COMPRESSED, _bytes),

@@ -56,6 +56,8 @@ def result_cell(column_type: int, value: ColumnValue, scope: Scope) -> Cell:
         cell = _integer(column_type, value)
     elif value.kind in {"float32", "float64"}:
         cell = _float(column_type, value, scope)
+    elif value.kind == "boolean" and column_type == types.TINY:
+        cell = Cell("b", 1, value="{0} != 0")
     elif column_type in _INTEGERS or column_type in {types.FLOAT, types.DOUBLE}:
         raise _misfit(column_type, value)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdckit_mysql.schema_changes.jdbc import jdbc_type
+from cdckit_mysql.schema_changes.jdbc import BOOLEAN, jdbc_type
 from cdckit_mysql.table import Column, Table, TableId
 
 _EPOCH = "1970-01-01 00:00:00"
@@ -28,28 +28,33 @@ def table_facts(table: Table, *, comments: bool) -> dict[str, Any]:
 
 def column_facts(column: Column, *, comments: bool) -> dict[str, Any]:
     """A column's members by their names; None for what it does not have."""
+    jdbc = jdbc_type(column)
     return {
         "name": column.name,
-        "jdbcType": jdbc_type(column),
+        "jdbcType": jdbc,
         "nativeType": None,
         "typeName": column.type_expression,
         "typeExpression": column.type_expression,
         "charsetName": column.charset,
-        "length": column.length,
+        "length": None if jdbc == BOOLEAN else column.length,
         "scale": column.scale,
         "position": column.position,
         "optional": column.optional,
         "autoIncremented": column.auto_incremented,
-        "generated": column.generated or column.auto_incremented,
+        "generated": column.auto_incremented,
         "comment": column.comment if comments else None,
         "hasDefaultValue": column.has_default,
         "defaultValueExpression": _default(column),
-        "enumValues": [f"'{label}'" for label in column.enum_values] or None,
+        "enumValues": [_literal(label) for label in column.enum_values] or None,
     }
 
 
+def _literal(label: str) -> str:
+    return "'" + label.replace("'", "''") + "'"
+
+
 def _default(column: Column) -> str | None:
-    """The default as Debezium keeps it."""
+    """The default as Debezium keeps it: without expressions."""
     if column.default is None or not column.default_is_expression:
         return column.default
-    return _EPOCH if column.default.upper().startswith("CURRENT_TIMESTAMP") else column.default
+    return _EPOCH if column.default.upper().startswith("CURRENT_TIMESTAMP") else None

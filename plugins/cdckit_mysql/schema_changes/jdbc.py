@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from cdckit_mysql.table import Column
 
-_BIT, _TINYINT, _BIGINT = -7, -6, -5
+BOOLEAN = 16
+_BIT, _BIGINT = -7, -5
 _CHAR, _DECIMAL, _INTEGER, _SMALLINT, _FLOAT, _REAL, _DOUBLE = 1, 3, 4, 5, 6, 7, 8
-_NUMERIC, _VARCHAR, _BOOLEAN, _DATE, _TIME, _TIMESTAMP = 2, 12, 16, 91, 92, 93
+_NUMERIC, _VARCHAR, _DATE, _TIME, _TIMESTAMP = 2, 12, 91, 92, 93
 _NCHAR, _NVARCHAR, _BINARY, _VARBINARY, _BLOB = -15, -9, -2, -3, 2004
 _OTHER, _TIMESTAMP_WITH_TIMEZONE = 1111, 2014
 
@@ -17,7 +18,7 @@ _TYPES = {
     **dict.fromkeys(("FLOAT", "FLOAT4"), _FLOAT),
     **dict.fromkeys(("DOUBLE", "DOUBLE PRECISION", "FLOAT8"), _DOUBLE),
     **dict.fromkeys(("DECIMAL", "DEC", "FIXED"), _DECIMAL),
-    **dict.fromkeys(("BOOL", "BOOLEAN"), _BOOLEAN),
+    **dict.fromkeys(("BOOL", "BOOLEAN"), BOOLEAN),
     **dict.fromkeys(("CHAR", "CHARACTER", "ENUM", "SET"), _CHAR),
     **dict.fromkeys(("VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "LONG", "LONG VARCHAR"), _VARCHAR),
     **dict.fromkeys(("NVARCHAR", "NCHAR VARCHAR", "NATIONAL VARCHAR", "NATIONAL CHAR VARYING"), _NVARCHAR),

@@ -116,7 +116,7 @@ def _float64(_column: Column, text: str, _options: ValueOptions) -> float:
 
 
 def _boolean(_column: Column, text: str, _options: ValueOptions) -> bool:
-    return int(text, 2) != 0
+    return text.strip("0") != ""
 
 
 def _bits(column: Column, text: str, _options: ValueOptions) -> bytes:

@@ -56,6 +56,8 @@ _KINDS: dict[str, Kind] = {
     "INET4": "inet4",
     "INET6": "inet6",
 }
+_BOOLEANS = ("BOOL", "BOOLEAN")
+"""What a statement in the log may call a TINYINT(1); the server itself never does."""
 _LONGEST_FLOAT32 = 24
 _DATE_NAMES = {"connect": CONNECT_DATE, "isostring": "io.debezium.time.IsoDate"}
 _TIME_SCHEMAS: dict[TimeMode, Schema] = {
@@ -87,6 +89,8 @@ def kind_of(column: Column) -> Kind | None:
         return "float32" if short else "float64"
     if column.base_type == "BIT":
         return "boolean" if (column.length or 1) == 1 else "bits"
+    if column.base_type == "TINYINT" and column.type_expression in _BOOLEANS:
+        return "boolean"
     return _KINDS.get(column.base_type)
 
 
