@@ -69,7 +69,8 @@ class Filters:
 
     def propagates_type(self, table: TableId, column: Column) -> bool:
         """Whether a column's declared type stands in its field's schema."""
-        if self._typed_types and self._typed_types(f"{table.database}.{column.type_name}"):
+        names = (f"{table}.{column.type_name}", f"{table.database}.{column.type_name}")
+        if self._typed_types and any(map(self._typed_types, names)):
             return True
         return self._typed_columns(f"{table}.{column.name}")
 

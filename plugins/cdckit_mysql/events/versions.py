@@ -20,6 +20,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.server import RowLogging
 from cdckit_mysql.table import Column, Table, TableId
 from cdckit_mysql.values.column import ColumnValue, column_value
+from cdckit_mysql.values.conversion_failures import ConversionFailures
 from cdckit_mysql.values.options import ValueOptions
 
 log = logging.getLogger("cdckit.mysql")
@@ -61,6 +62,8 @@ class TableVersions:
         self.format = event_format(config)
         self.blocks = source_blocks(config)
         self._filters = filters
+        handling = config.event_converting_failure_handling_mode
+        self.conversion_failures = None if handling == "fail" else ConversionFailures(handling)
         self._field_name: Callable[[str], str] = field_names(config.field_names)
         self._options = ValueOptions(
             zero_timestamps=rows.mariadb or config.event_format != "3",
@@ -75,6 +78,7 @@ class TableVersions:
             complete_images=rows.complete,
             comments=config.include_schema_comments,
             mapping=filters.mapping,
+            failures=self.conversion_failures,
             converter=Converters(converter_options(config.converters, config.converter_options)).of,
         )
         self._key_options = replace(self._options, propagates_type=_nowhere, mapping=_unmapped, complete_images=True)

@@ -35,7 +35,7 @@ class ValueOptions(PluginConfig):
     column_propagate_source_type: RegexList = ""
     """Columns (`database.table.column`) whose type, length and scale stand in their field's schema."""
     datatype_propagate_source_type: RegexList = ""
-    """Types (`database.TYPE`) whose columns do the same."""
+    """Types (`database.table.TYPE` or `database.TYPE`) whose columns do the same."""
     column_mappings: dict[str, NameList] = Field(default_factory=dict, repr=False)
     """Columns of text that are cut to so many characters (`column.truncate.to.LENGTH.chars`), shown as so many
     asterisks (`column.mask.with.LENGTH.chars`), or as salted hashes in hexadecimal digits

@@ -35,6 +35,10 @@ class Cell:
         """How many values `format` unpacks."""
         return sum(letter.isalpha() and letter != "x" for letter in self.format)
 
+    def guarded(self, function: str) -> Cell:
+        """This cell with its value made by a function of no arguments that is given to one of that name."""
+        return replace(self, value=f"{function}(lambda: {self.value})") if self.value else self
+
     def wrapped(self, function: str) -> Cell:
         """This cell with its value passed through a function of that name."""
         return replace(self, value=f"{function}({self.value})") if self.value else self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -18,9 +17,9 @@ from cdckit_mysql.rows.partial import ABSENT, partial_updates
 from cdckit_mysql.rows.row_reader import Column, Row
 from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.values.column import ColumnValue
+from cdckit_mysql.values.conversion_failures import FAILURES
 
 _IMAGES_KEPT = 64
-_FAILURES = (DecodeError, struct.error, IndexError, KeyError, ValueError, OverflowError)
 
 
 class RowDecoder:
@@ -57,7 +56,7 @@ class RowDecoder:
         try:
             reader = self._images.get(event.columns) or self._reader(event.columns)
             end = reader.read(event.data, event.data_start, event.data_end, rows.append)
-        except _FAILURES as error:
+        except FAILURES as error:
             raise self._failure(event, error) from error
         if end != event.data_end:
             raise self._misfit(event, end)
@@ -91,7 +90,7 @@ class RowDecoder:
         """The images, before and after in turn, of updates whose images differ in what they hold."""
         try:
             images, end = self._partial_images(event) if event.partial else self._uneven_images(event)
-        except _FAILURES as error:
+        except FAILURES as error:
             raise self._failure(event, error) from error
         if end != event.data_end:
             raise self._misfit(event, end)

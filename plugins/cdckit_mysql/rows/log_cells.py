@@ -61,7 +61,14 @@ def log_cell(column_type: int, metadata: int, value: ColumnValue, scope: Scope) 
             f"{column_type}: the schema history does not fit this position"
         )
     cell = maker(column_type, metadata, value, scope)
-    return cell if value.convert is None else cell.wrapped(scope.name(value.convert))
+    return finished_cell(cell, value, scope)
+
+
+def finished_cell(cell: Cell, value: ColumnValue, scope: Scope) -> Cell:
+    """A cell with what is done to the column's values besides."""
+    if value.convert is not None:
+        cell = cell.wrapped(scope.name(value.convert))
+    return cell if value.guard is None else cell.guarded(scope.name(value.guard))
 
 
 def skipped_cell(column_type: int, metadata: int) -> Cell:

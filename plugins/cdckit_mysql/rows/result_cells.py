@@ -15,6 +15,7 @@ from cdckit.errors import DecodeError
 from cdckit_mysql.binlog import column_types as types
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.rows.cell import Cell
+from cdckit_mysql.rows.log_cells import finished_cell
 from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.rows.temporal_tables import Shown, bytes_table, date_table
 from cdckit_mysql.rows.value_expressions import bytes_expression, vector_of
@@ -62,7 +63,7 @@ def result_cell(column_type: int, value: ColumnValue, scope: Scope) -> Cell:
         raise _misfit(column_type, value)
     else:
         cell = _MAKERS[value.kind](value, scope)
-    return cell if value.convert is None else cell.wrapped(scope.name(value.convert))
+    return finished_cell(cell, value, scope)
 
 
 def _misfit(column_type: int, value: ColumnValue) -> DecodeError:

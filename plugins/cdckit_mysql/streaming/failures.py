@@ -8,24 +8,28 @@ from collections import Counter
 from cdckit.errors import DecodeError
 from cdckit.source_counts import SourceCounts
 from cdckit_mysql.binlog.tables import TableMap
-from cdckit_mysql.options.processing import FailureHandling
+from cdckit_mysql.options.processing import ProcessingOptions
 
 log = logging.getLogger("cdckit.mysql")
+
+
+class InconsistentSchemaError(DecodeError):
+    """The tracked definition of a table is missing, or is not the one that the log announces."""
 
 
 class Failures:
     """Stops at an event that cannot be decoded, or counts those that the user wants left out.
 
     Args:
-        handling: `event.deserialization.failure.handling.mode`.
+        options: `event.deserialization.failure.handling.mode` and `inconsistent.schema.handling.mode`.
 
     Attributes:
         skipped: how many events of each table were left out.
         counts: told of each of them, too.
     """
 
-    def __init__(self, handling: FailureHandling) -> None:
-        self._handling = handling
+    def __init__(self, options: ProcessingOptions) -> None:
+        self._options = options
         self.skipped: Counter[str] = Counter()
         self.counts = SourceCounts()
 
@@ -37,11 +41,18 @@ class Failures:
         """
         name = f"{table.database}.{table.name}"
         message = f"{place}: rows of {name} cannot be decoded: {error}"
-        if self._handling == "fail":
-            raise DecodeError(
-                f"{message}; event.deserialization.failure.handling.mode=warn leaves such events out"
-            ) from error
+        option, handling = self._handling(error)
+        if handling == "fail":
+            raise DecodeError(f"{message}; {option}=warn leaves such events out") from error
         self.skipped[name] += 1
         self.counts.skipped[name] += 1
-        if self.skipped[name] == 1 or self._handling == "warn":
+        if self.skipped[name] == 1 or handling == "warn":
             log.warning("%s; left out, %d so far of this table", message, self.skipped[name])
+
+    def _handling(self, error: DecodeError) -> tuple[str, str]:
+        if isinstance(error, InconsistentSchemaError):
+            return "inconsistent.schema.handling.mode", self._options.inconsistent_schema_handling_mode
+        return (
+            "event.deserialization.failure.handling.mode",
+            self._options.event_deserialization_failure_handling_mode,
+        )

@@ -79,7 +79,8 @@ class LogProcessor:
         self._definitions = definitions
         self._decoders = RowDecoders(filters, versions, definitions, config.skipped)
         self._schema_changes = SchemaChangeRecords(config, filters, versions) if config.include_schema_changes else None
-        self._failures = Failures(config.event_deserialization_failure_handling_mode)
+        self._conversions = versions.conversion_failures
+        self._failures = Failures(config)
         format_ = versions.format
         told = format_.mariadb_gtids or not definitions.mariadb
         self._with_query = config.include_query and told
@@ -116,6 +117,8 @@ class LogProcessor:
     def count_in(self, counts: SourceCounts) -> None:
         """From now on counts there; what is frequent only where that is wanted."""
         self._failures.counts = counts
+        if self._conversions is not None:
+            self._conversions.counts = counts
         self._tally = counts if counts.wanted else None
 
     def process(self, events: Iterator[LogEvent], most: int, end: LogOffset | None = None) -> bool:
@@ -245,6 +248,8 @@ class LogProcessor:
 
     def _captured_rows(self, event: RowsEvent, first_position: int) -> Sequence[Any]:
         """Makes the records of an event; gives its rows, or none of a table that is not captured."""
+        if self._conversions is not None:
+            self._conversions.place = f"{self.progress.file}:{event.start}"
         try:
             maker = self._decoders.of(event.table)
             rows = maker.rows[event.change](event) if maker is not None else ()

@@ -14,6 +14,7 @@ from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.rows import RowDecoder
 from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.table import Table
 
 _KEPT = 4096
@@ -102,13 +103,17 @@ class RowDecoders:
             return None
         table = self._definitions.tables.get(announced.database, announced.name)
         if table is None:
-            raise DecodeError(
+            raise InconsistentSchemaError(
                 "the schema history knows no such table here; a new snapshot of the definitions is needed: "
                 "start with a new state folder"
             )
-        check_announced(announced, table)
         version = self._versions.of(table)
-        return RowMaker(RowDecoder(announced, version.values), version, self._skipped)
+        try:
+            check_announced(announced, table)
+            decoder = RowDecoder(announced, version.values)
+        except DecodeError as error:
+            raise InconsistentSchemaError(str(error)) from error
+        return RowMaker(decoder, version, self._skipped)
 
 
 def check_announced(announced: TableMap, table: Table) -> None:

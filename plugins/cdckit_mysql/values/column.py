@@ -9,6 +9,7 @@ from cdckit.errors import DecodeError
 from cdckit.hookspecs import ColumnConverter
 from cdckit.schema import Schema
 from cdckit_mysql.table import Column, TableId
+from cdckit_mysql.values.conversion_failures import ConversionFailures, Guard
 from cdckit_mysql.values.defaults import schema_default, value_for_null
 from cdckit_mysql.values.mapping import ColumnMapping, Convert
 from cdckit_mysql.values.numbers import BINARY_FORMS
@@ -16,6 +17,8 @@ from cdckit_mysql.values.options import ValueOptions
 from cdckit_mysql.values.schemas import Kind, base_schema, kind_of
 
 _PARAMETER = "__debezium.source.column."
+_NUMBERS = frozenset({"integer", "bigint", "float32", "float64", "decimal", "boolean", "bits", "year"})
+"""Kinds of which every value can be shown."""
 _PLACEHOLDER_KINDS = frozenset({"text", "bytes", "json", "uuid", "inet4", "inet6"})
 
 
@@ -34,6 +37,7 @@ class ColumnValue:
         mask: what cuts or masks the values of a key's column where events show them: the key has them as they are.
         native: the schema that values have before `convert`; the same as `schema` without it.
         native_null: what stands, before `convert`, for a value that cannot be shown.
+        guard: shows `null` for values that do not fit, where the user wants that; None stops at them.
     """
 
     column: Column
@@ -46,6 +50,7 @@ class ColumnValue:
     mask: Convert | None
     native: Schema
     native_null: Any
+    guard: Guard | None = None
 
 
 def column_value(column: Column, options: ValueOptions, table: TableId, *, in_key: bool = False) -> ColumnValue:
@@ -82,12 +87,13 @@ def column_value(column: Column, options: ValueOptions, table: TableId, *, in_ke
     converter = options.converter(table, column, native)
     shown = plain if converter is None else _converted(plain, converter)
     mapping = options.mapping(table, column)
-    return shown if mapping is None else _mapped(shown, mapping, in_key=in_key)
+    shown = shown if mapping is None else _mapped(shown, mapping, in_key=in_key)
+    return shown if options.failures is None else _guarded(shown, options.failures, table)
 
 
 def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:
     native = value.native
-    convert: Convert = converter.convert
+    convert = _told(converter.convert, value.column.name)
     if converter.takes_null:
         readable = native.replace(optional=True, default=None)
         options = replace(value.options, zero_timestamps=False)  # null to begin with
@@ -101,6 +107,24 @@ def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:
         value, schema=schema, options=options, null=null, absent=None, convert=convert, native=readable,
         native_null=value_for_null(value.kind, readable),
     )  # fmt: skip
+
+
+def _told(convert: Convert, column: str) -> Convert:
+    """A user's function; what it raises names the column."""
+
+    def told(value: Any) -> Any:
+        try:
+            return convert(value)
+        except Exception as error:
+            raise DecodeError(f"the converter of column {column}: {type(error).__name__}: {error}") from error
+
+    return told
+
+
+def _guarded(value: ColumnValue, failures: ConversionFailures, table: TableId) -> ColumnValue:
+    if value.convert is None and value.kind in _NUMBERS:
+        return value
+    return replace(value, guard=failures.guard(table, value.column.name, value.null))
 
 
 def _sparing_null(convert: Convert) -> Convert:

@@ -12,6 +12,7 @@ from cdckit_mysql.options.formats import EventFormatName
 from cdckit_mysql.table import Column, TableId
 
 if TYPE_CHECKING:
+    from cdckit_mysql.values.conversion_failures import ConversionFailures
     from cdckit_mysql.values.mapping import ColumnMapping
 
 DecimalMode = Literal["precise", "double", "string"]
@@ -57,6 +58,7 @@ class ValueOptions:
             (`column.propagate.source.type`, `datatype.propagate.source.type`).
         converter: the user's converter for a column that would have a schema, or None; asked once per column.
         mapping: how a column's values are cut or masked, or None.
+        failures: takes values that do not fit their column; None: they stop the pipeline.
     """
 
     zero_timestamps: bool = False
@@ -73,6 +75,7 @@ class ValueOptions:
     propagates_type: Callable[[TableId, Column], bool] = _nowhere
     converter: Callable[[TableId, Column, Schema], ColumnConverter | None] = _no_converter
     mapping: Callable[[TableId, Column], ColumnMapping | None] = _no_mapping
+    failures: ConversionFailures | None = None
 
     @property
     def wide_floats(self) -> bool:

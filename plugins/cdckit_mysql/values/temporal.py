@@ -74,7 +74,7 @@ class DayTable(dict[int, Any]):
                 return self.invalid
             raise DecodeError(
                 f"{year:04}-{month:02}-{day:02} is no date; the server stored it under ALLOW_INVALID_DATES. "
-                "Correct the row, or set event.deserialization.failure.handling.mode=warn to read it as 1970-01-01"
+                "Correct the row, or set event.converting.failure.handling.mode=skip to show null instead"
             ) from error
 
 
