@@ -22,7 +22,7 @@ _SAME_ID = "server_uuid/server_id"
 _TRANSIENT = frozenset(
     {1053, 1077, 1078, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1412, 1927, 2006, 2013, 3024, 4031}
 )
-"""Codes of a server that stops, of a connection that was cut or killed, of a table changed since a transaction began."""
+"""Codes of a server that stops, of a connection that was cut or killed, of a table changed within a transaction."""
 
 
 class PositionLostError(SourceError):
