@@ -208,12 +208,12 @@ class MongoDbSource(Source):
     # -- the servers
 
     def lag_bytes(self, offset: Offset) -> int | None:
-        """0 where nothing lies behind; how many bytes do, the server does not tell."""
+        """0 where nothing lies behind but the rest of a transaction; how many bytes do, the server does not tell."""
         at = StreamOffset.from_json(offset)
         if at.snapshot_due:
             return None
         try:
-            return 0 if self._newest() <= at.moment else None
+            return 0 if self._newest() <= at.time else None
         except SourceError:
             return None
 

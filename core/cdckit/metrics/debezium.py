@@ -85,9 +85,7 @@ SNAPSHOT: tuple[Metric, ...] = (
         "Whether the snapshot locks writers out.",
         lambda f: _taken(f, f.snapshot.locked),
     ),
-    info(
-        "cdckit_snapshot_chunk", "The last chunk that an incremental snapshot has read, and its table's end.", _chunk
-    ),
+    info("cdckit_snapshot_chunk", "The last chunk that an incremental snapshot has read, and its table's end.", _chunk),
 )
 
 

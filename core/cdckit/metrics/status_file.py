@@ -10,6 +10,7 @@ import fcntl
 import json
 import logging
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class StatusFile:
         self._path = folder / STATUS
         self._figures = figures
         self._next = 0.0
+        self._one_at_a_time = threading.Lock()
         self._lock = _lock(folder)
         self.write()
 
@@ -50,13 +52,14 @@ class StatusFile:
         """Writes."""
         if self._lock is None:
             return
-        self._next = time.monotonic() + _SECONDS
         new = self._path.with_suffix(".new")
-        try:
-            new.write_bytes(orjson.dumps(_content(self._figures)))
-            new.replace(self._path)
-        except OSError as error:
-            log.debug("%s cannot be written: %s", self._path, error)
+        with self._one_at_a_time:
+            self._next = time.monotonic() + _SECONDS
+            try:
+                new.write_bytes(orjson.dumps(_content(self._figures)))
+                new.replace(self._path)
+            except OSError as error:
+                log.debug("%s cannot be written: %s", self._path, error)
 
     def close(self) -> None:
         """Writes for the last time, and lets go of the lock."""

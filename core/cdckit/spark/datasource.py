@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from cdckit.config.draft import pipeline_draft
 from cdckit.config.loading import load_pipeline
 from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.config.requirements import beyond_spark
 from cdckit.config.resolve import resolve
 from cdckit.errors import ConfigError
 from cdckit.record import Offset
@@ -56,8 +57,11 @@ class CdckitDataSource(DataSource):
             ConfigError: with all that is wrong at once.
         """
         given = {name.lower(): value for name, value in options.items()}
+        pipeline = pipeline_of(given)
+        if problems := beyond_spark(pipeline):
+            raise ConfigError(*problems)
         return Job(
-            pipeline_of(given),
+            pipeline,
             parallelism=_positive(given, "parallelism", os.cpu_count() or 1),
             max_bytes=_positive(given, "maxBytesPerTrigger", MAX_BYTES),
         )

@@ -196,8 +196,14 @@ class TableDelivery(Delivery):
 
     def open(self, session: SparkSession, generation: Generation) -> None:
         """Opens the sink."""
-        skipped: frozenset[str] = getattr(self.pipeline.source.config, "skipped", frozenset())
-        context = TableContext(self.pipeline.name, generation.id, generation.start is None, skipped)
+        source = self.pipeline.source.config
+        context = TableContext(
+            self.pipeline.name,
+            generation.id,
+            fresh=generation.start is None,
+            skipped=getattr(source, "skipped", frozenset()),
+            whole_updates=getattr(source, "whole_updates", True),
+        )
         self.sink.open(session, context)
 
     def deliver(self, frame: DataFrame, batch: int) -> int:

@@ -101,10 +101,14 @@ class Notices:
                     time_ms, size = batch.log_time_ms, size + batch.log_bytes
                     if batch.end == end:
                         break
+            return time_ms, size
+
+    def told_of(self, end: Offset) -> None:
+        """The hooks know of all batches up to `end`: a snapshot that was one of them is over."""
+        with self._lock:
             if self._snapshot_end is not None and self._snapshot_end == end:
                 self._snapshot_end = None
                 self._notify("snapshot_ended", completed=True)
-            return time_ms, size
 
     def take_counts(self) -> SourceCounts:
         """What was counted since the last call."""

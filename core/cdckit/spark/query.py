@@ -141,6 +141,7 @@ class PipelineQuery:
             lag_messages=self.source.lag_messages(now.end),
             counts=self.notices.take_counts(),
         )
+        self.notices.told_of(now.end)
 
     def _drain(self, query: StreamingQuery) -> None:
         """Waits for the batch in hand and for Spark's note that it is done, and refuses the next one."""

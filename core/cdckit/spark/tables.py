@@ -60,12 +60,14 @@ class TableContext:
         generation: tells batch numbers of one checkpoint from those of another.
         fresh: whether the checkpoint began without an offset, so that a snapshot starts the tables anew.
         skipped: the operations (`c`, `u`, `d`, `t`) that the source leaves out.
+        whole_updates: whether updates carry the whole row.
     """
 
     name: str
     generation: str
     fresh: bool
     skipped: frozenset[str] = frozenset()
+    whole_updates: bool = True
 
 
 class SparkTableSink(TableSink):
