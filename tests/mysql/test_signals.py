@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from cdckit.errors import ConfigError
+from cdckit.cli.main import cdc
+from cdckit.cli.settings import Settings
+from cdckit.errors import ConfigError, SourceError
 from cdckit.signals import Signal, send
 from cdckit.signals.inbox import leave
 from mysql.capture import changes, config_for
 from mysql.signalling import SIGNALS, Signalled
+from running import Pipeline, create_reader, source_of, to_file
 from servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
@@ -91,7 +95,7 @@ def test_it_goes_on_after_restarts_while_rows_change(signalled: Signalled, sql: 
     assert runs > 2
     newest = {change[3][0]: change[3][1] for change in _of(signalled, "t") if change[3]}
     assert newest == dict(signalled.server.execute(f"SELECT id, v FROM {signalled.database}.t"))
-    assert len(signalled.reads()) == len(set(row[0] for row in signalled.reads()))
+    assert len(signalled.reads()) == len({row[0] for row in signalled.reads()})
     assert signalled.reads("u") == [(1,)]
     assert "cdckit_incremental" not in (signalled.offset or {})
 
@@ -240,10 +244,58 @@ def test_the_log_is_read_from_another_place(signalled: Signalled, db_server: SQL
     assert signalled.once() == []
 
 
+def test_a_replica_that_applies_out_of_order_is_refused(
+    mysql_server: SQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {SIGNALS}")
+    capture = Signalled(mysql_server, unique_name, tmp_path / "state", read_only="true")
+    mysql_server.run_sql(
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1, SOURCE_USER = 'nobody';"
+        "SET GLOBAL replica_preserve_commit_order = OFF, GLOBAL replica_parallel_workers = 4;"
+    )
+    try:
+        with pytest.raises(SourceError, match="with 4 workers and out of order"):
+            capture.once()
+    finally:
+        mysql_server.run_sql("SET GLOBAL replica_preserve_commit_order = ON; RESET REPLICA ALL;")
+    capture.once()
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+def test_spark_refuses_what_it_cannot_do(mysql_server: SQLServer, tmp_path: Path) -> None:
+    source = source_of(mysql_server, "d", signal_data_collection="d.signals", notification_enabled_channels="log")
+    ended = Pipeline(tmp_path, source, {"type": "file", "path": str(tmp_path / "out")}, {"runner": "spark"}).run()
+    assert ended.code == 2
+    assert "signals and incremental snapshots need one process" in ended.errors
+    assert "notifications need one process" in ended.errors
+
+
+def test_a_pipeline_is_told_by_command(mysql_server: SQLServer, unique_name: str, tmp_path: Path) -> None:
+    """`cdc signal` reaches a pipeline that runs; one that has not enabled the channel is refused."""
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; CREATE TABLE t (id INT PRIMARY KEY)")
+    mysql_server.run_sql(f"INSERT INTO {unique_name}.t VALUES (1), (2), (3)")
+    create_reader(mysql_server)
+    source = source_of(mysql_server, unique_name, snapshot_mode="no_data", signal_poll_interval_ms=50)
+    pipeline = to_file(tmp_path, source)
+    command = ["signal", str(pipeline.written()), "execute-snapshot", "--table", f"{unique_name}.t", "--blocking"]
+    refused = CliRunner().invoke(cdc, command, obj=Settings())
+    assert "should name in-process" in str(refused.exception)
+    pipeline = to_file(tmp_path, {**source, "signal.enabled.channels": "in-process"})
+    with pipeline.running() as process:
+        process.wait_for("snapshot at")
+        told = CliRunner().invoke(
+            cdc, ["signal", str(pipeline.written()), *command[2:], "--id", "mine"], obj=Settings()
+        )
+        assert told.output == "mine\n"
+        process.wait_until(lambda: pipeline.output.exists() and len(pipeline.output.read_bytes().splitlines()) == 3)
+        assert process.stop().code == 0
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"signal_data_collection": "signals"}, r"should have the form database\.table"),
+        ({"signal_data_collection": "signals"}, r"should be of the form database\.name"),
         ({"signal_enabled_channels": "source,jmx"}, "there is no JVM"),
         ({"signal_enabled_channels": "pigeon"}, "'pigeon' is no channel"),
         ({"signal_enabled_channels": "kafka"}, r"signal\.kafka\.bootstrap\.servers is required"),

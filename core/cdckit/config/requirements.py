@@ -6,7 +6,9 @@ import importlib.util
 
 from cdckit.config.pipeline import Component, ResolvedPipeline
 from cdckit.errors import ConfigError
+from cdckit.notifications.options import NotificationOptions
 from cdckit.plugins import factory
+from cdckit.signals.options import SignalOptions
 from cdckit.sink import TableSink
 
 
@@ -18,6 +20,8 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             "runner: 'spark' needs pyspark, which is not installed: pip install 'cdckit[spark]', "
             "or set 'runner: direct' (--runner direct), which needs no JVM"
         )
+    if pipeline.runner == "spark":
+        problems += beyond_spark(pipeline)
     for component in _components(pipeline):
         try:
             made_by = factory(component.registration)
@@ -28,6 +32,23 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             problems.append(
                 f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
             )
+    return problems
+
+
+def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
+    """What the source is asked for that it cannot do while its log is read by several workers, a sentence each."""
+    config, problems = pipeline.source.config, []
+    if isinstance(config, SignalOptions) and config.takes_signals:
+        problems.append(
+            "source.signal.*: signals and incremental snapshots need one process that reads the log in order: set "
+            "'runner: direct' (--runner direct), or remove signal.data.collection and signal.enabled.channels; one "
+            "state serves both runners"
+        )
+    if isinstance(config, NotificationOptions) and config.notification_enabled_channels:
+        problems.append(
+            "source.notification.enabled.channels: notifications need one process that reads in order: set "
+            "'runner: direct' (--runner direct), or remove it"
+        )
     return problems
 
 

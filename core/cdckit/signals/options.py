@@ -15,6 +15,11 @@ CHANNELS = ("source", "file", "kafka", "in-process")
 class SignalOptions(PluginConfig):
     """Signals and incremental snapshots."""
 
+    signal_data_collection: str = ""
+    """The table or collection (`database.name`) whose rows or documents tell the source what to do, such as to read a
+    table again; incremental snapshots write their watermarks there, whatever channel asked for them. A table has
+    three columns: id, type, data.
+    """
     signal_enabled_channels: NameList = "source"
     """Where signals come from: `source` (`signal.data.collection`), `file`, `kafka`, `in-process` (`cdc signal` and
     Python's `cdckit.signals.send`).
@@ -45,6 +50,9 @@ class SignalOptions(PluginConfig):
 
     @model_validator(mode="after")
     def _signal_channels(self) -> Self:
+        database, _, name = self.signal_data_collection.partition(".")
+        if self.signal_data_collection and not (database and name):
+            raise ValueError("signal.data.collection should be of the form database.name")
         for name in self.channels:
             if name == "jmx":
                 raise ValueError("signal.enabled.channels: there is no JVM and so no 'jmx'; use in-process")
@@ -58,6 +66,11 @@ class SignalOptions(PluginConfig):
     def channels(self) -> tuple[str, ...]:
         """Where signals come from."""
         return split_names(self.signal_enabled_channels)
+
+    @property
+    def takes_signals(self) -> bool:
+        """Whether signals come from anywhere."""
+        return bool(self.outer_channels or ("source" in self.channels and self.signal_data_collection))
 
     @property
     def outer_channels(self) -> tuple[str, ...]:

@@ -27,9 +27,9 @@ from cdckit_mysql.incremental.positions import wanted_offset
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.table_chunks import TableChunks
 from cdckit_mysql.incremental.table_marks import CLOSE, OPEN, TableMarks
-from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.processor import LogProcessor
+from cdckit_mysql.streaming.processor import EVENT_ROWS, LogProcessor
 from cdckit_mysql.streaming.row_decoders import RowDecoders
 
 log = logging.getLogger("cdckit.mysql")
@@ -104,7 +104,7 @@ class SignalledProcessor(LogProcessor):
         first = self._first_position(event)
         if not self.progress.skips():
             if self._table.captures(event.table.database, event.table.name):
-                first = self._signalled(event, first)
+                self._signalled(event, first)
             rows = self._captured_rows(event, first)
             if rows and self._snapshot.reading == f"{event.table.database}.{event.table.name}":
                 self._told(event, rows)
@@ -129,22 +129,22 @@ class SignalledProcessor(LogProcessor):
         if self._definitions.changes != before:
             self._snapshot.redefined()
 
-    def _signalled(self, event: RowsEvent, first: int) -> int:
-        """Takes rows of the signal table; the row number behind the records of the chunk that they end."""
+    def _signalled(self, event: RowsEvent, first: int) -> None:
+        """Takes rows of the signal table; a chunk that they end is given out before them."""
         for row in self._signal_rows(event.table, event):
             identifier, kind, data = (*row, None, None, None)[:3]
             if event.change == "delete":
-                closes = self._deletes_marks and self._closes(identifier, OPEN)
-                first = self._give_out(event, first) if closes else first
+                if self._deletes_marks and self._closes(identifier, OPEN):
+                    self._give_out(event, first)
             elif event.change != "write":
                 continue
             elif kind == WINDOW_OPEN:
                 self._snapshot.opens(str(identifier).removesuffix(OPEN))
             elif kind == WINDOW_CLOSE:
-                first = self._give_out(event, first) if self._closes(identifier, CLOSE) else first
+                if self._closes(identifier, CLOSE):
+                    self._give_out(event, first)
             elif self._from_table:
                 self._take(identifier, kind, data)
-        return first
 
     def _signal_rows(self, table: TableMap, event: RowsEvent) -> list[Row]:
         try:
@@ -164,8 +164,8 @@ class SignalledProcessor(LogProcessor):
             log.warning("a row of %s is no signal: %s", self._config.signal_data_collection, error)
         self.pause()
 
-    def _give_out(self, event: RowsEvent, first: int) -> int:
-        """The records of the chunk that ends here; the row number behind them."""
+    def _give_out(self, event: RowsEvent, first: int) -> None:
+        """The records of the chunk that ends here."""
         finished = self._snapshot.closed()
         source: dict[str, Any] = {
             "pos": event.start,
@@ -173,9 +173,18 @@ class SignalledProcessor(LogProcessor):
             "gtid": self.progress.gtid,
             "thread": self._thread,
         }
-        self.records += self._chunk_records(finished, self._prefix(event), first, source)
+        self.records += self._chunk_records(finished, *self._before(event, first), source)
         self.pause()
-        return first + len(finished.rows)
+
+    def _before(self, event: RowsEvent, first: int) -> tuple[str, int]:
+        """Where records stand in commit order that come before an event's own, and leave those where they were.
+
+        Behind the announcement of its table; in a compressed transaction, whose events share their position, within
+        the row numbers of the event before.
+        """
+        if first:
+            return self._prefix(event), first - EVENT_ROWS // 2
+        return LogPosition(self.progress.epoch, self.progress.file, event.start).prefix, 0
 
     def _chunk_records(self, finished: Finished[Row], prefix: str, first: int, source: dict[str, Any]) -> list[Record]:
         version = self._chunks.version(finished.name) if finished.rows else None

@@ -21,7 +21,6 @@ from cdckit_mysql.server import query, quoted
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import Column, Table, TableId
 
-
 _WIDTHS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR"})
 """Types whose length says only how they are shown."""
 

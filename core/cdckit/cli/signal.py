@@ -1,0 +1,85 @@
+"""`cdc signal`: tells a running pipeline what to do."""
+
+from __future__ import annotations
+
+import json
+import sys
+import uuid
+from typing import Any
+
+import click
+
+from cdckit.cli.pipelines import load
+from cdckit.cli.settings import Chosen, Command, pipeline_options
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.errors import ConfigError, StateError
+from cdckit.signals.inbox import leave
+from cdckit.signals.options import SignalOptions
+from cdckit.signals.signal import EXECUTE_SNAPSHOT, Signal
+
+
+@click.command("signal", cls=Command)
+@pipeline_options
+@click.argument("kind", metavar="TYPE")
+@click.option("--data", "text", metavar="JSON", help="What goes with it; `-` reads it.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="A table or collection: a member of `data-collections`."
+)
+@click.option(
+    "--filter",
+    "condition",
+    metavar="TEXT",
+    help="Which part of them: SQL for a table, a query document for a collection.",
+)
+@click.option("--blocking", is_flag=True, help="The log waits while they are read.")
+@click.option("--id", "identifier", metavar="ID", help="Its identifier; a random one by default.")
+def signal(
+    chosen: Chosen,
+    kind: str,
+    text: str | None,
+    tables: tuple[str, ...],
+    condition: str | None,
+    blocking: bool,
+    identifier: str | None,
+) -> None:
+    """Leave a signal for the pipeline in FILE, such as `execute-snapshot --table shop.orders`.
+
+    The pipeline takes it while it runs, or when it starts; its channel `in-process` must be enabled
+    (`signal.enabled.channels`). The signal's id is printed.
+    """
+    pipeline = load(chosen)
+    _require_channel(pipeline)
+    data = _parsed(sys.stdin.read() if text == "-" else text or "{}")
+    if tables:
+        data["data-collections"] = list(tables)
+    if condition is not None:
+        data["additional-conditions"] = [{"data-collection": name, "filter": condition} for name in tables]
+    if blocking or (kind == EXECUTE_SNAPSHOT and "type" not in data):
+        data["type"] = "blocking" if blocking else "incremental"
+    made = Signal(identifier or str(uuid.uuid4()), kind, data)
+    try:
+        leave(pipeline.state, made)
+    except OSError as error:
+        raise StateError(f"{pipeline.state}: the signal cannot be left there: {error}") from error
+    click.echo(made.id)
+
+
+def _require_channel(pipeline: ResolvedPipeline) -> None:
+    config = pipeline.source.config
+    if not isinstance(config, SignalOptions):
+        raise ConfigError(f"source.type: '{pipeline.source.registration.name}' takes no signals")
+    if "in-process" not in config.channels:
+        raise ConfigError(
+            "source.signal.enabled.channels: should name in-process, where `cdc signal` leaves signals, "
+            f"besides {config.signal_enabled_channels or 'no others'}"
+        )
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"--data: no JSON (column {error.colno}: {error.msg})") from error
+    if not isinstance(data, dict):
+        raise ConfigError("--data: must be a JSON object")
+    return data
