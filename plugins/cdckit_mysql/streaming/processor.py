@@ -43,7 +43,7 @@ _SERVER_ID = 2
 """Where an event's header holds the server that made the change."""
 _POS_DIGITS = 12
 """How many digits a position within a file has in the text of a record's position."""
-_EVENT_ROWS = 10**8
+EVENT_ROWS = 10**8
 """Events of a compressed transaction share a position: each gets so many row numbers of its own."""
 _MOST_BYTES = 1 << 22
 """Rows of so many bytes in the log are enough for a batch, however few they are."""
@@ -180,7 +180,7 @@ class LogProcessor:
             self._inner += 1
         else:
             self._last_end, self._inner = event.end, 0
-        return self._inner * _EVENT_ROWS
+        return self._inner * EVENT_ROWS
 
     # -- transactions
 
