@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from cdckit.state.store import HistoryEntry, StateStore
@@ -33,6 +33,7 @@ class Definition:
         since: the commit_ts, or the schema version, that it came into force with; 0: since ever.
         columns: in order.
         key: the names of the columns that identify a row.
+        names: those of all columns.
     """
 
     database: str
@@ -41,12 +42,17 @@ class Definition:
     columns: tuple[ColumnDefinition, ...]
     key: tuple[str, ...]
 
+    names: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", frozenset(column.name for column in self.columns))
+
     def __hash__(self) -> int:
         return hash((self.database, self.table, self.since))
 
     def to_json(self) -> dict[str, Any]:
         """The definition as the state keeps it."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "names"}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Definition:

@@ -8,7 +8,7 @@ from typing import Any
 from cdckit.schema import Schema
 from cdckit.struct import Struct, Template, TemplateStruct
 
-_NO_ROWS = ("SchemaChangeValue", "TransactionMetadataValue", "Heartbeat")
+_NO_ROWS = ("SchemaChangeValue", "TransactionMetadataValue", "MessageValue", "Heartbeat")
 """The last part of the schema names of events that carry no rows."""
 
 
@@ -45,13 +45,23 @@ FACT_COLUMNS = (
 
 
 class EnvelopeShape:
-    """Where the parts of an envelope stand, for one schema."""
+    """Where the parts of an envelope stand, for one schema.
+
+    Attributes:
+        row: the schema of `after`: a row's, or that of a document's text.
+    """
 
     def __init__(self, schema: Schema) -> None:
         index = schema.index
         self.before, self.after = index.get("before"), index["after"]
         self.op, self.ts_ms, self.source = index["op"], index.get("ts_ms"), index["source"]
+        self.update = index.get("updateDescription")
         self.row = schema.fields[self.after].schema
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether `before` and `after` are the text of documents."""
+        return self.row.type == "string"
 
     def facts(self, values: tuple[Any, ...]) -> Facts:
         """What an envelope's values, or those that a template shares, say besides the rows."""
@@ -67,16 +77,28 @@ class EnvelopeShape:
 
     def image(self, value: Struct, *, before: bool) -> Struct | None:
         """The row before or after the change."""
-        at = self.before if before else self.after
-        if at is None:
-            return None
-        if value.__class__ is TemplateStruct:
-            fill = hole_of(value.template, at)
-            if fill is not None:
-                filled: Struct = value.fills[fill]
-                return filled
-        found: Struct | None = value.values[at]
-        return found
+        row: Struct | None = _member(value, self.before if before else self.after)
+        return row
+
+    def document(self, value: Struct, *, before: bool) -> str | None:
+        """The document's text before or after the change."""
+        text: str | None = _member(value, self.before if before else self.after)
+        return text
+
+    def updated(self, value: Struct) -> Struct | None:
+        """What an update has changed, where the event tells."""
+        update: Struct | None = _member(value, self.update)
+        return update
+
+
+def _member(value: Struct, at: int | None) -> Any:
+    if at is None:
+        return None
+    if isinstance(value, TemplateStruct):
+        fill = hole_of(value.template, at)
+        if fill is not None:
+            return value.fills[fill]
+    return value.values[at]
 
 
 def hole_of(template: Template, at: int) -> int | None:
@@ -87,10 +109,15 @@ def hole_of(template: Template, at: int) -> int | None:
 def shape_of(schema: Schema) -> EnvelopeShape | None:
     """The shape of envelopes of a schema; None for flattened rows. Made once for each schema."""
     if "spark.shape" not in schema.derived:
-        is_envelope = schema.index.keys() >= {"after", "op", "source"} and schema.field("after").schema.type == "struct"
-        schema.derived["spark.shape"] = EnvelopeShape(schema) if is_envelope else None
+        schema.derived["spark.shape"] = EnvelopeShape(schema) if _is_envelope(schema) else None
     shape: EnvelopeShape | None = schema.derived["spark.shape"]
     return shape
+
+
+def _is_envelope(schema: Schema) -> bool:
+    if not schema.index.keys() >= {"after", "op", "source"}:
+        return False
+    return schema.field("source").schema.type == "struct" and schema.field("after").schema.type in ("struct", "string")
 
 
 def carries_rows(schema: Schema) -> bool:

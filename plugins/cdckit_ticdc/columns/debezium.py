@@ -105,7 +105,8 @@ class DebeziumColumns:
             return VECTOR, vector
         if written is None:
             assert type is not None
-            written = schema_of(type, self._options)
+            # Debezium always writes labels, also where its schema change (1.9) does not name them.
+            written = STRING if kind in {"enum", "set"} and type.labels is None else schema_of(type, self._options)
         return written, _reader(written)
 
     def _decimal(self, written: Schema | None, type: MySqlType) -> tuple[Schema, Read | None]:

@@ -68,6 +68,9 @@ _CLASSES: dict[str, type] = {
     "struct": dict,
     "array": list,
 }
+_NULL = OPTIONAL_STRING.replace()
+"""What null looks like: a text, until something else is seen in its place."""
+_NUMBERS = frozenset({"int64", "float64"})
 _SAMPLES = 100
 """How many items of lists are looked at."""
 
@@ -79,6 +82,8 @@ def seen_schema(value: Any, name: str | None = None) -> Schema:
     if isinstance(value, list):
         items = [seen_schema(one) for one in value if one is not None]
         return array_schema(_widest(items), optional=True)
+    if value is None:
+        return _NULL
     if value.__class__ is bool:
         return OPTIONAL_BOOLEAN
     if value.__class__ is int:
@@ -88,12 +93,20 @@ def seen_schema(value: Any, name: str | None = None) -> Schema:
 
 def _widest(items: list[Schema]) -> Schema:
     """A schema for all items: of structs one with every member that any of them has."""
-    if not items or any(item.type != items[0].type for item in items):
+    known = [item for item in items if item is not _NULL]
+    kinds = {item.type for item in known}
+    if not known:
+        return _NULL
+    if kinds == _NUMBERS:
+        return FLOAT64.as_optional()
+    if len(kinds) > 1:
         return OPTIONAL_STRING
-    if items[0].type != "struct":
-        return items[0]
+    if kinds == {"array"}:
+        return array_schema(_widest([item.items for item in known if item.items is not None]), optional=True)
+    if kinds != {"struct"}:
+        return known[0]
     members: dict[str, list[Schema]] = {}
-    for item in items:
+    for item in known:
         for field in item.fields:
             members.setdefault(field.name, []).append(field.schema)
     return struct_schema(None, {name: _widest(schemas) for name, schemas in members.items()}, optional=True)
@@ -115,6 +128,8 @@ def fitted(schema: Schema, value: Any) -> Any:
     """
     if value is None:
         return None
+    if schema.type == "float64" and value.__class__ is int:
+        return float(value)
     _check(schema, value)
     if schema.type == "struct":
         if not value.keys() <= schema.index.keys():
@@ -141,19 +156,24 @@ def merged(one: Any, other: Any) -> Any:
     return [*one, *other][:_SAMPLES] if isinstance(one, list) else one
 
 
-TRANSACTION_METADATA = struct_schema(
-    "io.debezium.connector.common.TransactionMetadataValue",
-    {
-        "status": STRING,
-        "id": STRING,
-        "event_count": OPTIONAL_INT64,
-        "data_collections": array_schema(
-            struct_schema(None, {"data_collection": STRING, "event_count": INT64}), optional=True
-        ),
-        "ts_ms": OPTIONAL_INT64,
-    },
-)
-"""Begin and end of a transaction."""
+_TRANSACTION_MEMBERS: dict[str, Schema] = {
+    "status": STRING,
+    "id": STRING,
+    "event_count": OPTIONAL_INT64,
+    "data_collections": array_schema(
+        struct_schema(None, {"data_collection": STRING, "event_count": INT64}), optional=True
+    ),
+    "ts_ms": OPTIONAL_INT64,
+}
+
+
+def transaction_metadata(document: Mapping[str, Any]) -> Struct:
+    """Begin or end of a transaction, with the members that its version has."""
+    members = {name: _TRANSACTION_MEMBERS.get(name) or seen_schema(value) for name, value in document.items()}
+    made = fitted(struct_schema("io.debezium.connector.common.TransactionMetadataValue", members), document)
+    assert isinstance(made, Struct)
+    return made
+
 
 ENVELOPE_MEMBERS: dict[str, Schema] = {
     "op": STRING,

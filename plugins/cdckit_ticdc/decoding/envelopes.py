@@ -24,12 +24,12 @@ from cdckit_ticdc.columns.avro import AvroSchemas
 from cdckit_ticdc.columns.avro import value_reader as avro_reader
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.rows import MakeRow, compile_row
-from cdckit_ticdc.columns.seen import TRANSACTION_METADATA, fitted, seen_struct
+from cdckit_ticdc.columns.seen import seen_struct, transaction_metadata
 from cdckit_ticdc.decoding.avro import read_registered
 from cdckit_ticdc.decoding.decoder import FAULTS, told, topic_name
 from cdckit_ticdc.decoding.documents import read_document
 from cdckit_ticdc.decoding.schemaless import SchemalessEnvelopes
-from cdckit_ticdc.decoding.table_changes import definitions
+from cdckit_ticdc.decoding.table_changes import definitions, moment
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.events import Ddl
 from cdckit_ticdc.layout import Layout
@@ -40,6 +40,7 @@ log = logging.getLogger("cdckit.debezium")
 
 Payload = Mapping[str, Any]
 SCHEMA_CHANGE = "io.debezium.connector.common.SchemaChangeValue"
+LOGICAL_MESSAGE = "io.debezium.connector.postgresql.MessageValue"
 HEARTBEAT = "io.debezium.connector.common.Heartbeat"
 
 
@@ -142,13 +143,15 @@ class EnvelopeDecoder:
 
     def _untyped(self, topic: str, payload: Payload) -> Content:
         """A value without schema, by its shape."""
+        if payload.keys() >= {"op", "source", "message"} and payload["op"] == "m":
+            return Content(seen_struct(payload, LOGICAL_MESSAGE), payload)
         if payload.keys() >= {"op", "source"}:
             datum, layout = self._schemaless.envelope(topic, payload)
             return Content(datum, payload, layout)
         if _is_schema_change(payload):
             return Content(seen_struct(payload, SCHEMA_CHANGE), payload)
         if payload.keys() >= {"status", "id", "event_count"}:
-            return Content(fitted(TRANSACTION_METADATA, payload), payload)
+            return Content(transaction_metadata(payload), payload)
         if payload.keys() == {"ts_ms"}:
             return Content(seen_struct(payload, HEARTBEAT), payload)
         return Content(SchemaAndValue(None, payload), payload)
@@ -212,7 +215,7 @@ class EnvelopeDecoder:
         source = payload.get("source") or _NOTHING
         place = payload.get("position") or _NOTHING
         since = source.get("ts_ms") or (place.get("ts_sec") or 0) * 1000
-        made = tuple(definitions(payload.get("tableChanges") or (), since))
+        made = tuple(definitions(payload.get("tableChanges") or (), moment(source, payload.get("position"))))
         for definition in made:
             self._definitions.learn(definition)
         tables = tuple(f"{definition.database}.{definition.table}" for definition in made)

@@ -12,6 +12,7 @@ from cdckit_ticdc.columns.debezium import DebeziumColumns
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.seen import ENVELOPE_MEMBERS, fitted, seen_schema, source_schema
 from cdckit_ticdc.decoding.inference import InferredTable
+from cdckit_ticdc.decoding.table_changes import moment
 from cdckit_ticdc.definitions import Definition, Definitions
 from cdckit_ticdc.layout import Layout
 
@@ -57,18 +58,22 @@ class SchemalessEnvelopes:
         database = source.get("schema") or source.get("db") or ""
         table = (str(database), str(source.get("table") or ""))
         names = frozenset(after if after is not None else before or ())
-        definition = self._fitting(table, source.get("ts_ms") or 0, names)
+        definition = self._fitting(table, moment(source), names)
         if definition is not None:
             return self._defined(topic, definition).images(payload["op"], before, after)
         return self._seen(topic, table).images(payload["op"], before, after)
 
-    def _fitting(self, table: tuple[str, str], time_ms: int, names: frozenset[str]) -> Definition | None:
-        """The definition in force; where it lacks a name, another that has them: times may be whole seconds."""
-        inforce = self._definitions.at(*table, time_ms)
-        if inforce is None:
-            return None
+    def _fitting(self, table: tuple[str, str], at: int, names: frozenset[str]) -> Definition | None:
+        """The definition in force; where it has other columns, one that has just these, or these too.
+
+        Times may be whole seconds, and places in the log are those of one server.
+        """
+        inforce = self._definitions.at(*table, at)
+        if inforce is None or inforce.names == names:
+            return inforce
         candidates = [inforce, *(one for one in self._definitions if (one.database, one.table) == table)]
-        return next((one for one in candidates if names <= {column.name for column in one.columns}), None)
+        exact = next((one for one in reversed(candidates) if one.names == names), None)
+        return exact or next((one for one in candidates if names <= one.names), None)
 
     def _defined(self, topic: str, definition: Definition) -> Layout:
         found = self._layouts.get((topic, definition))

@@ -10,6 +10,7 @@ from typing import Any
 from cdckit_ticdc.columns.types import MySqlType, parse_type
 from cdckit_ticdc.definitions import ColumnDefinition, Definition
 
+_OFFSET_BITS = 40
 _PART = re.compile(r'"((?:[^"]|"")*)"')
 
 
@@ -23,6 +24,24 @@ def table_names(identity: str) -> tuple[str, str]:
     if len(parts) < 2:
         raise ValueError(f"{identity!r} names no table")
     return parts[-2], parts[-1]
+
+
+def moment(source: Mapping[str, Any], position: Mapping[str, Any] | None = None) -> int:
+    """A number that tells which definition a row was written under: it rises along a source's log.
+
+    MySQL's is its place in the binary log: in Debezium 1 the time of a schema change is when it was read, which is
+    later than rows that come after it. Where there is no such place it is the time in milliseconds.
+
+    Args:
+        source: the source block.
+        position: the member `position` of the history's own form, which tells the place instead.
+    """
+    place = position or source
+    file, offset = place.get("file"), place.get("pos")
+    number = file.rpartition(".")[2] if isinstance(file, str) else ""
+    if number.isdecimal() and isinstance(offset, int):
+        return int(number) << _OFFSET_BITS | offset
+    return source.get("ts_ms") or (place.get("ts_sec") or 0) * 1000
 
 
 def definitions(changes: Sequence[Mapping[str, Any]], since: int) -> Iterator[Definition]:
