@@ -33,6 +33,10 @@ class RetriableSourceError(SourceError):
     """The source is away for the moment: reading again from the last batch's offset may succeed."""
 
 
+class SnapshotDueError(SourceError):
+    """The place to go on from is gone at the source, and its options allow a snapshot for that: plan anew."""
+
+
 class SinkError(CdcError):
     """The sink did not take what was written."""
 

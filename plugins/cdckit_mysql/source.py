@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
@@ -12,7 +13,7 @@ import pymysql
 
 from cdckit.checks import Finding
 from cdckit.context_headers import time_ordered_uuid
-from cdckit.errors import RetriableSourceError, SourceError, StateError
+from cdckit.errors import RetriableSourceError, SnapshotDueError, SourceError, StateError
 from cdckit.notifications.listener import SnapshotListener
 from cdckit.notifications.notifications import Notifications
 from cdckit.record import Batch, Offset
@@ -142,7 +143,8 @@ class MySqlSource(Source):
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
         if last.after_snapshot or first.snapshot_due or self._bytes_between(first, last) <= max_bytes:
             return end
-        found = self._planner.cut(first, last, max_bytes)
+        with self._snapshot_due_where_lost():
+            found = self._planner.cut(first, last, max_bytes)
         return end if found == last else found.to_json()
 
     def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
@@ -178,11 +180,8 @@ class MySqlSource(Source):
             return []
         if self._context.counts.wanted and not self._captured_told:
             self._tell_captured(self._history.tables_at(first.position))
-        try:
+        with self._snapshot_due_where_lost():
             return self._planner.splits(start, end, self._bytes_between(first, last), parallelism)
-        except PositionLostError as error:
-            self._need.lost(str(error))
-            raise
 
     def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
         if not self._need.reads_rows(LogOffset.from_json(start)):
@@ -268,7 +267,20 @@ class MySqlSource(Source):
         reader = LogReader(self._config, opener, make_processor, self._context)
         if split.end is None:
             return self._followed(reader.follow(start))
-        return reader.range(start, LogOffset.from_json(split.end))
+        return self._ranged(reader.range(start, LogOffset.from_json(split.end)))
+
+    def _ranged(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        with self._snapshot_due_where_lost():
+            yield from batches
+
+    @contextmanager
+    def _snapshot_due_where_lost(self) -> Iterator[None]:
+        """Lets the runner plan anew where the server has the log no more and a snapshot may be taken for that."""
+        try:
+            yield
+        except PositionLostError as error:
+            self._need.lost(str(error))
+            raise SnapshotDueError(str(error)) from error
 
     def _followed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """The batches; they end where the server has the log no more and a snapshot may be taken for that."""

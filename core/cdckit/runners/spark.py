@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 
-from cdckit.errors import RetriableSourceError, SourceError, StateError
+from cdckit.errors import RetriableSourceError, SnapshotDueError, SourceError, StateError
 from cdckit.metrics.figures import Figures
 from cdckit.pipeline import make_source
 from cdckit.runners.retries import Retries
@@ -33,9 +33,21 @@ class SparkRunner(Runner):
 
     def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
         require_java()
+        anew = False
+        while not self.stopping():
+            try:
+                with ExitStack() as parts:
+                    self._run_generation(parts, once, anew=anew)
+            except SnapshotDueError:  # the source has said why
+                anew = True
+            else:
+                return
+
+    def _run_generation(self, stack: ExitStack, once: bool, *, anew: bool) -> None:
+        """Runs on one checkpoint, the last one unless a new one is wanted."""
         delivery = make_delivery(self.pipeline, once=once, stopping=self.stopping)
         stack.callback(delivery.close)
-        generation = self._hand_over()
+        generation = self._hand_over(anew=anew)
         session = start_session(self.pipeline.name, self.pipeline.spark, delta=delivery.delta)
         delivery.open(session, generation)
         stack.callback(self._take_back)
@@ -70,6 +82,8 @@ class SparkRunner(Runner):
             committed = query.committed
             try:
                 query.run(self.stopping, once=once)
+            except SnapshotDueError:
+                raise
             except SourceError as error:
                 if query.committed != committed:
                     retries.progressed()
@@ -80,10 +94,10 @@ class SparkRunner(Runner):
             else:
                 return
 
-    def _hand_over(self) -> Generation:
+    def _hand_over(self, *, anew: bool) -> Generation:
         state = open_state(self.pipeline.state)
         try:
-            return hand_to_spark(state, self.pipeline.state)
+            return hand_to_spark(state, self.pipeline.state, anew=anew)
         finally:
             state.close()
 

@@ -70,11 +70,17 @@ def open_for_planner(folder: Path) -> StateStore:
     return _open(folder)
 
 
-def hand_to_spark(store: StateStore, folder: Path) -> Generation:
-    """Makes a Spark checkpoint the authority: the last one where it ends at the store's offset, else a new one."""
+def hand_to_spark(store: StateStore, folder: Path, *, anew: bool = False) -> Generation:
+    """Makes a Spark checkpoint the authority: the last one where it ends at the store's offset, else a new one.
+
+    Args:
+        store: the pipeline's.
+        folder: where checkpoints are.
+        anew: whether it is to be a new one in any case: a batch that the last one has planned can no longer be read.
+    """
     last = _note(store.get(NOTE))
     offset = store.load_offset()
-    if last is None or offset != _reached(last, folder):
+    if last is None or anew or offset != _reached(last, folder):
         last = Generation(uuid.uuid4().hex, offset, authority=True)
     generation = Generation(last.id, last.start, authority=True)
     store.put(NOTE, asdict(generation))
