@@ -31,6 +31,8 @@ from cdckit_mysql.incremental.processor import SignalledProcessor
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.readiness import readiness
+from cdckit_mysql.schema_changes.records import SchemaChangeRecords
+from cdckit_mysql.schema_changes.snapshot import snapshot_events
 from cdckit_mysql.server import Dialect, RowLogging, Server, log_end, log_files, read_dialect, read_server
 from cdckit_mysql.snapshot.chunk_plan import plan_chunks, share_out
 from cdckit_mysql.snapshot.chunks import read_chunks
@@ -184,10 +186,13 @@ class MySqlSource(Source):
             return self._planner.splits(start, end, self._bytes_between(first, last), parallelism)
 
     def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
-        if not self._need.reads_rows(LogOffset.from_json(start)):
-            return []
         server, connection = self._asked()
         tables = self._history.tables_at(point.position)
+        created = self._history.created_at(point.position)
+        events = () if created is None else tuple(snapshot_events(tables, created))
+        definitions = Split(start, end, ChunkWork((), server.rows, self._run_id, events))
+        if not self._need.reads_rows(LogOffset.from_json(start)):
+            return [definitions] if events else []
         with told(self._config, "planning the snapshot"):
             chosen = choose_tables(connection, tables, self._config, self._filters)
             chunks = plan_chunks(connection, chosen, parallelism)
@@ -195,7 +200,7 @@ class MySqlSource(Source):
         filled = {chunk.table.id for chunk in chunks}
         for table in (table for table in chosen if table.id not in filled):
             SnapshotProgress(self._context.notify, str(table.id), 0).finished()
-        return [
+        splits = [
             Split(
                 start,
                 end,
@@ -204,6 +209,7 @@ class MySqlSource(Source):
             )
             for group in share_out(chunks, parallelism)
         ]
+        return [definitions, *splits] if events else splits
 
     def _tell_captured(self, tables: Tables) -> None:
         """Which tables the log is read for, once, where somebody asks."""
@@ -229,12 +235,19 @@ class MySqlSource(Source):
             )
             return self._told.snapshot(snapshot.batches(work))
         if isinstance(work, ChunkWork):
-            point = LogOffset.from_json(split.end or {})
-            versions = self._versions_of(work.rows, work.run_id)
-            return read_chunks(self._config, self._filters, versions, work.chunks, point, self._context.notify)
+            return self._read_chunks(work, LogOffset.from_json(split.end or {}))
         if work.reader or self._context.state is None:
             return self._read_log(split, work)
         return self._told.log(self._read_log(split, work, self._signals))
+
+    def _read_chunks(self, work: ChunkWork, point: LogOffset) -> Iterator[Batch]:
+        versions = self._versions_of(work.rows, work.run_id)
+        if work.told:
+            made = SchemaChangeRecords(self._config, self._filters, versions)
+            ends = not self._need.reads_rows(LogOffset())
+            yield Batch(made.of_snapshot(work.told, point, ends=ends), None)
+        if work.chunks:
+            yield from read_chunks(self._config, self._filters, versions, work.chunks, point, self._context.notify)
 
     def _read_between(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
         work = LogWork(self._history.tables_at(start.position), self._dialect, self._run_id)

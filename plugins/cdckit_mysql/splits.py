@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.schema_changes.events import SchemaEvent
 from cdckit_mysql.server import Dialect, RowLogging
 from cdckit_mysql.snapshot.chunk_plan import Chunk
 from cdckit_mysql.table import Tables
@@ -33,11 +34,13 @@ class ChunkWork:
         chunks: what to read.
         rows: how the server shows rows.
         run_id: the run's id in the records' headers.
+        told: what the schema-change topic is told of the snapshot's definitions, before its rows.
     """
 
     chunks: tuple[Chunk, ...]
     rows: RowLogging
     run_id: str
+    told: tuple[SchemaEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

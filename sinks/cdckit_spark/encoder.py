@@ -45,6 +45,8 @@ class TableEncoder:
             elif value is None:
                 self._tombstone(record)
             elif not isinstance(value, Struct):
+                if isinstance(record.key, Struct) and not carries_rows(record.key.schema):
+                    continue
                 raise _fault(
                     record, "the value is no struct, so it has no columns; leave out the transform that made it so"
                 )

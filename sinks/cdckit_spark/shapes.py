@@ -8,8 +8,8 @@ from typing import Any
 from cdckit.schema import Schema
 from cdckit.struct import Struct, Template, TemplateStruct
 
-_NO_ROWS = ("SchemaChangeValue", "TransactionMetadataValue", "MessageValue", "Heartbeat")
-"""The last part of the schema names of events that carry no rows."""
+_NO_ROWS = ("SchemaChangeKey", "SchemaChangeValue", "TransactionMetadataValue", "MessageValue", "Heartbeat")
+"""The last part of the schema names of events that carry no rows; a key's where the value has no schema."""
 
 
 @dataclass(frozen=True, slots=True)

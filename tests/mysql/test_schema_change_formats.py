@@ -59,7 +59,7 @@ def told(mysql_server: MySQLServer, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def _values(records: Sequence[Record], *, schemas: bool) -> list[dict[str, Any]]:
-    serializer = JsonSerializer(JsonConfig(**{"schemas.enable": schemas}))
+    serializer = JsonSerializer(JsonConfig.model_validate({"schemas.enable": schemas}))
     return [json.loads(value or b"") for value in serializer.serialize(records).values]
 
 

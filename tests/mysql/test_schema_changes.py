@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cdckit.config.loading import load_pipeline
+from cdckit.record import Record
 from cdckit.runners.direct import DirectRunner
+from cdckit.struct import Struct
+from mysql.capture import Capture, changes
+from mysql.conftest import NewCapture
 from mysql.recordings import DATA, Event, by_topic, read_events
 from mysql.test_parity import assert_same
 from servers.mysql_family import SQLServer
@@ -93,3 +97,59 @@ def _with_characters(event: Event) -> Event:
 
 def _mended(row: dict[str, Any]) -> dict[str, Any]:
     return {name: "é" if value == "\ufffd" else value for name, value in row.items()}
+
+
+@pytest.mark.parametrize("snapshot_mode", ["initial", "no_data"])
+def test_runners_tell_the_same(
+    capture: NewCapture, sql: Callable[[str], None], snapshot_mode: str, tmp_path: Path, db_server: SQLServer
+) -> None:
+    """Splits that are read by other processes tell what one process tells, and positions still sort."""
+    options = {"include_schema_changes": True, "snapshot_mode": snapshot_mode}
+    options["schema_history_internal_store_only_captured_databases_ddl"] = True
+    sql("CREATE TABLE t (id INT PRIMARY KEY) COMMENT 'c'; CREATE TABLE u (id INT); INSERT INTO t VALUES (1), (2);")
+    reading = capture(**options)
+    parts = reading.parallel(2)
+    sql("ALTER TABLE t ADD v INT; INSERT INTO t VALUES (3, 4); DROP TABLE u;")
+    parts += reading.parallel(2)
+    with Capture(reading.config, tmp_path / "whole").closing() as whole:
+        sql("DROP TABLE t; CREATE TABLE t (id INT PRIMARY KEY) COMMENT 'c'; CREATE TABLE u (id INT);")
+        sql("INSERT INTO t VALUES (1), (2);")
+        expected = whole.once()
+        sql("ALTER TABLE t ADD v INT; INSERT INTO t VALUES (3, 4); DROP TABLE u;")
+        expected += whole.once()
+    found = [record for part in parts for record in part]
+    assert _told(found) == _told(expected)
+    positions = [record.position for record in found]
+    assert positions == sorted(set(positions))
+
+
+def _told(records: list[Record]) -> list[tuple[Any, ...]]:
+    """What records say but for times and places; only the snapshot's rows have marks by which runners differ."""
+    return [_said(record.value) for record in records if isinstance(record.value, Struct)]
+
+
+def _said(value: Struct) -> tuple[Any, ...]:
+    if "ddl" in value:
+        return value["source"]["snapshot"], value["ddl"], [change.to_dict() for change in value["tableChanges"]]
+    return value["op"], value["after"].values
+
+
+def test_a_table_keeps_its_comment_over_a_restart_and_gives_it_to_its_like(
+    capture: NewCapture, sql: Callable[[str], None]
+) -> None:
+    options = {"include_schema_changes": True, "include_schema_comments": True}
+    sql("CREATE TABLE t (id INT PRIMARY KEY) COMMENT 'c';")
+    capture(**options).once()
+    sql("ALTER TABLE t ADD v INT COMMENT 'd'; CREATE TABLE u LIKE t;")
+    tables = [record.value["tableChanges"][0]["table"] for record in capture(**options).once()]  # type: ignore[index,call-overload]
+    assert [(table["comment"], table["columns"][1]["comment"]) for table in tables] == [("c", "d"), ("c", "d")]
+
+
+def test_a_streamed_boolean_is_one(capture: NewCapture, sql: Callable[[str], None]) -> None:
+    """The server knows no such type: a snapshot finds TINYINT(1), the log has the statement as it was written."""
+    sql("CREATE TABLE s (id INT PRIMARY KEY, b BOOLEAN); INSERT INTO s VALUES (1, TRUE);")
+    assert changes(capture().once()) == [("r", "s", None, (1, 1))]
+    sql("CREATE TABLE t (id INT PRIMARY KEY, b BOOLEAN DEFAULT TRUE, c BOOL); INSERT INTO t (id, c) VALUES (1, FALSE);")
+    assert [change[3] for change in changes(capture().once())] == [(1, True, False)]
+    sql("UPDATE t SET b = NULL;")
+    assert [change[2:] for change in changes(capture().once())] == [((1, True, False), (1, None, False))]

@@ -115,7 +115,9 @@ def test_a_key_member_that_is_no_column_becomes_one() -> None:
 
 def test_what_carries_no_rows_makes_no_packet() -> None:
     change = struct_schema("io.debezium.connector.mysql.SchemaChangeValue", {"ddl": STRING})
-    assert encode([Record("t", None, Struct(change, ("ALTER …",)))]) == []
+    key = Struct(struct_schema("io.debezium.connector.mysql.SchemaChangeKey", {"databaseName": STRING}), ("d",))
+    document = SchemaAndValue(None, {"ddl": "ALTER …"})
+    assert encode([Record("t", None, Struct(change, ("ALTER …",))), Record("t", key, document)]) == []
 
 
 def test_a_value_without_columns_is_refused() -> None:
