@@ -21,6 +21,8 @@ from cdckit_mysql.table import Database, Table, TableId, Tables
 
 HISTORY = "schema"
 """The history's name in the state store."""
+FOLDED_AT = 1000
+"""So many outdated entries at least make it worth while to write the history anew."""
 
 _OF_DATABASES = frozenset({ChangeKind.CREATE_DATABASE, ChangeKind.ALTER_DATABASE})
 
@@ -36,6 +38,10 @@ class SchemaHistory:
     def __init__(self, state: StateStore, notify: Notify = silent) -> None:
         self._state = state
         self._notify = notify
+        self._outdated = 0
+        """About how many entries are of no use to who needs the newest definitions only."""
+        self._known = 0
+        """How many definitions there were when they were last looked at."""
 
     def start(self, position: LogPosition, tables: Tables, created: CreateStatements | None = None) -> None:
         """Notes all definitions as they are at `position`; what was known before holds for what lies before.
@@ -45,6 +51,7 @@ class SchemaHistory:
             tables: the definitions.
             created: the statements that make them, for a pipeline that tells of them.
         """
+        self._outdated += self._known
         self._state.append_history(HISTORY, _all_of(position, tables, created))
 
     def rebuild(self, position: LogPosition, tables: Tables) -> None:
@@ -71,7 +78,22 @@ class SchemaHistory:
             "dropped_databases": [c.database for c in changes if c.kind is ChangeKind.DROP_DATABASE],
             "databases": [asdict(found) for found in _databases(changes, tables)],
         }
+        self._outdated += 1
+        self._known = len(tables)
         self._state.append_history(HISTORY, [HistoryEntry(f"{position.prefix}-ddl", entry)])
+
+    def fold(self, position: LogPosition) -> None:
+        """Puts the definitions in force at `position` in the place of all entries up to there, once these are many.
+
+        Only for a position from which everything is read again at the most. What lies behind it stays, and the state
+        store makes the change as a whole or not at all.
+        """
+        if self._outdated < max(FOLDED_AT, self._known) or not self.reaches(position):
+            return
+        tables = self._replay(position)
+        later = [entry for entry in self._state.read_history(HISTORY) if entry.position > position.end()]
+        self._state.replace_history(HISTORY, [*_all_of(position, tables), *later])
+        self._outdated, self._known = len(later), len(tables)
 
     def tables_at(self, position: LogPosition) -> Tables:
         """The definitions in force behind `position`.
@@ -79,18 +101,22 @@ class SchemaHistory:
         Raises:
             StateError: the history does not reach back to it.
         """
-        tables: Tables | None = None
         self._notify("schema_history", recovering=True, changes=0, last=None)
+        return self._replay(position, self._notify)
+
+    def _replay(self, position: LogPosition, notify: Notify = silent) -> Tables:
+        tables: Tables | None = None
         read, last = 0, None
         for place, entry in self._state.read_history(HISTORY, position.end()):
             tables = _replayed(entry, tables)
             read, last = read + 1, place
-        self._notify("schema_history", recovering=False, changes=read, last=last)
+        notify("schema_history", recovering=False, changes=read, last=last)
         if tables is None:
             raise StateError(
                 f"the schema history knows no definitions at {position}: the state is incomplete; "
                 "start with a new state folder, which takes a new snapshot"
             )
+        self._outdated, self._known = read - len(tables), len(tables)
         return tables
 
     def created_at(self, position: LogPosition) -> CreateStatements | None:

@@ -104,7 +104,10 @@ class MySqlSource(Source):
             self._signals.close()
 
     def committed(self, offset: Offset) -> None:
-        """Signals that the offset knows of need not be kept any more."""
+        """Signals and definitions that nobody needs any more behind `offset` need not be kept."""
+        at = LogOffset.from_json(offset)
+        if not at.snapshot_due and self._context.state is not None:
+            self._history.fold(at.position)
         if self._signals is not None:
             self._signals.mailbox.committed()
 
@@ -180,6 +183,7 @@ class MySqlSource(Source):
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
         if first.position.prefix >= last.position.prefix:
             return []
+        self._history.fold(first.position)
         if self._context.counts.wanted and not self._captured_told:
             self._tell_captured(self._history.tables_at(first.position))
         with self._snapshot_due_where_lost():
@@ -255,8 +259,7 @@ class MySqlSource(Source):
 
     def _read_log(self, split: Split, work: LogWork, signals: SnapshotServer | None = None) -> Iterator[Batch]:
         start = LogOffset.from_json(split.start)
-        state = self._context.state
-        history = SchemaHistory(state) if state is not None else None
+        history = self._history if self._context.state is not None else None
         definitions = Definitions(
             work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
         )
