@@ -13,10 +13,11 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, Secret
 from cdckit.avro_names import NameAdjustment
 from cdckit.config.lists import NameList, RegexList, patterns, split_names
 from cdckit.metrics.tags import MetricTags
+from cdckit.notifications import NotificationOptions
+from cdckit.signals import SignalOptions
 from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
 
 _SNAPSHOT_MODES = {"never": "no_data"}
-_CHANNELS = ("source", "file", "in-process")
 _OPERATIONS = ("c", "u", "d", "t", "none")
 
 SnapshotMode = Annotated[
@@ -58,7 +59,7 @@ def _check_patterns(text: str, option: str) -> None:
         raise ValueError(f"{option}: {error}") from None
 
 
-class MongoDbConfig(MetricTags):
+class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
     """Options of the `mongodb` source."""
 
     connector: ClassVar[str] = "mongodb"
@@ -178,23 +179,6 @@ class MongoDbConfig(MetricTags):
 
     provide_transaction_metadata: bool = False
     """Whether there are records for begin and end of transactions, and a `transaction` block in each event."""
-    signal_data_collection: str = ""
-    """The collection (`database.collection`) whose documents tell the source what to do, such as to read a collection
-    again; incremental snapshots write their marks there, whatever channel asked for them.
-    """
-    signal_enabled_channels: NameList = "source"
-    """Where signals come from: `source` (that collection), `file`, `in-process`."""
-    signal_file: str = "file-signals.txt"
-    """The file of the channel `file`: a JSON object a line."""
-    signal_poll_interval_ms: PositiveInt = 5000
-    """How often the other channels are looked at, in milliseconds."""
-    incremental_snapshot_chunk_size: PositiveInt = 1024
-    """How many documents an incremental snapshot reads at a time."""
-    incremental_snapshot_watermarking_strategy: Annotated[
-        Literal["insert_insert", "insert_delete"],
-        BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
-    ] = "insert_insert"
-    """Whether a chunk's end is marked by another document, or by deleting the one that marked its beginning."""
     tombstones_on_delete: bool = True
     """Whether a delete is followed by a record without value, so that Kafka's compaction forgets the key."""
     extended_headers_enabled: bool = True
@@ -295,16 +279,9 @@ class MongoDbConfig(MetricTags):
 
     @model_validator(mode="after")
     def _signals(self) -> Self:
-        unknown = [name for name in self.channels if name not in _CHANNELS]
-        if unknown:
-            raise ValueError(
-                f"signal.enabled.channels: '{unknown[0]}' is not supported; there are {', '.join(_CHANNELS)}"
-            )
         if not self.signal_data_collection:
             return self
-        database, _, name = self.signal_data_collection.partition(".")
-        if not database or not name:
-            raise ValueError("signal.data.collection should have the form database.collection")
+        database = self.signal_data_collection.partition(".")[0]
         if self.capture_scope == "collection" and self.signal_data_collection != self.capture_target:
             raise ValueError("with capture.scope=collection the stream does not see signal.data.collection; widen it")
         if self.capture_scope == "database" and database != self.capture_target:
@@ -334,9 +311,9 @@ class MongoDbConfig(MetricTags):
         return found[1] if found else ""
 
     @property
-    def channels(self) -> tuple[str, ...]:
-        """Where signals come from."""
-        return split_names(self.signal_enabled_channels)
+    def whole_updates(self) -> bool:
+        """Whether an update's event carries the whole document."""
+        return "update_full" in self.capture_mode
 
     @property
     def skipped(self) -> frozenset[str]:

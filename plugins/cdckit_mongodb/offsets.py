@@ -92,7 +92,7 @@ class StreamOffset:
     tie: int = 0
     transaction_id: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
-    incremental: list[Any] | None = None
+    incremental: dict[str, Any] | None = None
 
     @property
     def time(self) -> Moment:

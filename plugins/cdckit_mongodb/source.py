@@ -5,10 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from cdckit.checks import Finding
 from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.notifications import Notifications
+from cdckit.notifications.listener import SnapshotListener
 from cdckit.record import Batch, Offset
+from cdckit.signals import Mailbox
 from cdckit.source import Source, SourceContext, Split
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
@@ -40,6 +44,7 @@ class MongoDbSource(Source):
         self._context = SourceContext(config.topic_prefix)
         self._client: Client | None = None
         self._cluster: Cluster | None = None
+        self._mailbox: Mailbox | None = None
         self._started = False
         self._captured_told = False
 
@@ -49,14 +54,30 @@ class MongoDbSource(Source):
         return readiness(config)
 
     def open(self, context: SourceContext) -> None:
-        """Keeps the context; connects when something is asked."""
-        self._context = context
+        """Keeps the context; connects when something is asked.
+
+        Raises:
+            ConfigError: a channel of signals cannot be used.
+            RetriableSourceError: that channel's server is away.
+        """
+        self._notifications = Notifications(self._config, self._config.topic_prefix, context.notify)
+        self._told = SnapshotListener(self._notifications, context.notify)
+        self._context = replace(context, notify=self._told)
+        if self._config.takes_signals and context.state is not None:
+            self._mailbox = Mailbox(self._config, self._config.topic_prefix, context.inbox)
 
     def close(self) -> None:
         """Lets the connections go."""
         if self._client is not None:
             self._client.close()
             self._client = None
+        if self._mailbox is not None:
+            self._mailbox.close()
+
+    def committed(self, offset: Offset) -> None:
+        """Signals that the offset knows of need not be kept any more."""
+        if self._mailbox is not None:
+            self._mailbox.committed()
 
     # -- planning
 
@@ -129,6 +150,10 @@ class MongoDbSource(Source):
             return []
         return [Split(start, None, StreamWork())]
 
+    def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
+        """The split up to `end`; where signals are taken, it is read even if nothing has come."""
+        return self.plan(split.start, end) if self._mailbox is None else [replace(split, end=end)]
+
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         if not self._reads_documents(StreamOffset.from_json(start)):
             return []
@@ -177,16 +202,24 @@ class MongoDbSource(Source):
         if isinstance(split.payload, SnapshotWork):
             snapshot = WholeSnapshot(self._asked(), self._config, self._filters, self._collections, self._context)
             if split.payload.with_documents:
-                return snapshot.batches(start)
-            return iter([Batch([], self._begin().to_json(), time.time_ns() // 1_000_000)])
+                return self._told.snapshot(snapshot.batches(start))
+            return self._told.snapshot(iter([Batch([], self._begin().to_json(), time.time_ns() // 1_000_000)]))
         if isinstance(split.payload, ChunkWork):
             moment = StreamOffset.from_json(split.end or {})
             chunks = split.payload.chunks
             return read_chunks(self._asked(), self._config, self._collections, chunks, moment, self._context.notify)
-        reader = StreamReader(self._asked(), self._config, self._filters, self._collections, self._context)
-        if split.end is not None:
-            return reader.range(start, StreamOffset.from_json(split.end))
-        return self._following(reader, start)
+        reader = StreamReader(
+            self._asked(),
+            self._config,
+            self._filters,
+            self._collections,
+            self._context,
+            self._notifications,
+            self._mailbox,
+        )
+        end = None if split.end is None else StreamOffset.from_json(split.end)
+        batches = self._following(reader, start) if end is None else reader.range(start, end)
+        return batches if self._context.state is None else self._told.log(batches)
 
     def _following(self, reader: StreamReader, start: StreamOffset) -> Iterator[Batch]:
         """Ends, with an offset before a snapshot, where the place was lost and one is to be taken."""

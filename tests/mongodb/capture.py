@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from cdckit.notifications import Notification
 from cdckit.record import Batch, Offset, Record
-from cdckit.source import SourceContext, Split
+from cdckit.source import SourceContext
+from cdckit.state.sqlite import SqliteStateStore
 from cdckit.struct import Struct
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.source import MongoDbSource
@@ -22,6 +26,9 @@ class Capture:
         self.options = {"topic.prefix": "t", "mongodb.connection.string": uri, **named}
         self.offset: Offset | None = None
         self.records: list[Record] = []
+        self.notifications: list[Notification] = []
+        self._state = TemporaryDirectory()
+        self.folder = Path(self._state.name)
 
     def config(self) -> MongoDbConfig:
         """The options as the source takes them."""
@@ -31,11 +38,17 @@ class Capture:
     def source(self, **context: Any) -> Iterator[MongoDbSource]:
         """The source, open."""
         source = MongoDbSource(self.config())
-        source.open(SourceContext("test", **context))
+        state = SqliteStateStore(self.folder)
         try:
+            source.open(SourceContext("test", state, self._notify, inbox=self.folder / "signals", **context))
             yield source
         finally:
             source.close()
+            state.close()
+
+    def _notify(self, notice: str, /, **facts: Any) -> None:
+        if notice == "notification":
+            self.notifications.append(facts["notification"])
 
     def once(self, until: Callable[[], bool] = lambda: False) -> list[Record]:
         """Reads to the end of the stream as it is now, or `until`; gives what came."""
@@ -46,7 +59,7 @@ class Capture:
                 bounded = splits
                 if splits[0].end is None:
                     end = source.latest_offset(at)
-                    bounded = [Split(at, end, splits[0].payload)] if end != at else []
+                    bounded = source.bounded(splits[0], end)
                 for split in bounded:
                     for batch in source.read(split):
                         self.take(batch)

@@ -7,7 +7,7 @@ a chunk is read between two watermarks, and what the log tells of its rows betwe
 from __future__ import annotations
 
 from cdckit.incremental.chunks import Chunk, Chunks, UnreadableError
-from cdckit.incremental.snapshot import IncrementalSnapshot
+from cdckit.incremental.snapshot import Finished, IncrementalSnapshot
 from cdckit.incremental.state import IncrementalState, Wanted
 from cdckit.incremental.watermarks import Watermarks
 from cdckit.incremental.window import Window
@@ -15,6 +15,7 @@ from cdckit.incremental.window import Window
 __all__ = [
     "Chunk",
     "Chunks",
+    "Finished",
     "IncrementalSnapshot",
     "IncrementalState",
     "UnreadableError",

@@ -16,7 +16,7 @@ from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections, Session
 from cdckit_mongodb.extended_json import COMPACT, milliseconds_of
 from cdckit_mongodb.filters import Filters
-from cdckit_mongodb.incremental.snapshot import IncrementalSnapshot
+from cdckit_mongodb.incremental.signalling import Signalling
 from cdckit_mongodb.offsets import Moment, StreamOffset, moment_text, stream_position
 from cdckit_mongodb.tokens import Token, operation_number, token_moment, token_time
 
@@ -36,7 +36,7 @@ class StreamProcessor:
         filters: what is captured.
         collections: what makes records.
         start: where reading begins.
-        incremental: told of changes, and gives its own records; None where only a range is read.
+        signalling: told of changes, and gives its own records; None where only a range is read.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class StreamProcessor:
         filters: Filters,
         collections: Collections,
         start: StreamOffset,
-        incremental: IncrementalSnapshot | None = None,
+        signalling: Signalling | None = None,
     ) -> None:
         self.records: list[Record] = []
         self.invalidated = False
@@ -65,7 +65,7 @@ class StreamProcessor:
         self._last: tuple[str, int] | None = None
         self._newest: Event | None = None
         self._tie = start.tie
-        self._incremental = incremental
+        self._signalling = signalling
         self._counts = SourceCounts()
         self._tally: SourceCounts | None = None
 
@@ -103,9 +103,9 @@ class StreamProcessor:
             self._notice(event)
         elif operation not in self._skipped:
             self._change(event, operation, token)
-        if self._incremental is not None and operation is not None:
+        if self._signalling is not None and operation is not None:
             name = f"{event['ns']['db']}.{event['ns']['coll']}"
-            self.records += self._incremental.changed(name, event, token_time(token))
+            self.records += self._signalling.changed(name, event, token_time(token))
         self._token = token
 
     def _is_last_fragment(self, event: Event) -> bool:
@@ -244,7 +244,7 @@ class StreamProcessor:
             tie=self._tie if self._last is not None and self._last[0] == moment_text((sec, order)) else 0,
             transaction_id=None if transaction is None else transaction.identifier,
             counts={} if transaction is None else dict(transaction.counts),
-            incremental=self._start.incremental if self._incremental is None else self._incremental.state.to_json(),
+            incremental=self._start.incremental if self._signalling is None else self._signalling.left,
         )
         return self._offset
 

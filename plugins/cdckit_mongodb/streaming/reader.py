@@ -5,22 +5,22 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit.heartbeat import Heartbeats
+from cdckit.incremental import IncrementalState
+from cdckit.notifications import Notifications
 from cdckit.record import Batch, Record
-from cdckit.signals import FileChannel, InProcessChannel, Signal, SignalChannel
+from cdckit.signals import Mailbox
 from cdckit.source import SourceContext
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, told
+from cdckit_mongodb.connection import Client
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
-from cdckit_mongodb.incremental.snapshot import IncrementalSnapshot
-from cdckit_mongodb.incremental.state import IncrementalState
+from cdckit_mongodb.incremental.signalling import Signalling
 from cdckit_mongodb.offsets import StreamOffset, moment_text
-from cdckit_mongodb.snapshot.collections import ChosenCollection, documents
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.streaming.processor import StreamProcessor
 from cdckit_mongodb.tokens import is_event, token_moment, token_time
@@ -41,11 +41,23 @@ class StreamReader:
         filters: what is captured.
         collections: what makes records.
         context: the runner's.
+        notifications: told of snapshots that signals ask for.
+        mailbox: signals of channels beside the stream; None where no signals are taken.
     """
 
     def __init__(
-        self, client: Client, config: MongoDbConfig, filters: Filters, collections: Collections, context: SourceContext
+        self,
+        client: Client,
+        config: MongoDbConfig,
+        filters: Filters,
+        collections: Collections,
+        context: SourceContext,
+        notifications: Notifications,
+        mailbox: Mailbox | None,
     ) -> None:
+        self._notifications = notifications
+        self._mailbox = mailbox
+        self._done = False
         self._client = client
         self._config = config
         self._filters = filters
@@ -73,7 +85,7 @@ class StreamReader:
                     batch.records = [*batch.records, *heartbeats.due()]
                     yield batch
                     attempts = 0
-                    at = StreamOffset.from_json(batch.offset or {})
+                    at = StreamOffset.from_json(batch.offset) if batch.offset is not None else at
             except RetriableSourceError as error:
                 attempts += 1
                 self._notify("connection", connected=False, reason=str(error))
@@ -86,6 +98,9 @@ class StreamReader:
             HistoryLostError: the place is gone from the oplog.
             RetriableSourceError: the connection was lost.
         """
+        if self._mailbox is not None:
+            yield from self._listening(start, end)
+            return
         at = start
         while at.moment < end.moment or at.invalidated:
             for batch in self._stretch(at, end):
@@ -94,35 +109,55 @@ class StreamReader:
             if not at.invalidated:
                 return
 
-    def _opened(self, start: StreamOffset) -> Iterator[Batch]:
-        with ChangeStream(self._client, self._config, start) as stream:
-            self._notify("connection", connected=True, reason="")
-            state = IncrementalState.from_json(start.incremental)
-            incremental = IncrementalSnapshot(self._client, self._config, self._filters, self._collections, state)
-            told_of = incremental if self._config.signal_data_collection else None
-            processor = StreamProcessor(self._config, self._filters, self._collections, start, told_of)
-            processor.count_in(self._counts)
-            channels = Channels(self._config)
-            while stream.alive and not self._stopping():
-                events = stream.next(self._wait_ms)
-                yield self._batch(stream, processor, events)
-                for signal in channels.due():
-                    incremental.take(signal)
-                yield from self._blocking(incremental, processor)
-                incremental.advance()
+    def _listening(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
+        """Batches from `start` up to the moment of `end`, and on until what signals ask for is done."""
+        at, self._done = start, False
+        while not self._done and not self._stopping():
+            for batch in self._opened(at, end):
+                yield batch
+                at = StreamOffset.from_json(batch.offset) if batch.offset is not None else at
 
-    def _blocking(self, incremental: IncrementalSnapshot, processor: StreamProcessor) -> Iterator[Batch]:
-        """Reads the collections of a blocking snapshot; the stream waits, and nothing is kept of a part of it."""
-        while incremental.blocking:
-            wanted = incremental.blocking[0]
-            database, _, name = wanted.collection.partition(".")
-            collection = ChosenCollection(database, name, 0)
-            made, moment, row = self._collections.of(database, name), processor.moment, 0
-            with told(self._config, f"reading {wanted.collection}"):
-                for found in documents(self._client, self._config, None, collection, query=wanted.filter):
-                    yield Batch(made.reads(found, moment, row), None)
-                    row += len(found)
-            del incremental.blocking[0]
+    def _opened(self, start: StreamOffset, end: StreamOffset | None = None) -> Iterator[Batch]:
+        with ChangeStream(self._client, self._config, start) as stream, self._signalling(start) as signalling:
+            self._notify("connection", connected=True, reason="")
+            processor = StreamProcessor(self._config, self._filters, self._collections, start, signalling)
+            processor.count_in(self._counts)
+            while stream.alive and not self._stopping() and not self._done:
+                events = stream.next(self._wait_ms if end is None else _RANGE_WAIT_MS)
+                yield self._batch(stream, processor, events)
+                if signalling is not None:
+                    yield from self._between(signalling, stream, processor)
+                    passed = end is not None and _passed(stream, end, idle=not events)
+                    self._done = passed and not signalling.snapshot.busy
+
+    def _between(self, signalling: Signalling, stream: ChangeStream, processor: StreamProcessor) -> Iterator[Batch]:
+        """Does what signals ask for between two batches."""
+        heard = signalling.hear()
+        if heard or signalling.snapshot.state.blocking:
+            yield self._batch(stream, processor, [])
+        for records in signalling.blocking(processor.moment):
+            yield Batch([*records, *signalling.told()], None)
+        signalling.snapshot.advance()
+
+    @contextmanager
+    def _signalling(self, start: StreamOffset) -> Iterator[Signalling | None]:
+        """What listens to signals, where they come from anywhere."""
+        if self._mailbox is None:
+            yield None
+            return
+        made = Signalling(
+            self._client,
+            self._config,
+            self._filters,
+            self._collections,
+            self._mailbox,
+            self._notifications,
+            IncrementalState.from_json(start.incremental),
+        )
+        try:
+            yield made
+        finally:
+            made.close()
 
     def _stretch(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
         """Until everything up to `end` has come, or the stream was invalidated."""
@@ -139,10 +174,9 @@ class StreamReader:
                     return
                 yield self._batch(stream, processor, events)
 
-    @staticmethod
-    def _batch(stream: ChangeStream, processor: StreamProcessor, events: list[dict[str, object]]) -> Batch:
+    def _batch(self, stream: ChangeStream, processor: StreamProcessor, events: list[dict[str, object]]) -> Batch:
         processor.process_all(events)
-        records: list[Record] = processor.take()
+        records: list[Record] = [*processor.take(), *self._notifications.take()]
         return Batch(records, processor.offset(stream.token, complete=True).to_json(), processor.time_ms)
 
     def _wait(self, error: RetriableSourceError, attempts: int, at: StreamOffset) -> Iterator[Batch]:
@@ -162,30 +196,6 @@ class StreamReader:
         while time.monotonic() < until and not self._stopping():
             time.sleep(min(_NAP, max(0.0, until - time.monotonic())))
             yield Batch([], at.to_json())
-
-
-class Channels:
-    """The channels of signals beside the source's own collection.
-
-    Args:
-        config: the source's options.
-    """
-
-    def __init__(self, config: MongoDbConfig) -> None:
-        self._interval = config.signal_poll_interval_ms / 1000
-        self._next = time.monotonic()
-        self._channels: list[SignalChannel] = []
-        if "file" in config.channels:
-            self._channels.append(FileChannel(Path(config.signal_file)))
-        if "in-process" in config.channels:
-            self._channels.append(InProcessChannel(config.topic_prefix))
-
-    def due(self) -> list[Signal]:
-        """The signals that came, when it is time to look."""
-        if not self._channels or time.monotonic() < self._next:
-            return []
-        self._next = time.monotonic() + self._interval
-        return [signal for channel in self._channels for signal in channel.poll()]
 
 
 def _within(events: list[dict[str, Any]], last: str) -> list[dict[str, Any]]:

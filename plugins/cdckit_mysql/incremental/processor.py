@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cdckit.errors import DecodeError
-from cdckit.incremental import IncrementalState
-from cdckit.incremental.snapshot import Finished, IncrementalSnapshot
+from cdckit.incremental import Finished, IncrementalSnapshot, IncrementalState
 from cdckit.record import Batch, Record
 from cdckit.signals import Signal
 from cdckit.signals.signal import SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN

@@ -1,0 +1,100 @@
+"""Reads chunks of collections in the order of `_id`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from bson import json_util
+
+from cdckit.incremental import Chunk, Chunks, Wanted
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.connection import CODEC, told
+from cdckit_mongodb.extended_json import IDENTIFIER
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.incremental.session import SnapshotSession
+from cdckit_mongodb.snapshot.collections import Document, captured, identifier, identifier_text
+
+
+class CollectionChunks(Chunks[Document]):
+    """Reads the captured collections; a key is the `_id` as BSON in hexadecimal.
+
+    Args:
+        config: the source's options.
+        filters: what is captured.
+        session: what is read through.
+    """
+
+    def __init__(self, config: MongoDbConfig, filters: Filters, session: SnapshotSession) -> None:
+        self._config = config
+        self._filters = filters
+        self._session = session
+
+    def captured(self) -> Sequence[str]:
+        """The collections that there are now."""
+        with told(self._config, "listing the collections to read"):
+            names = captured(self._session.client, self._config, self._filters)
+            return [f"{database}.{name}" for database, name in names]
+
+    def wanted(self, name: str, condition: object, surrogate_key: str | None, *, blocking: bool) -> Wanted:
+        """A collection, and a query document as Extended JSON."""
+        if surrogate_key:
+            raise ValueError("surrogate-key: documents are always read in the order of their _id")
+        return Wanted(name, _query(condition))
+
+    def last(self, wanted: Wanted) -> str | None:
+        """The greatest `_id` now."""
+        with told(self._config, f"reading the last _id of {wanted.name}"):
+            newest = self._collection(wanted).find_one({}, {"_id": 1}, sort=[("_id", -1)], session=self._session.open())
+            return None if newest is None else identifier_text(newest["_id"])
+
+    def read(self, wanted: Wanted, after: str | None, last: str) -> Chunk[Document]:
+        """The next documents. Bounds of the index, unlike a condition, compare values of different types."""
+        size, session = self._config.incremental_snapshot_chunk_size, self._session.open()
+        query = json_util.loads(wanted.filter) if wanted.filter else {}
+        collection = self._collection(wanted)
+        with told(self._config, f"reading a chunk of {wanted.name}"):
+            cursor = collection.find(query, session=session).hint([("_id", 1)]).max(list(identifier(last).items()))
+            if after is not None:
+                cursor = cursor.min(list(identifier(after).items()))
+            found = [one for one in cursor.limit(size + 1) if identifier_text(one["_id"]) != after][:size]
+            if len(found) < size:
+                found += collection.find({"$and": [identifier(last), query]}, session=session)
+                bound = last
+            else:
+                bound = identifier_text(found[-1]["_id"])
+        return Chunk({IDENTIFIER.value(one["_id"]): one for one in found}, bound)
+
+    def text(self, key: str) -> str:
+        """The `_id` as events have it."""
+        shown: str = IDENTIFIER.value(identifier(key)["_id"])
+        return shown
+
+    def _collection(self, wanted: Wanted) -> Any:
+        database, _, name = wanted.name.partition(".")
+        return self._session.client[database].get_collection(name, codec_options=CODEC)
+
+
+def _query(given: object) -> str:
+    """A condition as the text of a query document.
+
+    Raises:
+        ValueError: it is none; Debezium's manual shows SQL, which collections do not understand.
+    """
+    if given is None:
+        return ""
+    text = given if isinstance(given, str) else json.dumps(given)
+    if not _is_document(text):
+        raise ValueError(
+            f"additional-conditions: the filter {text!r} should be a query document such as "
+            '{"color": "blue"}; a collection has no SQL'
+        )
+    return text
+
+
+def _is_document(text: str) -> bool:
+    try:
+        return isinstance(json_util.loads(text), dict)
+    except ValueError:
+        return False

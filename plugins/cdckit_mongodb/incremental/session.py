@@ -1,0 +1,31 @@
+"""The session that marks are written and chunks are read through, so that a chunk is read behind its first mark."""
+
+from __future__ import annotations
+
+from pymongo.client_session import ClientSession
+
+from cdckit_mongodb.connection import Client
+
+
+class SnapshotSession:
+    """One causally consistent session.
+
+    Args:
+        client: where to.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._session: ClientSession | None = None
+
+    def open(self) -> ClientSession:
+        """The session, opened when it is first needed."""
+        if self._session is None:
+            self._session = self.client.start_session(causal_consistency=True)
+        return self._session
+
+    def close(self) -> None:
+        """Lets it go."""
+        if self._session is not None:
+            self._session.end_session()
+            self._session = None

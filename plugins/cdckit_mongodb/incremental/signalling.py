@@ -1,0 +1,157 @@
+"""What signals ask a source to do while its stream is followed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from cdckit.incremental import IncrementalSnapshot, IncrementalState
+from cdckit.notifications import Notifications
+from cdckit.notifications.snapshots import InitialSnapshotNotices
+from cdckit.record import Record
+from cdckit.signals import Mailbox, Signal
+from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.connection import Client, told
+from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.extended_json import IDENTIFIER
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
+from cdckit_mongodb.incremental.collection_marks import CLOSE, OPEN, CollectionMarks
+from cdckit_mongodb.incremental.session import SnapshotSession
+from cdckit_mongodb.offsets import Moment
+from cdckit_mongodb.snapshot.collections import ChosenCollection, Document, documents
+
+log = logging.getLogger("cdckit.mongodb")
+
+Event = dict[str, Any]
+
+
+class Signalling:
+    """Listens to the stream and to the other channels, and does what signals ask for.
+
+    Args:
+        client: where to.
+        config: the source's options.
+        filters: what is captured.
+        collections: what makes records.
+        mailbox: signals of other channels.
+        notifications: told of snapshots.
+        state: what is left from before.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        config: MongoDbConfig,
+        filters: Filters,
+        collections: Collections,
+        mailbox: Mailbox,
+        notifications: Notifications,
+        state: IncrementalState,
+    ) -> None:
+        self._client = client
+        self._config = config
+        self._collections = collections
+        self._mailbox = mailbox
+        self._session = SnapshotSession(client)
+        self._deletes_marks = config.incremental_snapshot_watermarking_strategy == "insert_delete"
+        self._notifications = notifications
+        marks = CollectionMarks(config, self._session) if config.signal_data_collection else None
+        chunks = CollectionChunks(config, filters, self._session)
+        self.snapshot: IncrementalSnapshot[Document] = IncrementalSnapshot(chunks, marks, notifications, state)
+
+    def changed(self, collection: str, event: Event, moment: Moment) -> list[Record]:
+        """Takes a change of the stream; the records of the chunk whose second mark it is.
+
+        Args:
+            collection: whose change it is, `database.name`.
+            event: as the stream has it.
+            moment: its cluster time.
+        """
+        if collection == self._config.signal_data_collection:
+            return self._signalled(event, moment)
+        if self.snapshot.reading == collection:
+            self.snapshot.changed([IDENTIFIER.value(event["documentKey"]["_id"])])
+        return []
+
+    def _signalled(self, event: Event, moment: Moment) -> list[Record]:
+        identifier = event["documentKey"]["_id"]
+        if event["operationType"] == "delete":
+            return self._closed(identifier, OPEN, moment) if self._deletes_marks else []
+        document = event.get("fullDocument")
+        if event["operationType"] != "insert" or document is None:
+            return []
+        kind = document.get("type")
+        if kind == WINDOW_OPEN:
+            self.snapshot.opens(str(identifier).removesuffix(OPEN))
+        elif kind == WINDOW_CLOSE:
+            return self._closed(identifier, CLOSE, moment)
+        elif "source" in self._config.channels:
+            self._take(identifier, kind, document.get("data", document.get("payload")))
+        return []
+
+    def _take(self, identifier: object, kind: object, data: object) -> None:
+        try:
+            self.snapshot.take(Signal.of(identifier, kind, data))
+        except ValueError as error:
+            log.warning("a document of %s is no signal: %s", self._config.signal_data_collection, error)
+
+    def _closed(self, identifier: object, ending: str, moment: Moment) -> list[Record]:
+        """The records of the chunk that ends with this mark."""
+        text = str(identifier)
+        if not text.endswith(ending) or not self.snapshot.waits_for(text.removesuffix(ending)):
+            return []
+        finished = self.snapshot.closed()
+        database, _, name = finished.name.partition(".")
+        if not finished.rows:
+            return []
+        return self._collections.of(database, name).reads(finished.rows, moment, 0, "incremental")
+
+    @property
+    def left(self) -> dict[str, Any] | None:
+        """What is left to do, for the offset."""
+        return self.snapshot.state.to_json()
+
+    # -- between batches
+
+    def hear(self) -> bool:
+        """Takes the signals of other channels; whether there were any."""
+        self._mailbox.told()
+        signals = self._mailbox.due()
+        for signal in signals:
+            self.snapshot.take(signal)
+        return bool(signals)
+
+    def blocking(self, moment: Moment) -> Iterator[list[Record]]:
+        """Reads the collections of a blocking snapshot while the stream waits; broken off, it begins anew.
+
+        Args:
+            moment: where the stream waits.
+        """
+        wanted, row = self.snapshot.state.blocking, 0
+        if not wanted:
+            return
+        notices = InitialSnapshotNotices(self._notifications, [one.name for one in wanted])
+        notices.send("STARTED")
+        for one in wanted:
+            notices.begins(one.name)
+            database, _, name = one.name.partition(".")
+            made, first = self._collections.of(database, name), row
+            with told(self._config, f"reading {one.name}"):
+                chosen = ChosenCollection(database, name, 0)
+                for found in documents(self._client, self._config, None, chosen, query=one.filter):
+                    yield made.reads(found, moment, row)
+                    row += len(found)
+            notices.scanned(one.name, row - first)
+        notices.send("COMPLETED")
+        self.snapshot.unblocked()
+
+    def told(self) -> list[Record]:
+        """The records of notifications that wait."""
+        return self._notifications.take()
+
+    def close(self) -> None:
+        """Lets the session go."""
+        self._session.close()
