@@ -12,10 +12,12 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, Secret
 
 from cdckit.avro_names import NameAdjustment
 from cdckit.config.lists import NameList, RegexList, patterns, split_names
+from cdckit.config.no_meaning import NoMeaning
 from cdckit.metrics.tags import MetricTags
 from cdckit.notifications import NotificationOptions
 from cdckit.signals import SignalOptions
 from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
+from cdckit_mongodb.without_meaning import WITHOUT_MEANING
 
 _SNAPSHOT_MODES = {"never": "no_data"}
 _OPERATIONS = ("c", "u", "d", "t", "none")
@@ -28,11 +30,11 @@ FailureHandling = Literal["fail", "warn", "skip", "ignore"]
 Stage = dict[str, Any]
 
 
-def _known_options() -> dict[str, str | None]:
+def _peer_options() -> dict[str, str]:
     """Every option of Debezium's connector, of 3.6 and of 1.9, with its default."""
     text = resources.files("cdckit_mongodb").joinpath("debezium_options.tsv").read_text(encoding="utf-8")
-    pairs = (line.split("\t") for line in text.splitlines())
-    return {name: default or None for name, default in pairs}
+    name_and_default = (line.partition("\t") for line in text.splitlines())
+    return {name: default for name, _, default in name_and_default}
 
 
 def _stages(value: Any) -> list[Stage]:
@@ -214,18 +216,20 @@ class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
     patterns: ClassVar[Mapping[str, str]] = {
         r"snapshot\.collection\.filter\.overrides\..+": "snapshot_filters",
     }
-    passed_over: ClassVar[tuple[str, ...]] = (
-        r"(name|tasks\.max|connector\.class|exactly\.once\.support|transaction\.boundary)",
-        r"(producer|consumer|debezium\.embedded|offset|openlineage)\..+",
-        r"errors\.(tolerance|log\.enable|log\.include\.messages|retry\.timeout|retry\.delay\.max\.ms)",
-        r"errors\.deadletterqueue\..+",
-        r"(mongodb\.poll\.interval\.(ms|sec)|mongodb\.members\.auto\.discover|mongodb\.task\.id|topic\.cache\.size)",
-        r"(executor\.shutdown\.timeout\.ms|statistics\.metrics\.enabled|custom\.sanitize\.pattern)",
-        r"(connection\.validation\.timeout\.ms|max\.queue\.size(\.in\.bytes)?|queue\.provider\.type|internal\..+)",
-        r"(query\.fetch\.size|legacy\.snapshot\.max\.threads|snapshot\.locking\.mode.*|source\.struct\.version)",
-        r"snapshot\.mode\.configuration\.based\.snapshot\.(schema|on\.schema\.error)",
-    )
-    not_yet: ClassVar[Mapping[str, str | None]] = _known_options()
+    without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
+    peer_options: ClassVar[Mapping[str, str]] = _peer_options()
+    not_yet: ClassVar[Mapping[str, str | None]] = {
+        "guardrail.collections.limit.action": "warn",
+        "guardrail.collections.max": "0",
+        "mongodb.ssl.truststore.password": None,
+        "notification.enabled.channels": None,
+        "notification.sink.topic.name": None,
+        "signal.kafka.bootstrap.servers": None,
+        "signal.kafka.groupId": "kafka-signal",
+        "signal.kafka.poll.timeout.ms": "100",
+        "signal.kafka.topic": None,
+        "topic.heartbeat.name": None,
+    }
 
     @field_validator("skipped_operations")
     @classmethod

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from cdckit_mysql.options.capture import CaptureOptions
 from cdckit_mysql.options.connection import ConnectionOptions, SslMode
-from cdckit_mysql.options.debezium import DebeziumNames
+from cdckit_mysql.options.debezium import DebeziumNames, peer_options
 from cdckit_mysql.options.events import EventOptions
 from cdckit_mysql.options.formats import FormatOptions
 from cdckit_mysql.options.history import HistoryOptions
@@ -43,6 +44,7 @@ class MariaDbConfig(MySqlConfig):
     """Options of the `mariadb` source."""
 
     connector: ClassVar[str] = "mariadb"
+    peer_options: ClassVar[Mapping[str, str]] = peer_options("debezium_options_mariadb.tsv")
 
     include_schema_comments: bool = True
     """Whether the records of schema changes show the comments of tables and columns, and the schemas of rows those of

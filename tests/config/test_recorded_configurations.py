@@ -25,5 +25,6 @@ def test_a_recorded_configuration_is_a_pipeline(target: str, scenario: str) -> N
     assert (pipeline.name, pipeline.state, pipeline.runner) == ("g", Path("state/g"), "spark")
     assert pipeline.serializer.config.schemas_enable is ("schemas.enable" not in path.read_text())  # type: ignore[attr-defined]
     assert len(pipeline.transforms) == ("transforms=" in path.read_text())
-    expected = ("options without meaning here, left out: driver.allowPublicKeyRetrieval",)
+    why = "there is no JDBC driver; the server is spoken to directly"
+    expected = (f"options without meaning here, left out: driver.allowPublicKeyRetrieval ({why})",)
     assert pipeline.warnings == (expected if "driver." in path.read_text() else ())

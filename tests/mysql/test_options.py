@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import resources
+import re
 from typing import Any
 
 import pytest
 
+from cdckit.config.peer_options import peer_options
 from cdckit.errors import ConfigError
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.table import Column, Table
-
-KNOWN = [
-    tuple(line.split("\t"))
-    for line in resources.files("cdckit_mysql").joinpath("debezium_options.tsv").read_text().splitlines()
-]
-"""Every option of Debezium's connectors for the MySQL family, with its default."""
 
 
 def _config(**options: Any) -> MySqlConfig:
@@ -31,14 +26,39 @@ def _refusal(**options: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "default"), KNOWN)
-@pytest.mark.parametrize("model", [MySqlConfig, MariaDbConfig])
-def test_every_option_of_debezium_is_known_and_its_default_accepted(
-    model: type[MySqlConfig], name: str, default: str
+MODELS = [MySqlConfig, MariaDbConfig]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_option_of_debezium_is_supported_or_translated_or_means_nothing_for_a_reason(
+    model: type[MySqlConfig],
 ) -> None:
-    assert model.knows(name)
-    if default:
-        model.load({"topic.prefix": "p", "database.user": "u", name: default}, "source")
+    options = list(peer_options(model))
+    assert len(options) > 130
+    assert {option.name for option in options if not option.known} <= set(model.not_yet)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_default_of_debezium_is_accepted(model: type[MySqlConfig]) -> None:
+    with_placeholders = ("ALGORITHM", "LENGTH", "DATABASE")
+    for option in peer_options(model):
+        if option.default and not any(word in option.name for word in with_placeholders):
+            model.load({"topic.prefix": "p", "database.user": "u", option.name: option.default}, "source")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("post.processors", "reselect", "post processors are Java classes"),
+        ("openlineage.integration.enabled", "true", "lineage is not told"),
+        ("sourceinfo.struct.maker", "com.example.Maker", "event.format says"),
+        ("schema.include.list", "a", "use database.include.list"),
+        ("snapshot.new.tables", "parallel", "execute-snapshot"),
+    ],
+)
+def test_what_would_change_events_and_cannot_be_is_refused_with_the_reason(option: str, value: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^source\.{re.escape(option)}: .*{re.escape(why)}"):
+        _config(**{option: value})
 
 
 @pytest.mark.parametrize(
@@ -111,6 +131,8 @@ def test_options_without_meaning_are_listed_once() -> None:
     }
     _, [warning] = MySqlConfig.load(options, "source")
     assert all(name in warning for name in options if name not in ("topic.prefix", "database.user"))
+    assert "(there is no JDBC driver" in warning
+    assert warning.count("`state`") == 1
 
 
 def test_the_server_id_is_random_in_debeziums_range() -> None:

@@ -13,12 +13,17 @@ from pathlib import Path
 
 from cdckit.config.model import PluginConfig
 from cdckit.config.options import Option, options_of
+from cdckit.config.peer_options import peer_table
 from cdckit.config.pipeline import PipelineConfig
 from cdckit.plugins import GROUP, KINDS, config_model, registrations
 
 BEGIN = "<!-- generated from the models by `python -m cdckit.config.docs docs/options`: change them, not this -->"
 END = "<!-- end of the generated part -->"
 DISTRIBUTION = "cdckit"
+PEER_OPTIONS = (
+    "Every option of Debezium's connector, current and old, and what it is here. What has no meaning is left out with "
+    "a warning that tells why; a value that would change what the user gets is refused with the same words."
+)
 
 
 def pages(folder: Path) -> dict[Path, str]:
@@ -46,8 +51,12 @@ def _parts() -> Iterator[tuple[str, str, str]]:
                 extra = f" Needs the extra `{registration.extra}`." if registration.extra else ""
                 names = ", ".join(f"`{alias}`" for alias in registration.aliases)
                 aliases = f"\n\nAlso known as {names}." if names else ""
-                generated = f"{summary}{extra}{aliases}\n\n{_table(config_model(registration))}"
+                model = config_model(registration)
+                generated = f"{summary}{extra}{aliases}\n\n{_table(model)}"
                 yield f"{kind}-{registration.name}", f"{kind.capitalize()} `{registration.name}`", generated
+                if model.peer_options:
+                    title = f"Debezium's options: {kind} `{registration.name}`"
+                    yield f"debezium-{registration.name}", title, f"{PEER_OPTIONS}\n\n{peer_table(model)}"
 
 
 def _page(path: Path, title: str, generated: str) -> str:

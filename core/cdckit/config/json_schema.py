@@ -65,7 +65,8 @@ def _options(model: type[PluginConfig], more: Json) -> Json:
     described = whole.get("properties", {})
     properties = {name: _property(described[name], whole) for name in described if not collects_patterns(name, model)}
     members = [f"^{re.escape(name)}\\." for name, option in properties.items() if option.get("type") == "object"]
-    patterns = [f"^(?:{pattern})$" for pattern in (*model.patterns, *model.passed_over)]
+    meaningless = (group.names for group in model.without_meaning)
+    patterns = [f"^(?:{pattern})$" for pattern in (*model.patterns, *model.passed_over, *meaningless)]
     if model.named:
         first_words = sorted({name.partition(".")[0] for name in (*properties, *model.renamed)})
         patterns.append(rf"^(?!(?:{'|'.join(first_words)})\.)[^.]+\.")

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from cdckit.config.lists import listed, split_names
+from cdckit.config.no_meaning import NoMeaning
 from cdckit.errors import ConfigError
 
 
@@ -46,6 +47,10 @@ class PluginConfig(BaseModel):
     """Options that list names, and the field (a dict) that collects the options which begin with one of the names."""
     passed_over: ClassVar[tuple[str, ...]] = ()
     """Regular expressions of options that are known and mean nothing here: one warning lists them."""
+    without_meaning: ClassVar[tuple[NoMeaning, ...]] = ()
+    """The same with a reason, which the warning tells; some of them are refused unless their value changes nothing."""
+    peer_options: ClassVar[Mapping[str, str]] = {}
+    """The options of the connector that this component stands for, with its defaults: docs tell what they are here."""
     not_yet: ClassVar[Mapping[str, str | None]] = {}
     """Known options that are not supported yet, and the one value (the default) that is allowed."""
     not_yet_patterns: ClassVar[tuple[str, ...]] = ()
@@ -114,7 +119,16 @@ class PluginConfig(BaseModel):
     @classmethod
     def knows(cls, name: str) -> bool:
         """Whether an option of this name means anything to the component, be it only that it is passed over."""
-        return _Sorter(cls, "", "", {}).place(cls.renamed.get(name, name)) is not None
+        return placement(cls, cls.renamed.get(name, name)) is not None
+
+
+def placement(model: type[PluginConfig], name: str) -> Placement:
+    """Where an option of this present name belongs, or None where the model has no such option."""
+    return _Sorter(model, "", "", {}).place(name)
+
+
+Placement = str | tuple[str, str, str] | NoMeaning | None
+"""`option`; `member` with the field that collects it and its key there; `not yet`; `passed over`; a reason."""
 
 
 class _Sorter:
@@ -136,6 +150,7 @@ class _Sorter:
         self.taken: dict[str, Any] = {}
         self.given_as: dict[str, str] = {}
         self.ignored: list[str] = []
+        self.meaningless: dict[str, list[str]] = {}
         self.old: list[tuple[str, str]] = []
         self.problems: list[str] = []
 
@@ -161,6 +176,8 @@ class _Sorter:
                 self._take(now, name, value)
             case "member", field, key:
                 self.taken.setdefault(field, {})[key] = value
+            case NoMeaning() as found:
+                self._without_meaning(found, name, value)
             case "not yet":
                 self._refuse_unless_default(now, name, value)
             case "passed over":
@@ -168,7 +185,7 @@ class _Sorter:
             case None:
                 self.problems.append(f"{self._path(name)}: unknown option{self._meant(name)}")
 
-    def place(self, name: str) -> str | tuple[str, str, str] | None:
+    def place(self, name: str) -> Placement:
         """Where an option of this present name belongs, or None where there is no such option."""
         if name in self.known:
             return "option"
@@ -181,6 +198,13 @@ class _Sorter:
         for mapping in self.mappings:
             if name.startswith(f"{mapping}."):
                 return "member", mapping, name.removeprefix(f"{mapping}.")
+        return self._without_place(name)
+
+    def _without_place(self, name: str) -> Placement:
+        """What is said of an option that no field takes."""
+        for group in self.model.without_meaning:
+            if group.means(name):
+                return group
         if name in self.model.not_yet or _matches(name, self.model.not_yet_patterns):
             return "not yet"
         return "passed over" if _matches(name, self.model.passed_over) else None
@@ -192,6 +216,12 @@ class _Sorter:
             return
         self.taken[now] = value
         self.given_as[now] = name
+
+    def _without_meaning(self, group: NoMeaning, name: str, value: Any) -> None:
+        if not group.takes(value):
+            self.problems.append(f"{self._path(name)}: {group.why}")
+        elif group.taken is None:
+            self.meaningless.setdefault(group.why, []).append(name)
 
     def _refuse_unless_default(self, now: str, name: str, value: Any) -> None:
         default = self.model.not_yet.get(now)
@@ -215,8 +245,10 @@ class _Sorter:
     def warnings(self) -> list[str]:
         said = []
         at = f"{self.where}: " if self.where else ""
-        if self.ignored:
-            said.append(f"{at}options without meaning here, left out: {', '.join(sorted(self.ignored))}")
+        left_out = [", ".join(sorted(self.ignored))] if self.ignored else []
+        left_out += [f"{', '.join(sorted(names))} ({why})" for why, names in self.meaningless.items()]
+        if left_out:
+            said.append(f"{at}options without meaning here, left out: {'; '.join(left_out)}")
         if self.old:
             pairs = ", ".join(f"{old} (now {now})" for old, now in self.old)
             said.append(f"{at}old option names: {pairs}")

@@ -7,13 +7,15 @@ from importlib import resources
 from typing import ClassVar
 
 from cdckit.config.model import PluginConfig
+from cdckit.config.no_meaning import NoMeaning
+from cdckit_mysql.options.without_meaning import WITHOUT_MEANING
 
 
-def known_options() -> dict[str, str | None]:
-    """Every option of Debezium's two connectors, with its default."""
-    text = resources.files("cdckit_mysql").joinpath("debezium_options.tsv").read_text(encoding="utf-8")
-    pairs = (line.split("\t") for line in text.splitlines())
-    return {name: default or None for name, default in pairs}
+def peer_options(file: str) -> dict[str, str]:
+    """Debezium's options that a file beside this package lists, with their defaults."""
+    text = resources.files("cdckit_mysql").joinpath(file).read_text(encoding="utf-8")
+    name_and_default = (line.partition("\t") for line in text.splitlines())
+    return {name: default for name, _, default in name_and_default}
 
 
 class DebeziumNames(PluginConfig):
@@ -36,19 +38,18 @@ class DebeziumNames(PluginConfig):
         "database.history.store.only.monitored.tables.ddl": ("schema.history.internal.store.only.captured.tables.ddl"),
         "database.history.skip.unparseable.ddl": "schema.history.internal.skip.unparseable.ddl",
     }
-    passed_over: ClassVar[tuple[str, ...]] = (
-        r"(name|tasks\.max|connector\.class|exactly\.once\.support|transaction\.boundary)",
-        r"(driver|producer|consumer|database\.jdbc|debezium\.embedded|offset|openlineage)\..+",
-        r"errors\.(tolerance|log\.enable|log\.include\.messages|retry\.timeout|retry\.delay\.max\.ms)",
-        r"errors\.deadletterqueue\..+",
-        r"(schema\.history\.internal|database\.history)(\.(kafka|producer|consumer|file|connector|name)(\..+)?)?",
-        r"(connect\.keep\.alive|connection\.validation\.timeout\.ms|use\.nongraceful\.disconnect)",
-        r"(ddl\.parser\.type|executor\.shutdown\.timeout\.ms|memory\.management\..+|statistics\.metrics\.enabled)",
-        r"(database\.protocol|custom\.sanitize\.pattern|min\.row\.count\.to\.stream\.results|topic\.cache\.size)",
-        r"(max\.queue\.size(\.in\.bytes)?|queue\.provider\.type|internal\..+)",
-        # options that Connector/J reads from its URL
-        r"database\.(allowPublicKeyRetrieval|useSSL|requireSSL|verifyServerCertificate|characterEncoding)",
-        r"database\.(connectionTimeZone|serverTimezone|zeroDateTimeBehavior|autoReconnect|tinyInt1isBit)",
-        r"database\.(useUnicode|useLegacyDatetimeCode|sessionVariables|netTimeoutForStreamingResults|socketTimeout)",
-    )
-    not_yet: ClassVar[Mapping[str, str | None]] = known_options()
+    without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
+    peer_options: ClassVar[Mapping[str, str]] = peer_options("debezium_options.tsv")
+    not_yet: ClassVar[Mapping[str, str | None]] = {
+        "binlog.net.read.timeout": "0",
+        "binlog.net.write.timeout": "0",
+        "database.initial.statements": None,
+        "database.ssl.truststore.password": None,
+        "gtid.ignore.on.recovery": "false",
+        "gtid.source.excludes": None,
+        "gtid.source.filter.dml.events": "true",
+        "gtid.source.includes": None,
+        "guardrail.collections.limit.action": "warn",
+        "guardrail.collections.max": "0",
+        "heartbeat.action.query": None,
+    }

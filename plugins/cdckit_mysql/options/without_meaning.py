@@ -1,0 +1,135 @@
+"""Options of Debezium, Kafka Connect and the JDBC driver that mean nothing here, and why."""
+
+from __future__ import annotations
+
+from cdckit.config.no_meaning import NoMeaning
+
+WITHOUT_MEANING = (
+    NoMeaning(
+        r"name|tasks\.max|connector\.class|exactly\.once\.support|transaction\.boundary|predicates|transforms",
+        "Kafka Connect's own; the pipeline file has `type`, `transforms` and `predicates` for them",
+    ),
+    NoMeaning(
+        r"errors\.(tolerance|log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
+        "Kafka Connect's own; what becomes of events that fail is said by *.failure.handling.mode",
+    ),
+    NoMeaning(
+        r"errors\.retry\.delay\.(initial|max)\.ms",
+        "waits between attempts double from 300 ms to retriable.restart.connector.wait.ms",
+    ),
+    NoMeaning(
+        r"(driver|database\.jdbc|database\.protocol)(\..+)?",
+        "there is no JDBC driver; the server is spoken to directly",
+    ),
+    NoMeaning(
+        r"database\.(allowPublicKeyRetrieval|useSSL|requireSSL|verifyServerCertificate|characterEncoding|autoReconnect"
+        r"|tinyInt1isBit|useUnicode|useLegacyDatetimeCode|sessionVariables|netTimeoutForStreamingResults|socketTimeout)",
+        "an option of the JDBC driver; there is none: database.ssl.mode, database.initial.statements and converters do "
+        "what is to be done",
+    ),
+    NoMeaning(
+        r"database\.(connectionTimeZone|serverTimezone)",
+        "TIMESTAMP is read in UTC from snapshot and log alike, whatever the server's zone is",
+    ),
+    NoMeaning(
+        r"database\.zeroDateTimeBehavior",
+        "an option of the JDBC driver; dates with zeros are null, or what ZeroDateFallbackConverter says (converters)",
+    ),
+    NoMeaning(
+        r"(producer|consumer)\..+",
+        "options of Kafka Connect's clients; those of the sink are its own (sink: type: kafka)",
+    ),
+    NoMeaning(
+        r"offset\..+",
+        "offsets are in the pipeline's `state`, saved after the sink has what lies before them",
+    ),
+    NoMeaning(
+        r"debezium\.embedded\..+|executor\.shutdown\.timeout\.ms",
+        "threads of the JVM; a pipeline ends with what it has begun, on SIGTERM too",
+    ),
+    NoMeaning(
+        r"(schema\.history\.internal|database\.history)(\.(kafka|producer|consumer|file|connector|name)(\..+)?)?"
+        r"|schema\.history\.internal\.prefer\.ddl",
+        "the schema history is in the pipeline's `state`, durable before any offset beyond it",
+    ),
+    NoMeaning(
+        r"connect\.keep\.alive",
+        "the server's heartbeats tell that a connection is alive, without a thread; connect.keep.alive.interval.ms is "
+        "how long it may be silent",
+    ),
+    NoMeaning(r"connection\.validation\.timeout\.ms", "connect.timeout.ms limits logging in and the first questions"),
+    NoMeaning(r"use\.nongraceful\.disconnect", "a connection that is silent for too long is closed at once"),
+    NoMeaning(
+        r"binlog\.buffer\.size",
+        "a transaction is in the log only once it is committed, and is read in bounded memory; there is nothing to "
+        "look ahead for",
+    ),
+    NoMeaning(
+        r"ddl\.parser\.type",
+        "there is one reader of DDL, for MySQL and MariaDB",
+    ),
+    NoMeaning(
+        r"memory\.management\.(schemas|tables)\.class",
+        "Java classes; definitions are kept once, and those that are alike share their code",
+    ),
+    NoMeaning(r"statistics\.metrics\.enabled", "metrics are counted by batch where metrics.address asks for them"),
+    NoMeaning(
+        r"custom\.sanitize\.pattern",
+        "values of options are never logged, and passwords never shown",
+    ),
+    NoMeaning(
+        r"(query\.fetch\.size|min\.row\.count\.to\.stream\.results)",
+        "rows of every table are streamed as the server sends them; snapshot.fetch.size limits a batch",
+    ),
+    NoMeaning(
+        r"max\.queue\.size(\.in\.bytes)?|queue\.provider\.type",
+        "there is no queue between reading and delivery; max.batch.size limits what is held",
+    ),
+    NoMeaning(r"topic\.cache\.size", "a topic's name is made once for each version of a table"),
+    NoMeaning(r"internal\..+", "internal to Debezium"),
+    NoMeaning(
+        r"openlineage\.integration\.enabled",
+        "lineage is not told to OpenLineage: leave it out",
+        taken=("false",),
+    ),
+    NoMeaning(r"openlineage\..+", "lineage is not told to OpenLineage"),
+    NoMeaning(
+        r"post\.processors",
+        "post processors are Java classes, which cannot be loaded here: use transforms, or write one as a plugin",
+        taken=(),
+    ),
+    NoMeaning(
+        r"sourceinfo\.struct\.maker",
+        "a Java class, which cannot be loaded here: event.format says which source block events have",
+        taken=(
+            "io.debezium.connector.mysql.mysqlsourceinfostructmaker",
+            "io.debezium.connector.mariadb.mariadbsourceinfostructmaker",
+        ),
+    ),
+    NoMeaning(
+        r"transaction\.metadata\.factory",
+        "a Java class, which cannot be loaded here: provide.transaction.metadata gives Debezium's own metadata",
+        taken=("io.debezium.pipeline.txmetadata.defaulttransactionmetadatafactory",),
+    ),
+    NoMeaning(
+        r"source\.struct\.version",
+        "event.format says which source block events have: 1.1 has the older one",
+        taken=("v2",),
+    ),
+    NoMeaning(
+        r"schema\.(include|exclude)\.list",
+        "MySQL has no schemas beside databases: use database.include.list and database.exclude.list",
+        taken=(),
+    ),
+    NoMeaning(r"database\.dbname", "all databases are captured that database.include.list names", taken=()),
+    NoMeaning(
+        r"snapshot\.new\.tables",
+        "a table that joins table.include.list is read by a signal (execute-snapshot), while the log is followed",
+        taken=("off",),
+    ),
+    NoMeaning(
+        r"gtid\.new\.channel\.position",
+        "a replication channel that is new is always read from its beginning, as Debezium does since 1.3",
+        taken=("earliest", "latest"),
+    ),
+)
