@@ -9,6 +9,7 @@ from cdckit_mysql.options.capture import CaptureOptions
 from cdckit_mysql.options.connection import ConnectionOptions, SslMode
 from cdckit_mysql.options.debezium import DebeziumNames, peer_options
 from cdckit_mysql.options.events import EventOptions
+from cdckit_mysql.options.files import LogFileOptions
 from cdckit_mysql.options.formats import FormatOptions
 from cdckit_mysql.options.history import HistoryOptions
 from cdckit_mysql.options.processing import ProcessingOptions
@@ -32,6 +33,7 @@ class MySqlConfig(
     ValueOptions,
     SnapshotOptions,
     CaptureOptions,
+    LogFileOptions,
     ConnectionOptions,
 ):
     """Options of the `mysql` source."""

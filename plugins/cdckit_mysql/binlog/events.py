@@ -11,13 +11,17 @@ from typing import ClassVar
 from uuid import UUID
 
 from cdckit_mysql.binlog import event_types
-from cdckit_mysql.binlog.gtid import GtidSet, TransactionSource
+from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 
 Header = tuple[int, int, int, int, int, int]
 """timestamp (s since 1970), type, server id, size, end position (its low 32 bits), flags."""
 
 _U32 = Struct("<I").unpack_from
 _U64 = Struct("<Q").unpack_from
+_LIST_ENTRY = Struct("<IIQ")
+"""domain, server, sequence"""
+_LIST_COUNT = (1 << 28) - 1
+"""The bits that count the entries of a list; the others are flags."""
 
 
 class LogEvent:
@@ -289,9 +293,20 @@ class MariaDbGtid(LogEvent):
 
 
 class MariaDbGtidList(LogEvent):
-    """The last transaction of each domain in earlier files of MariaDB's log."""
+    """The last transaction of each domain in earlier files of MariaDB's log.
+
+    Knowledge base, "GTID_LIST_EVENT": of several servers of one domain the last one stands last.
+    """
 
     __slots__ = ()
+
+    @property
+    def gtids(self) -> MariaDbGtidSet:
+        """The position."""
+        count, made = _U32(self.buffer, self.body)[0] & _LIST_COUNT, MariaDbGtidSet()
+        for at in range(self.body + 4, self.body + 4 + count * _LIST_ENTRY.size, _LIST_ENTRY.size):
+            made.add(*_LIST_ENTRY.unpack_from(self.buffer, at))
+        return made
 
 
 class Xid(LogEvent):

@@ -51,6 +51,7 @@ class TableMap:
         types: the columns' storage types, see `column_types`; ENUM and SET are told apart from STRING.
         metadata: for each column what its type needs: a length, a precision and scale, or 0.
         layout: the bytes of types and metadata: tables with the same layout are decoded alike.
+        nulls: a bit for each column, set where it may be NULL.
         optional: the bytes of the optional metadata.
     """
 
@@ -60,12 +61,17 @@ class TableMap:
     types: tuple[int, ...]
     metadata: tuple[int, ...]
     layout: bytes
+    nulls: bytes = field(repr=False)
     optional: bytes = field(repr=False)
 
     @property
     def column_metadata(self) -> ColumnMetadata:
         """The optional metadata, read anew at each call."""
         return _OptionalMetadata(self).read()
+
+    def nullable(self, place: int) -> bool:
+        """Whether the column at `place`, from 0, may be NULL."""
+        return bool(self.nulls[place >> 3] >> (place & 7) & 1)
 
 
 class TableMapEvent(LogEvent):
@@ -90,9 +96,16 @@ def read_table_map(data: bytes) -> TableMap:
     size, at = packed_integer(data, at)
     metadata, at = data[at : at + size], at + size
     columns = tuple(_columns(types, metadata))
-    optional = data[at + (count + 7) // 8 :]
+    behind = at + (count + 7) // 8
     return TableMap(
-        table_id, database, name, tuple(c[0] for c in columns), tuple(c[1] for c in columns), types + metadata, optional
+        table_id=table_id,
+        database=database,
+        name=name,
+        types=tuple(c[0] for c in columns),
+        metadata=tuple(c[1] for c in columns),
+        layout=types + metadata,
+        nulls=data[at:behind],
+        optional=data[behind:],
     )
 
 

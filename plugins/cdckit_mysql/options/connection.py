@@ -35,8 +35,8 @@ class ConnectionOptions(PluginConfig):
     """The server's host name or address."""
     database_port: Annotated[int, Field(ge=1, le=65535)] = 3306
     """The server's TCP port."""
-    database_user: str
-    """The user to log in as."""
+    database_user: str = ""
+    """The user to log in as; not needed where `binlog.files` names files to read."""
     database_password: SecretStr = SecretStr("")
     """The user's password."""
     database_server_id: Annotated[int, Field(ge=1, le=4294967295, default_factory=_random_server_id)]

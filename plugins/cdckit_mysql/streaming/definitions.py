@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from cdckit.errors import DecodeError
 from cdckit.source import Notify
 from cdckit_mysql.binlog.query import Query
+from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, SchemaChange, is_schema_change
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogPosition
 from cdckit_mysql.server import Dialect
-from cdckit_mysql.table import Tables
+from cdckit_mysql.table import Table, Tables
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -60,6 +61,10 @@ class Definitions:
         self._passes_over = config.schema_history_internal_skip_unparseable_ddl
         self._history = history
         self._notify = notify
+
+    def of(self, announced: TableMap) -> Table | None:
+        """The definition of a table that the log announces, or None where it is not known."""
+        return self.tables.get(announced.database, announced.name)
 
     def apply(self, event: Query, position: LogPosition) -> Sequence[SchemaChange]:
         """Takes a statement that ends at `position`; gives what it changed.

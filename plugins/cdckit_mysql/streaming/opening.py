@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+from types import TracebackType
+from typing import Protocol, Self
 
 from cdckit.errors import SourceError
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
+from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
+from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import connect, place, release, told
 from cdckit_mysql.offsets import LogOffset
@@ -16,6 +20,48 @@ log = logging.getLogger("cdckit.mysql")
 
 _HEARTBEATS = 3
 """A log connection is taken for dead after so many heartbeats that did not come."""
+
+
+class OpenedLog(Protocol):
+    """A log as it arrives, from a server or from files.
+
+    Attributes:
+        parser: knows file and position of the last event.
+        ended: whether the log's end was reached.
+    """
+
+    @property
+    def parser(self) -> EventParser:
+        """See above."""
+
+    @property
+    def ended(self) -> bool:
+        """See above."""
+
+    def packets(self, timeout: float) -> list[Span]:
+        """The bytes of the events that have arrived; waits for the first up to `timeout` seconds.
+
+        Raises:
+            SourceError: the log cannot be read.
+        """
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class OpenLog(Protocol):
+    """Asks for a log."""
+
+    def __call__(self, start: LogOffset) -> tuple[OpenedLog, LogOffset]:
+        """The log from `start`, and `start` itself as this server counts.
+
+        Raises:
+            RetriableSourceError: the server cannot be reached now.
+            SourceError: it refuses, or is not one that can go on from there.
+        """
 
 
 def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:

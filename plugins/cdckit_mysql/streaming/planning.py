@@ -14,7 +14,7 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Dialect
 from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.opening import LogOpener
+from cdckit_mysql.streaming.opening import LogOpener, OpenLog
 from cdckit_mysql.streaming.survey import LogPiece, LogSurvey
 from cdckit_mysql.table import Tables
 
@@ -34,6 +34,7 @@ class LogPlanner:
         history: where definitions are found, and noted.
         notify: told of changed definitions.
         run_id: the run's id in the records' headers.
+        open_log: gives the log; by default the server.
     """
 
     def __init__(
@@ -44,6 +45,8 @@ class LogPlanner:
         history: SchemaHistory,
         notify: Notify,
         run_id: str,
+        *,
+        open_log: OpenLog | None = None,
     ) -> None:
         self._config = config
         self._filters = filters
@@ -51,6 +54,7 @@ class LogPlanner:
         self._history = history
         self._notify = notify
         self._run_id = run_id
+        self._open_log = open_log or LogOpener(config, follow=False, by_file=True)
         self._known: tuple[str, Tables] | None = None
 
     def cut(self, start: LogOffset, end: LogOffset, size: int) -> LogOffset:
@@ -92,7 +96,7 @@ class LogPlanner:
             history=self._history,
             notify=self._notify,
         )
-        connection, start = LogOpener(self._config, follow=False, by_file=True)(start)
+        connection, start = self._open_log(start)
         self._history.moved(start.position, definitions.tables)
         with connection:
             survey = LogSurvey(

@@ -6,18 +6,17 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Protocol
 
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
 from cdckit.heartbeat import Heartbeats
 from cdckit.record import Batch, Record
 from cdckit.source import SourceContext
-from cdckit_mysql.binlog.connection import BinlogConnection
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.events.names import Topics
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.streaming.opening import OpenedLog, OpenLog
 from cdckit_mysql.streaming.processor import LogProcessor
 
 log = logging.getLogger("cdckit.mysql")
@@ -26,18 +25,6 @@ _REST_OF_TRANSACTION = 0.02
 """How many seconds to wait for the rest of a transaction that has begun to arrive before its events are passed on."""
 _FIRST_WAIT = 0.3
 _NAP = 0.1
-
-
-class OpenLog(Protocol):
-    """Asks a server for its log."""
-
-    def __call__(self, start: LogOffset) -> tuple[BinlogConnection, LogOffset]:
-        """The log from `start`, and `start` itself as this server counts.
-
-        Raises:
-            RetriableSourceError: the server cannot be reached now.
-            SourceError: it refuses, or is not one that can go on from there.
-        """
 
 
 class LogReader:
@@ -130,7 +117,7 @@ class LogReader:
                 yield from self._gather(connection, processor)
                 yield from processor.between()
 
-    def _gather(self, connection: BinlogConnection, processor: LogProcessor) -> Iterator[Batch]:
+    def _gather(self, connection: OpenedLog, processor: LogProcessor) -> Iterator[Batch]:
         """Batches of what arrives now; at least one, which may be empty."""
         most, size, wait = self._config.max_batch_size, 0, self._idle
         until = time.monotonic() + self._idle
@@ -171,7 +158,7 @@ class LogReader:
             yield Batch([], at.to_json())
 
 
-def read_events(connection: BinlogConnection, wait: float) -> tuple[Iterator[LogEvent], int]:
+def read_events(connection: OpenedLog, wait: float) -> tuple[Iterator[LogEvent], int]:
     """The events that have arrived, and how many bytes they take."""
     spans = connection.packets(wait)
     return connection.parser.events(spans), sum(end - start for _, start, end in spans)

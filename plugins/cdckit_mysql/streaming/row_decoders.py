@@ -101,7 +101,7 @@ class RowDecoders:
     def _maker(self, announced: TableMap) -> RowMaker | None:
         if not self._filters.captures(announced.database, announced.name):
             return None
-        table = self._definitions.tables.get(announced.database, announced.name)
+        table = self._definitions.of(announced)
         if table is None:
             raise InconsistentSchemaError(
                 "the schema history knows no such table here; a new snapshot of the definitions is needed: "

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from cdckit.errors import RetriableSourceError
 from cdckit_mysql.binlog import event_types
-from cdckit_mysql.binlog.connection import BinlogConnection
 from cdckit_mysql.binlog.events import Gtid, MariaDbGtid
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.place import HeaderScan
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.offsets import LogOffset, LogPosition, file_number
 from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.opening import OpenedLog
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.table import Tables
 
@@ -64,7 +64,7 @@ class LogSurvey:
 
     def __init__(
         self,
-        connection: BinlogConnection,
+        connection: OpenedLog,
         definitions: Definitions,
         start: LogOffset,
         *,

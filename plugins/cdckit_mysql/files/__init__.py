@@ -1,0 +1,1 @@
+"""Files of the binary log, read without their server."""

@@ -1,0 +1,383 @@
+"""Log files are read as their server's log is, without the server."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdckit.errors import CdcError, DecodeError, SourceError
+from cdckit.record import Batch, Record
+from cdckit.runners.stop import StopSignal
+from cdckit.schema import Schema
+from cdckit.source import SourceContext
+from cdckit.state.sqlite import SqliteStateStore
+from cdckit_mysql.config import MariaDbConfig, MySqlConfig
+from cdckit_mysql.files.reading import LogFileReader
+from cdckit_mysql.files.source import LogFileSource
+from cdckit_mysql.files.storage import LogFile
+from mysql.capture import Capture, changes, config_for
+from mysql.recordings import DATA
+from running import Pipeline
+from servers.mariadb import MariaDBServer
+from servers.mysql import MySQLServer
+from servers.mysql_family import SQLServer
+
+DATABASES = "g_types,g_dml"
+COMPRESSED = {
+    MySQLServer: "SET SESSION binlog_transaction_compression = ON;",
+    MariaDBServer: "SET GLOBAL log_bin_compress = ON;",
+}
+PLAIN = {MySQLServer: "", MariaDBServer: "SET GLOBAL log_bin_compress = OFF;"}
+_TIMES = ("ts_ms", "ts_us", "ts_ns")
+
+
+@pytest.fixture(scope="module", params=[MySQLServer, MariaDBServer], ids=["mysql", "mariadb"])
+def logged(request: pytest.FixtureRequest) -> Iterator[SQLServer]:
+    """A server whose log has all types, all operations, compressed transactions and several files."""
+    with request.param() as server:
+        server.create_user("dbz", "dbz")
+        for script in ("types.setup", "types.stream", "dml.setup", "dml.stream"):
+            server.run_sql_file(DATA / "sql" / f"{script}.sql")
+            server.execute("FLUSH BINARY LOGS")
+        values = ", ".join(f"({number}, REPEAT('wide ', 100))" for number in range(200))
+        server.run_sql(
+            f"CREATE TABLE packed (id INT PRIMARY KEY, v TEXT); {COMPRESSED[request.param]}"
+            f"INSERT INTO packed VALUES {values}; {PLAIN[request.param]} UPDATE packed SET v = 'x' WHERE id < 3;",
+            database="g_dml",
+        )
+        yield server
+
+
+@pytest.fixture
+def archive(logged: SQLServer, tmp_path: Path) -> Path:
+    """A copy of its log files, which it has all closed but for the last one."""
+    return archived(logged, tmp_path / "archive")
+
+
+def archived(server: SQLServer, folder: Path) -> Path:
+    """Copies a server's log files."""
+    folder.mkdir()
+    for name, *_ in server.execute("SHOW BINARY LOGS"):
+        shutil.copy(server.datadir / name, folder)
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    """The names of the files in an archive."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+class Files:
+    """A pipeline that reads files: keeps what it reads, and where it is."""
+
+    def __init__(self, server: SQLServer, state: Path, pattern: Path | str, **options: Any) -> None:
+        model = MariaDbConfig if isinstance(server, MariaDBServer) else MySqlConfig
+        given: dict[str, Any] = {
+            "topic_prefix": "p",
+            "database_include_list": DATABASES,
+            "include_schema_changes": False,
+            "binlog_files": str(pattern),
+            **options,
+        }
+        config, _ = model.load({name.replace("_", "."): value for name, value in given.items()}, "source")
+        self.state = SqliteStateStore(state)
+        self.source = LogFileSource(config)
+        self.source.open(SourceContext("p", self.state, stopping=StopSignal()))
+
+    def batches(self) -> Iterator[Batch]:
+        """What there is from the kept offset on; each batch's offset is kept."""
+        while splits := self.source.plan(self.offset(), None):
+            for split in splits:
+                for batch in self.source.read(split):
+                    yield batch
+                    self.keep(batch.offset)
+
+    def once(self) -> list[Record]:
+        """All of that."""
+        return [record for batch in self.batches() for record in batch.records]
+
+    def offset(self) -> dict[str, Any]:
+        """Where reading goes on."""
+        saved = self.state.load_offset()
+        return saved if saved is not None else self.source.initial_offset()
+
+    def keep(self, offset: dict[str, Any] | None) -> None:
+        """Makes an offset the one to go on from."""
+        self.state.save_offset(offset)
+
+    def close(self) -> None:
+        """Lets go of everything."""
+        self.source.close()
+        self.state.close()
+
+
+NewFiles = Callable[..., Files]
+
+
+@pytest.fixture
+def files(logged: SQLServer, tmp_path: Path) -> Iterator[NewFiles]:
+    """Makes pipelines that read files of that server; a second one goes on with the state of the first."""
+    made: list[Files] = []
+
+    def new(pattern: Path | str, state: str = "state", **options: Any) -> Files:
+        for other in made:
+            other.close()
+        made.append(Files(logged, tmp_path / state, pattern, **options))
+        return made[-1]
+
+    yield new
+    for each in made:
+        each.close()
+
+
+def shown(records: Sequence[Record]) -> list[str]:
+    """Records in full, but for when they were made."""
+    return [_shown(record) for record in records]
+
+
+def _shown(record: Record) -> str:
+    value = record.value and record.value.to_dict()  # type: ignore[union-attr]
+    value = value and {name: member for name, member in value.items() if name not in _TIMES}
+    key = record.key and record.key.to_dict()  # type: ignore[union-attr]
+    schemas = [datum.schema if datum is not None else None for datum in (record.key, record.value)]
+    return f"{record.position} {record.topic} {key} {value} {_named(*schemas)}"
+
+
+@cache
+def _named(*schemas: Schema | None) -> str:
+    return repr(schemas)
+
+
+def from_server(server: SQLServer, state: Path, **options: Any) -> list[Record]:
+    """What streaming from the server gives, from the beginning of its log on."""
+    config = config_for(server, database_include_list=DATABASES, snapshot_mode="never", **options)
+    with Capture(config, state).closing() as capture:
+        return capture.once()
+
+
+def test_events_equal_those_of_the_server(logged: SQLServer, archive: Path, files: NewFiles, tmp_path: Path) -> None:
+    expected = from_server(logged, tmp_path / "live", include_schema_changes=True)
+    reading = files(archive / "*", include_schema_changes=True)
+    assert shown(reading.once()) == shown(expected)
+    assert len(expected) > 300
+    assert reading.once() == []
+
+
+def test_splits_read_apart_are_the_same(logged: SQLServer, archive: Path, files: NewFiles, tmp_path: Path) -> None:
+    reading = files(archive / "*")
+    start = reading.offset()
+    end = reading.source.latest_offset(start)
+    whole = shown(reading.once())
+    for max_bytes in (1000, 20_000):
+        cut = reading.source.cut(start, end, max_bytes)
+        ranges = [*reading.source.plan(start, cut, 2), *reading.source.plan(cut, end, 2)]
+        assert cut not in (start, end)
+        assert shown([r for part in ranges for batch in reading.source.read(part) for r in batch.records]) == whole
+
+
+def test_the_schema_history_of_a_pipeline_serves_and_the_server_is_gone_back_to(
+    logged: SQLServer, files: NewFiles, tmp_path: Path
+) -> None:
+    logged.run_sql("DROP TABLE IF EXISTS h; CREATE TABLE h (id INT PRIMARY KEY, n INT DEFAULT 7)", database="g_dml")
+    options = {"table_include_list": "g_dml.h"}
+    with Capture(config_for(logged, **options), tmp_path / "state").closing() as capture:
+        capture.once()
+    logged.run_sql("FLUSH BINARY LOGS; INSERT INTO h (id) VALUES (1);", database="g_dml")
+    folder = archived(logged, tmp_path / "later")
+    reading = files(folder / "*", **options)
+    found = reading.once()
+    reading.close()
+    logged.run_sql("INSERT INTO h (id) VALUES (2);", database="g_dml")
+    with Capture(config_for(logged, **options), tmp_path / "state").closing() as capture:
+        found += capture.once()
+    assert changes(found) == [("c", "h", None, (1, 7)), ("c", "h", None, (2, 7))]
+    assert all(record.value.to_dict()["source"]["gtid"] for record in found)  # type: ignore[union-attr]
+    [schema] = {repr(record.value.schema) for record in found}  # type: ignore[union-attr]
+    assert "7" in schema, "the default is that of the history's definition"
+
+
+def test_the_log_itself_tells_the_definitions(logged: SQLServer, files: NewFiles, tmp_path: Path) -> None:
+    logged.execute("SET GLOBAL binlog_row_metadata = FULL")
+    logged.run_sql_file(DATA / "sql" / "types.setup.sql")
+    logged.run_sql_file(DATA / "sql" / "types.stream.sql")
+    logged.execute("FLUSH BINARY LOGS")
+    start = logged.execute("SHOW BINARY LOGS")[-1][0]
+    for (table,) in logged.execute("SHOW TABLES FROM g_types"):
+        logged.execute(f"DELETE FROM g_types.{table}")
+    expected = [r for r in from_server(logged, tmp_path / "live") if _file_of(r) == start and r.value is not None]
+    folder = archived(logged, tmp_path / "archive")
+    found = [r for r in files(folder / start).once() if r.value is not None]
+    assert len(found) > 20
+    for record, other in zip(found, expected, strict=True):
+        assert _values(record) == _values(other)
+
+
+def _file_of(record: Record) -> str:
+    return str(record.value.to_dict()["source"]["file"]) if record.value is not None else ""  # type: ignore[union-attr]
+
+
+def _values(record: Record) -> dict[str, Any]:
+    """The row, but for columns whose values depend on what only statements tell: BOOLEAN, FLOAT(7,2), a default."""
+    value = record.value.to_dict()  # type: ignore[union-attr]
+    row = {name: member for name, member in value["before"].items() if name not in ("b", "f72", "ts_d")}
+    return {"position": record.position, "key": record.key and record.key.to_dict(), "row": row}  # type: ignore[union-attr]
+
+
+def test_without_history_and_metadata_the_error_says_so(logged: SQLServer, files: NewFiles, tmp_path: Path) -> None:
+    logged.execute("SET GLOBAL binlog_row_metadata = MINIMAL")
+    try:
+        logged.run_sql("FLUSH BINARY LOGS; UPDATE packed SET v = 'y' WHERE id = 7;", database="g_dml")
+    finally:
+        logged.execute("SET GLOBAL binlog_row_metadata = FULL")
+    start = logged.execute("SHOW BINARY LOGS")[-1][0]
+    folder = archived(logged, tmp_path / "archive")
+    with pytest.raises(DecodeError, match=rf"{start}:\d+: rows of g_dml.packed .*neither in the schema history nor"):
+        files(folder / start).once()
+
+
+def test_a_range_is_what_is_asked_for(archive: Path, files: NewFiles) -> None:
+    whole = files(archive / "*", "whole").once()
+    places = _places(files(archive / "*", "batches", max_batch_size=1))
+    first, last = places[len(places) // 3], places[2 * len(places) // 3]
+    options = {"binlog_files_start": first, "binlog_files_stop": last}
+    before = shown(files(archive / "*", "before", binlog_files_stop=first).once())
+    # the definitions are those of the statements before the start
+    files(archive / "*", "range", binlog_files_stop=first).once()
+    reading = files(archive / "*", "range", **options)
+    found = shown(reading.once())
+    assert before
+    assert found
+    assert before + found == shown(whole)[: len(before) + len(found)]
+    reading.keep(None)
+    assert shown(reading.once()) == found, "an offset that is forgotten makes it begin at the start again"
+
+
+def _places(reading: Files) -> list[str]:
+    """The places between transactions at which batches end."""
+    offsets = [batch.offset or {} for batch in reading.batches()]
+    return list(dict.fromkeys(f"{at['file']}:{at['pos']}" for at in offsets if not at.get("event")))
+
+
+def test_a_start_within_a_transaction_is_told_with_the_place_before(archive: Path, files: NewFiles) -> None:
+    file = names(archive)[0]
+    start = files(archive / "*", binlog_files_stop=file).source.latest_offset({"file": file, "pos": 4})
+    with pytest.raises(SourceError, match=rf"binlog.files.start={file}:{start['pos'] - 1} lies within .* {file}:\d+"):
+        files(archive / "*", "other", binlog_files_start=f"{file}:{start['pos'] - 1}").offset()
+
+
+def test_reading_that_was_interrupted_goes_on_within_the_transaction(archive: Path, files: NewFiles) -> None:
+    whole = shown(files(archive / "*", "whole").once())
+    found: list[str] = []
+    reading = files(archive / "*", max_batch_size=7)
+    while batch := next((batch for batch in reading.batches() if batch.records), None):
+        found += shown(batch.records)
+        reading.keep(batch.offset)
+    assert found == whole
+
+
+def test_a_file_that_is_still_written_is_read_as_far_as_it_goes(
+    logged: SQLServer, archive: Path, files: NewFiles
+) -> None:
+    last = archive / names(archive)[-1]
+    content = last.read_bytes()
+    whole = shown(files(archive / "*", "whole").once())
+    found: list[str] = []
+    for size in (*range(300, len(content), len(content) // 5), len(content)):
+        last.write_bytes(content[:size])
+        found += shown(files(archive / "*").once())
+        assert found == whole[: len(found)]
+    assert found == whole
+
+
+def test_a_closed_file_that_was_cut_is_an_error(archive: Path, files: NewFiles) -> None:
+    first, second = (archive / name for name in names(archive)[:2])
+    content = second.read_bytes()
+    second.write_bytes(content[:-10])
+    for pattern in (second, archive / "*"):
+        with pytest.raises(SourceError, match=rf"{second.name} ends within the event at \d+.*make it anew"):
+            files(pattern, f"cut-{pattern.name}").once()
+    second.write_bytes(content)
+    first.write_bytes(first.read_bytes()[:50])
+    with pytest.raises(SourceError, match="does not begin with a format description"):
+        files(archive / "*", "short").once()
+
+
+def test_a_missing_file_is_an_error(archive: Path, files: NewFiles) -> None:
+    removed = archive / names(archive)[2]
+    removed.unlink()
+    with pytest.raises(SourceError, match="a file is missing"):
+        files(archive / "*").once()
+    with pytest.raises(SourceError, match=rf"{removed.name} is not among the files"):
+        files(archive / "*", "start", binlog_files_start=removed.name).once()
+    with pytest.raises(SourceError, match="names no log file"):
+        files(archive / "nothing.*", "none").once()
+
+
+def test_damage_is_found_by_checksums(archive: Path, files: NewFiles) -> None:
+    damaged = archive / names(archive)[0]
+    content = bytearray(damaged.read_bytes())
+    content[content.rindex(b"g_types")] ^= 1
+    damaged.write_bytes(content)
+    with pytest.raises(DecodeError, match=rf"{damaged.name}:\d+: the checksum"):
+        files(archive / "*").once()
+
+
+def test_what_is_no_log_or_encrypted_is_told(archive: Path, files: NewFiles, logged: SQLServer) -> None:
+    file = archive / names(archive)[0]
+    content = file.read_bytes()
+    for spoiled, said in (
+        (b"PK\3\4" + content[4:], "is no binary log"),
+        (b"\xfdbin" + content[4:], "is encrypted .binlog_encryption."),
+        (_with_encryption_begun(file, content), "is encrypted .encrypt_binlog."),
+    ):
+        file.write_bytes(spoiled)
+        with pytest.raises(SourceError, match=f"{file.name} {said}"):
+            files(file, said[:9]).once()
+
+
+def _with_encryption_begun(file: Path, content: bytes) -> bytes:
+    """As MariaDB begins an encrypted file: the event behind the format's description starts encryption."""
+    file.write_bytes(content)
+    with LogFileReader(LogFile(file.name, str(file))) as reader:
+        behind = 4 + len(reader.description)
+    return content[: behind + 4] + b"\xa4" + content[behind + 5 :]
+
+
+def test_any_url_of_fsspec_is_read(archive: Path, files: NewFiles) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    for name in names(archive):
+        memory.pipe(f"/archive/{name}", (archive / name).read_bytes())
+    assert shown(files("memory://archive/*", "remote").once()) == shown(files(archive / "*").once())
+    with pytest.raises(CdcError, match="no-such-protocol"):
+        files("no-such-protocol://archive/*", "none").once()
+
+
+def test_a_server_without_row_metadata_is_read_from_its_statements(mysql56_server: SQLServer, tmp_path: Path) -> None:
+    server = mysql56_server
+    server.run_sql_file(DATA / "sql" / "dml.setup.sql")
+    server.run_sql_file(DATA / "sql" / "dml.stream.sql")
+    folder = archived(server, tmp_path / "archive")
+    expected = from_server(server, tmp_path / "live")
+    with closing(Files(server, tmp_path / "state", folder / "*")) as reading:
+        assert shown(reading.once()) == shown(expected)
+    assert len(expected) > 20
+
+
+def test_the_command_ends_with_the_files(archive: Path, logged: SQLServer, tmp_path: Path) -> None:
+    kind = "mariadb" if isinstance(logged, MariaDBServer) else "mysql"
+    source = {"type": kind, "topic.prefix": "p", "binlog.files": str(archive / "*"), "database.include.list": "g_dml"}
+    output = tmp_path / "out.jsonl"
+    pipeline = Pipeline(tmp_path, source, {"type": "file", "path": str(output)})
+    ended = pipeline.run()
+    assert ended.code == 0, ended.stderr
+    events = len(output.read_bytes().splitlines())
+    assert events > 200
+    assert pipeline.run("--once").code == 0
+    assert len(output.read_bytes().splitlines()) == events
