@@ -265,6 +265,9 @@ class MariaDbGtid(LogEvent):
     DDL: ClassVar[int] = 32
     PREPARED_XA: ClassVar[int] = 64
     COMPLETED_XA: ClassVar[int] = 128
+    START_ALTER: ClassVar[int] = 2
+    COMMIT_ALTER: ClassVar[int] = 4
+    ROLLBACK_ALTER: ClassVar[int] = 8
 
     @property
     def sequence(self) -> int:
@@ -290,6 +293,24 @@ class MariaDbGtid(LogEvent):
     def gtid(self) -> str:
         """The identifier as text."""
         return f"{self.domain}-{self.header[2]}-{self.sequence}"
+
+    @property
+    def alters_nothing(self) -> bool:
+        """Whether it is the begin of an ALTER TABLE in two phases, or its end without success.
+
+        The statement stands in both phases (`binlog_alter_two_phase`); only the second one may change the table.
+        """
+        return bool(self._extra_flags & (self.START_ALTER | self.ROLLBACK_ALTER))
+
+    @property
+    def _extra_flags(self) -> int:
+        """They stand behind the members that `gtid_flags` tells of; XA has none."""
+        at = self.body + 13
+        if self.gtid_flags & (self.PREPARED_XA | self.COMPLETED_XA):
+            return 0
+        if self.gtid_flags & self.GROUP_COMMIT:
+            at += 8
+        return self.buffer[at] if at < self.limit else 0
 
 
 class MariaDbGtidList(LogEvent):

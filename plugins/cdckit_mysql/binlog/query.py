@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from cdckit.errors import DecodeError
 from cdckit_mysql.binlog.compression import inflate
-from cdckit_mysql.binlog.events import LogEvent
+from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
 from cdckit_mysql.values.charset import charset_of_collation, text_decoder
 
 _FIXED = Struct("<IIBHH")
@@ -168,13 +168,18 @@ def _updated_databases(data: bytes, at: int) -> int:
     return end - at
 
 
+def _extra_gtid_flags(data: bytes, at: int) -> int:
+    """Behind the flags that end an ALTER TABLE in two phases stands the number of its begin."""
+    return 9 if data[at] & (MariaDbGtid.COMMIT_ALTER | MariaDbGtid.ROLLBACK_ALTER) else 1
+
+
 def _charset_collations(data: bytes, at: int) -> int:
     return 1 + 4 * data[at]
 
 
 _SIZES: dict[int, int | Callable[[bytes, int], int]] = {
     0: 4, 1: 8, 2: _catalog, 3: 4, 4: 6, 5: _text1, 6: _text1, 7: 2, 8: 2, 9: 8, 10: 4, 11: _invoker,
-    12: _updated_databases, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8, 130: 1,
+    12: _updated_databases, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8, 130: _extra_gtid_flags,
     131: _charset_collations,
 }  # fmt: skip
 """How long each status variable is: MySQL's from 0 on, MariaDB's from 128."""

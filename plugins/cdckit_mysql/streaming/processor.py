@@ -340,7 +340,7 @@ class LogProcessor:
     def _change_definitions(self, event: Query) -> None:
         first = self._first_position(event)
         position = LogPosition(self.progress.epoch, self.progress.file, event.end)
-        changes = self._definitions.apply(event, position)
+        changes = () if self.progress.alters_nothing else self._definitions.apply(event, position)
         if self.progress.skips():
             return
         before = len(self.records)

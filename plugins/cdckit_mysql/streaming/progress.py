@@ -28,6 +28,8 @@ class LogProgress:
         self.server_id = start.server_id
         self.time_us = start.ts_sec * 1_000_000
         self.gtid: str | None = None
+        self.alters_nothing = False
+        """Whether the statement that follows is one that MariaDB tells of without having carried it out."""
         self.in_transaction = False
         self.alone = False
         self.events_done = 0
@@ -93,6 +95,7 @@ class LogProgress:
         self.server_id = event.server_id
         self.time_us = event.timestamp * 1_000_000
         self._next = (event.domain, event.server_id, event.sequence)
+        self.alters_nothing = event.gtid_flags & event.DDL != 0 and event.alters_nothing
         self._announced = True
 
     def unannounced(self, event: LogEvent) -> None:

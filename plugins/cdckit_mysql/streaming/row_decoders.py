@@ -13,9 +13,9 @@ from cdckit_mysql.events.table_events import MakeRecords
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.rows import RowDecoder
+from cdckit_mysql.streaming.announced import hidden_columns
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
-from cdckit_mysql.table import Table
 
 _KEPT = 4096
 """As many as the log's reader keeps announcements: an announcement that is read anew has no maker yet."""
@@ -107,27 +107,12 @@ class RowDecoders:
                 "the schema history knows no such table here; a new snapshot of the definitions is needed: "
                 "start with a new state folder"
             )
+        if table.sequence:
+            return None
         version = self._versions.of(table)
         try:
-            check_announced(announced, table)
-            decoder = RowDecoder(announced, version.values)
+            hidden = hidden_columns(announced, table)
+            decoder = RowDecoder(announced, (*version.values, *[None] * hidden))
         except DecodeError as error:
             raise InconsistentSchemaError(str(error)) from error
         return RowMaker(decoder, version, self._skipped)
-
-
-def check_announced(announced: TableMap, table: Table) -> None:
-    """Compares what the log says of a table with its definition.
-
-    Raises:
-        DecodeError: they differ; the message says in what.
-    """
-    if len(announced.types) != len(table.columns):
-        raise DecodeError(
-            f"the log has {len(announced.types)} columns, the tracked definition {len(table.columns)} "
-            f"({', '.join(column.name for column in table.columns)})"
-        )
-    names = announced.column_metadata.names
-    for place, (logged, column) in enumerate(zip(names or (), table.columns, strict=False), 1):
-        if logged.lower() != column.name.lower():
-            raise DecodeError(f"column {place} is '{logged}' in the log, '{column.name}' in the tracked definition")
