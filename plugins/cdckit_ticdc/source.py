@@ -78,7 +78,7 @@ class TicdcSource(TopicSource):
         scan = self._scan_from(at)
         while True:
             scan.read(self.log, self.moved(at, max(0.0, until - time.monotonic())))
-            found = scan.offset()
+            found = scan.offset(self.log)
             if found.watermark > at.watermark:
                 return found.to_json()
             if time.monotonic() >= until or self.context.stopping():

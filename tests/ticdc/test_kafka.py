@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, TopicPartition
 from cdckit.errors import DecodeError, SourceError
 from cdckit.runners.stop import StopSignal
 from cdckit_ticdc.message import Message
+from running import PASSWORD, Pipeline
 from ticdc.emulation import FIRST_TS, Emulator, make_history, source_block
 from ticdc.recordings import lines
 from ticdc.topics import Topic, rows_of
@@ -34,6 +35,21 @@ def test_reads_to_the_end_saves_and_then_emits_nothing(topic: Topic, watermarks:
     topic.once(type="ticdc", protocol="debezium")
     assert rows_of(topic.written()) == history.final
     assert {line["topic"] for line in topic.written()} == {"default.shop.orders"}
+
+
+def test_the_command_ends_with_zero_and_then_finds_nothing(topic: Topic) -> None:
+    """`cdckit run FILE --once`, twice; rows that no watermark lets out are delivered at the end."""
+    log = Emulator(random.Random(8), watermarks=False, restarts=0).write(make_history(random.Random(8), 60))
+    rows = [message for messages in log.values() for message in messages]
+    topic.produce(rows)
+    source = {
+        "type": "ticdc", "protocol": "debezium", "bootstrap.servers": topic.broker.bootstrap, "topics": [topic.name],
+        "watermarks": "always", "kafka.sasl.password": PASSWORD,
+    }  # fmt: skip
+    pipeline = Pipeline(topic.folder, source, {"type": "file", "path": str(topic.folder / "out.jsonl")})
+    for _ in range(2):
+        assert pipeline.run("--once").code == 0
+        assert len(pipeline.events()) == len(rows)
 
 
 def test_commits_offsets_to_the_group(topic: Topic) -> None:

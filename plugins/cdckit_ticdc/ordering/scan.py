@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterator, Mapping
 
 from cdckit.record import Record
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.events import Watermark
-from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.resent import RowsAtWatermark
 from cdckit_ticdc.ordering.watermarks import Watermarks
@@ -32,7 +32,7 @@ class Scan:
         self.start = start
         self._marks = Watermarks(start.resume, start.watermark)
         self._at = dict(start.resume)
-        self._beyond: dict[Partition, list[tuple[int, Message]]] = {}
+        self._beyond: dict[Partition, _Rows] = {}
 
     def read(self, log: MessageLog, held: Mapping[Partition, Range]) -> None:
         """Reads on to the end of what partitions hold.
@@ -51,31 +51,58 @@ class Scan:
                         if self._marks.advance(partition, other.commit_ts):
                             self._prune()
                     elif other is None and max(times, default=0) >= self._marks.passed:
-                        self._beyond.setdefault(partition, []).append((max(times), message))
+                        self._beyond.setdefault(partition, _Rows()).add(max(times), message.offset)
                 self._at[partition] = after
 
     def _prune(self) -> None:
         """Forgets rows below the watermark."""
-        for partition, rows in self._beyond.items():
-            if len(rows) > _PRUNED:
-                self._beyond[partition] = [row for row in rows if row[0] >= self._marks.passed]
+        for rows in self._beyond.values():
+            if len(rows.times) > _PRUNED:
+                rows.prune(self._marks.passed)
 
-    def offset(self) -> LogOffset:
+    def offset(self, log: MessageLog) -> LogOffset:
         """Up to where rows are complete, and where each partition must be read again for the rest."""
         passed = self._marks.passed
         resume = dict(self._at)
         delivered = RowsAtWatermark(self._decoder, self.start)
         delivered.move(passed)
         for partition, rows in self._beyond.items():
-            left = self._beyond[partition] = [row for row in rows if row[0] >= passed]
-            for time, message in left:
-                if time == passed:
-                    self._note(delivered, message)
-                else:
-                    resume[partition] = min(message.offset, resume[partition])
+            rows.prune(passed)
+            resume[partition] = min(rows.later(passed), default=resume[partition])
+            self._note(delivered, log, partition, frozenset(rows.at(passed)))
         return LogOffset(resume, dict(self._at), passed, delivered.identities)
 
-    def _note(self, delivered: RowsAtWatermark, message: Message) -> None:
-        for event in self._decoder.decode(message):
-            if isinstance(event, Record):
-                delivered.note(event, time_of(event))
+    def _note(self, delivered: RowsAtWatermark, log: MessageLog, partition: Partition, offsets: frozenset[int]) -> None:
+        """Reads the rows of just the watermark's time once more: of the others no more than their places is kept."""
+        if not offsets:
+            return
+        for chunks in log.read({partition: min(offsets)}, {partition: max(offsets) + 1}, _IDLE_SECONDS):
+            for message in (message for chunk in chunks for message in chunk.messages if message.offset in offsets):
+                for event in self._decoder.decode(message):
+                    if isinstance(event, Record):
+                        delivered.note(event, time_of(event))
+
+
+class _Rows:
+    """Times and offsets of a partition's rows, eight bytes each: there may be many before a watermark comes."""
+
+    def __init__(self) -> None:
+        self.times = array("Q")
+        self.offsets = array("Q")
+
+    def add(self, time: int, offset: int) -> None:
+        self.times.append(time)
+        self.offsets.append(offset)
+
+    def prune(self, passed: int) -> None:
+        """Forgets what is older than `passed`."""
+        kept = [place for place, time in enumerate(self.times) if time >= passed]
+        self.times, self.offsets = (array("Q", (column[at] for at in kept)) for column in (self.times, self.offsets))
+
+    def at(self, passed: int) -> Iterator[int]:
+        """The offsets of the rows of just this time."""
+        return (offset for time, offset in zip(self.times, self.offsets, strict=True) if time == passed)
+
+    def later(self, passed: int) -> Iterator[int]:
+        """The offsets of the rows of later times."""
+        return (offset for time, offset in zip(self.times, self.offsets, strict=True) if time > passed)
