@@ -86,11 +86,13 @@ class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
     mongodb_ssl_invalid_hostname_allowed: bool = False
     """Whether the server's certificate may name another host."""
     mongodb_ssl_truststore: str | None = None
-    """PEM file of the certificate authorities to trust."""
+    """File of the certificate authorities to trust: PEM, or a key store (PKCS12)."""
+    mongodb_ssl_truststore_password: SecretStr | None = None
+    """The password of that key store."""
     mongodb_ssl_keystore: str | None = None
-    """PEM file with the client's certificate and private key."""
+    """File with the client's certificate and private key: PEM, or a key store (PKCS12)."""
     mongodb_ssl_keystore_password: SecretStr | None = None
-    """The password of the client's private key."""
+    """The password of that key store, or of the private key."""
     mongodb_connect_timeout_ms: PositiveInt = 10000
     """How long to wait for a connection, in milliseconds."""
     mongodb_socket_timeout_ms: NonNegativeInt = 0
@@ -221,7 +223,6 @@ class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
     not_yet: ClassVar[Mapping[str, str | None]] = {
         "guardrail.collections.limit.action": "warn",
         "guardrail.collections.max": "0",
-        "mongodb.ssl.truststore.password": None,
         "notification.enabled.channels": None,
         "notification.sink.topic.name": None,
         "signal.kafka.bootstrap.servers": None,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from bson import CodecOptions, DatetimeConversion
+from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
 from pymongo.uri_parser import parse_uri
 
 from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.key_stores import pem_file
 from cdckit_mongodb.config import MongoDbConfig
 
 Client = MongoClient[dict[str, Any]]
@@ -53,6 +55,7 @@ def connect(config: MongoDbConfig) -> Client:
 
     Raises:
         SourceError: the connection string or an option of it cannot be.
+        ConfigError: a file with keys or certificates cannot be read.
     """
     options: dict[str, Any] = {
         "appname": "cdckit",
@@ -66,25 +69,33 @@ def connect(config: MongoDbConfig) -> Client:
         options["username"] = config.mongodb_user
         options["password"] = None if password is None else password.get_secret_value()
         options["authSource"] = config.mongodb_authsource
-    options |= _tls(config)
-    try:
-        return MongoClient(config.uri, **options)
-    except (ConfigurationError, InvalidURI, ValueError, TypeError) as error:
-        raise SourceError(f"mongodb.connection.string cannot be used: {error}") from None
+    with ExitStack() as files:
+        options |= _tls(config, files)
+        try:
+            return MongoClient(config.uri, **options)
+        except (ConfigurationError, InvalidURI, ValueError, TypeError) as error:
+            raise SourceError(f"mongodb.connection.string cannot be used: {error}") from None
 
 
-def _tls(config: MongoDbConfig) -> dict[str, Any]:
+def _tls(config: MongoDbConfig, files: ExitStack) -> dict[str, Any]:
+    """The driver's options; files that it reads while the client is made last as long as `files`."""
     if not config.mongodb_ssl_enabled:
         return {}
-    password = config.mongodb_ssl_keystore_password
+    trusted, own = config.mongodb_ssl_truststore_password, config.mongodb_ssl_keystore_password
     given = {
         "tls": True,
         "tlsAllowInvalidHostnames": config.mongodb_ssl_invalid_hostname_allowed,
-        "tlsCAFile": config.mongodb_ssl_truststore,
-        "tlsCertificateKeyFile": config.mongodb_ssl_keystore,
-        "tlsCertificateKeyFilePassword": None if password is None else password.get_secret_value(),
+        "tlsCAFile": _pem(files, "mongodb.ssl.truststore", config.mongodb_ssl_truststore, trusted),
+        "tlsCertificateKeyFile": _pem(files, "mongodb.ssl.keystore", config.mongodb_ssl_keystore, own),
+        "tlsCertificateKeyFilePassword": None if own is None else own.get_secret_value(),
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _pem(files: ExitStack, option: str, path: str | None, password: SecretStr | None) -> str | None:
+    if path is None:
+        return None
+    return files.enter_context(pem_file(option, path, password.get_secret_value() if password else None))
 
 
 def place(config: MongoDbConfig) -> str:

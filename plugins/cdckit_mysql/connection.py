@@ -9,10 +9,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pymysql
+from pydantic import SecretStr
 from pymysql.constants import CR, ER
 from pymysql.cursors import Cursor
 
 from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit.key_stores import pem_file
 from cdckit_mysql.config import MySqlConfig
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 else:
     Connection = pymysql.connections.Connection
 
+Store = tuple[str, str | None]
+"""A file with keys or certificates, and its password."""
+_TRUSTSTORE, _KEYSTORE = "database.ssl.truststore", "database.ssl.keystore"
 _LOST = frozenset(
     {
         CR.CR_CONNECTION_ERROR,
@@ -52,28 +57,28 @@ PRIVILEGES = "SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, REPLICATION CLI
 
 
 @cache
-def _context(mode: str, truststore: str | None, keystore: str | None, password: str | None) -> ssl.SSLContext:
+def _context(mode: str, truststore: Store | None, keystore: Store | None) -> ssl.SSLContext:
     """A TLS context; making one costs 19 ms, so each is made once in a process."""
-    try:
-        context = ssl.create_default_context(cafile=truststore)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError(_no_pem("database.ssl.truststore", truststore, error)) from error
+    context = ssl.create_default_context() if truststore is None else _trusting(truststore)
     context.check_hostname = mode == "verify_identity"
     context.verify_mode = ssl.CERT_REQUIRED if mode.startswith("verify") else ssl.CERT_NONE
-    if keystore:
-        try:
-            context.load_cert_chain(keystore, password=password)
-        except (OSError, ssl.SSLError) as error:
-            raise ConfigError(_no_pem("database.ssl.keystore", keystore, error)) from error
+    if keystore is not None:
+        with pem_file(_KEYSTORE, *keystore) as pem, _readable(_KEYSTORE, keystore):
+            context.load_cert_chain(pem, password=keystore[1])
     return context
 
 
-def _no_pem(option: str, path: str | None, error: Exception) -> str:
-    return (
-        f"{option}: {path} cannot be read as PEM ({error}); a Java key store is converted by "
-        "`keytool -importkeystore -srckeystore IN -destkeystore OUT.p12 -deststoretype PKCS12` and "
-        "`openssl pkcs12 -in OUT.p12 -out OUT.pem -nodes`"
-    )
+def _trusting(store: Store) -> ssl.SSLContext:
+    with pem_file(_TRUSTSTORE, *store) as pem, _readable(_TRUSTSTORE, store):
+        return ssl.create_default_context(cafile=pem)
+
+
+@contextmanager
+def _readable(option: str, store: Store) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"{option}: {store[0]} cannot be read as PEM ({error}); check {option}.password") from error
 
 
 def tls_context(config: MySqlConfig) -> ssl.SSLContext | None:
@@ -84,13 +89,15 @@ def tls_context(config: MySqlConfig) -> ssl.SSLContext | None:
     """
     if config.database_ssl_mode == "disabled":
         return None
-    secret = config.database_ssl_keystore_password
     return _context(
         config.database_ssl_mode,
-        config.database_ssl_truststore,
-        config.database_ssl_keystore,
-        secret.get_secret_value() if secret else None,
+        _store(config.database_ssl_truststore, config.database_ssl_truststore_password),
+        _store(config.database_ssl_keystore, config.database_ssl_keystore_password),
     )
+
+
+def _store(path: str | None, password: SecretStr | None) -> Store | None:
+    return (path, password.get_secret_value() if password else None) if path else None
 
 
 def connect(config: MySqlConfig) -> Connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,21 @@ def test_the_documented_rights_are_enough(secured: SecuredNode, scope: str) -> N
     found = {finding.name: finding for finding in MongoDbSource.check(capture.config())}
     assert found["change stream"].status == "ok"
     assert found["oplog window"].status == "warn"
+
+
+def test_key_stores_of_java_are_read(secured: SecuredNode, tmp_path: Path) -> None:
+    trusted, identity = tmp_path / "trusted.p12", tmp_path / "identity.p12"
+    pack = ["openssl", "pkcs12", "-export", "-passout", "pass:hush"]
+    subprocess.run([*pack, "-nokeys", "-in", secured.authority, "-out", trusted], check=True)
+    subprocess.run([*pack, "-in", secured.certificate, "-out", identity], check=True)
+    capture = _capture(secured, "collection", "collection", database_include_list="d")
+    capture.options |= {
+        "mongodb.ssl.truststore": str(trusted),
+        "mongodb.ssl.truststore.password": "hush",
+        "mongodb.ssl.keystore": str(identity),
+        "mongodb.ssl.keystore.password": "hush",
+    }
+    assert capture.once()
 
 
 def test_less_is_told(secured: SecuredNode) -> None:

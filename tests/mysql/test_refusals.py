@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -189,6 +190,38 @@ def test_a_key_store_that_is_no_pem_is_told_with_its_conversion(mysql_server: SQ
     config = config_for(mysql_server, database_ssl_mode="verify_ca", database_ssl_truststore=str(store))
     with Capture(config, tmp_path / "state").closing() as reading, pytest.raises(ConfigError, match="keytool"):
         reading.once()
+
+
+def test_key_stores_of_java_are_read(mysql_server: SQLServer, tmp_path: Path) -> None:
+    """The server demands the client's certificate; both stores are PKCS12, locked."""
+    data = mysql_server.datadir
+    key, own, authority = (data / name for name in ("client-key.pem", "client-cert.pem", "ca.pem"))
+    trusted, identity = tmp_path / "trusted.p12", tmp_path / "identity.p12"
+    pack = ["openssl", "pkcs12", "-export", "-passout", "pass:hush"]
+    subprocess.run([*pack, "-nokeys", "-in", authority, "-out", trusted], check=True)
+    subprocess.run([*pack, "-inkey", key, "-in", own, "-certfile", authority, "-out", identity], check=True)
+    mysql_server.run_sql(
+        "SET sql_log_bin = 0; CREATE USER 'certified'@'%' REQUIRE X509;"
+        "GRANT SELECT, RELOAD, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO 'certified'@'%'"
+    )
+    options = {
+        "database_user": "certified",
+        "database_password": "",
+        "database_ssl_mode": "verify_ca",
+        "database_ssl_truststore": str(trusted),
+        "database_ssl_truststore_password": "hush",
+        "database_ssl_keystore": str(identity),
+        "database_include_list": "none",
+    }
+    config = config_for(mysql_server, **options, database_ssl_keystore_password="hush")
+    with Capture(config, tmp_path / "read").closing() as reading:
+        assert reading.once() == []
+    config = config_for(mysql_server, **options, database_ssl_keystore_password="wrong")
+    with Capture(config, tmp_path / "locked").closing() as reading, pytest.raises(ConfigError) as caught:
+        reading.once()
+    assert str(caught.value).startswith("database.ssl.keystore: ")
+    assert "database.ssl.keystore.password" in str(caught.value)
+    assert "wrong" not in str(caught.value)
 
 
 def test_the_servers_certificate_is_checked(mysql_server: SQLServer, tmp_path: Path) -> None:

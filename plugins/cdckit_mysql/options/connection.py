@@ -51,11 +51,13 @@ class ConnectionOptions(PluginConfig):
     `verify_identity` (the host's name too).
     """
     database_ssl_truststore: str | None = None
-    """PEM file of the certificate authorities to trust."""
+    """File of the certificate authorities to trust: PEM, or a key store (PKCS12)."""
+    database_ssl_truststore_password: SecretStr | None = None
+    """The password of that key store."""
     database_ssl_keystore: str | None = None
-    """PEM file with the client's certificate and private key."""
+    """File with the client's certificate and private key: PEM, or a key store (PKCS12)."""
     database_ssl_keystore_password: SecretStr | None = None
-    """The password of the client's private key."""
+    """The password of that key store, or of the private key."""
     connect_timeout_ms: PositiveInt = 30000
     """How long to wait for a connection, in milliseconds."""
     database_query_timeout_ms: NonNegativeInt = 600000

@@ -44,7 +44,6 @@ class DebeziumNames(PluginConfig):
         "binlog.net.read.timeout": "0",
         "binlog.net.write.timeout": "0",
         "database.initial.statements": None,
-        "database.ssl.truststore.password": None,
         "gtid.ignore.on.recovery": "false",
         "gtid.source.excludes": None,
         "gtid.source.filter.dml.events": "true",
