@@ -37,6 +37,7 @@ from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import Failures
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders
+from cdckit_mysql.streaming.tally import Tally, new_tally, pour
 from cdckit_mysql.table import TableId
 
 _SERVER_ID = 2
@@ -94,7 +95,8 @@ class LogProcessor:
         self._last_end = -1
         self._inner = 0
         self._front_file = self._front = ""
-        self._tally: SourceCounts | None = None
+        self._source_counts = SourceCounts()
+        self._tally: Tally | None = None
         self._handlers: dict[type[LogEvent], Callable[[Any], None]] = {
             RowsEvent: self._rows,
             TableMapEvent: self._counted,
@@ -119,7 +121,8 @@ class LogProcessor:
         self._failures.counts = counts
         if self._conversions is not None:
             self._conversions.counts = counts
-        self._tally = counts if counts.wanted else None
+        self._source_counts = counts
+        self._tally = new_tally() if counts.wanted else None
 
     def process(self, events: Iterator[LogEvent], most: int, end: LogOffset | None = None) -> bool:
         """Takes events until there is enough for a batch or `end` is reached; false when the events ran out before.
@@ -163,8 +166,11 @@ class LogProcessor:
         """The records since the last call."""
         taken, self.records = self.records, []
         self._bytes = 0
-        if self._tally is not None and taken:
-            self._tally.event, self._tally.transaction = taken[-1].position or None, self.progress.gtid
+        if self._tally is not None:
+            counts = self._source_counts
+            pour(self._tally, counts)
+            if taken:
+                counts.event, counts.transaction = taken[-1].position or None, self.progress.gtid
         return taken
 
     def _prefix(self, event: LogEvent) -> str:
@@ -221,7 +227,7 @@ class LogProcessor:
             position = record_position(self._prefix(event), self._first_position(event))
             self.records.append(self._transaction.end(position, self.progress.time_us // 1000))
         if self._tally is not None:
-            self._tally.transactions += 1
+            self._tally["commit"] += 1
         self._close(event)
 
     def _close(self, event: LogEvent) -> None:
@@ -258,7 +264,7 @@ class LogProcessor:
             return ()
         if maker is None or not rows:
             if self._tally is not None:
-                self._tally.filtered += 1
+                self._tally["filtered"] += 1
             return ()
         self._bytes += event.data_end - event.data_start
         skip = self.progress.rows_to_skip()
@@ -271,7 +277,7 @@ class LogProcessor:
             records = [record.replace(headers=(*record.headers, header)) for record in records]
         self.records += records
         if self._tally is not None:
-            self._tally.operations[_OPERATIONS[event.change]] += len(shown)
+            self._tally[event.change] += len(shown)
         return shown
 
     def _source(self, table: TableId, event: LogEvent) -> Struct:
@@ -313,8 +319,8 @@ class LogProcessor:
         if keyword == "COMMIT" or " TO " not in f"{event.sql.upper()} ":
             self._committed(event)
             if self._tally is not None and keyword == "ROLLBACK":
-                self._tally.transactions -= 1
-                self._tally.rolled_back += 1
+                self._tally["commit"] -= 1
+                self._tally["rollback"] += 1
         else:
             self._counted(event)
 
@@ -370,7 +376,7 @@ class LogProcessor:
                 blocks = self._transaction.blocks(str(table.id)) if self._transaction is not None else None
                 self.records.append(self._versions.of(table).events.truncate(source, prefix, first, blocks))
                 if self._tally is not None:
-                    self._tally.operations["t"] += 1
+                    self._tally["truncate"] += 1
 
     # -- the log itself
 
@@ -388,4 +394,3 @@ class LogProcessor:
 
 
 _ENDS = frozenset({"COMMIT", "ROLLBACK"})
-_OPERATIONS = {"write": "c", "update": "u", "delete": "d"}

@@ -1,0 +1,26 @@
+"""What a log processor counts where metrics are on: numbers in a plain dict, the cheapest thing to add to."""
+
+from __future__ import annotations
+
+from cdckit.source_counts import SourceCounts
+
+Tally = dict[str, int]
+"""Rows by kind of change, emptied tables, events that were passed over, and how transactions ended."""
+
+_OPERATIONS = {"write": "c", "update": "u", "delete": "d", "truncate": "t"}
+
+
+def new_tally() -> Tally:
+    """Nothing of anything."""
+    return dict.fromkeys((*_OPERATIONS, "filtered", "commit", "rollback"), 0)
+
+
+def pour(tally: Tally, counts: SourceCounts) -> None:
+    """Adds a tally to the counts, and begins it anew."""
+    for name, operation in _OPERATIONS.items():
+        if tally[name]:
+            counts.operations[operation] += tally[name]
+    counts.filtered += tally["filtered"]
+    counts.transactions += tally["commit"]
+    counts.rolled_back += tally["rollback"]
+    tally.update(dict.fromkeys(tally, 0))
