@@ -38,6 +38,17 @@ class TopicSource(Source):
         """Commits to the consumer group."""
         self.log.commit(LogOffset.from_json(offset).resume)
 
+    def lag_messages(self, offset: Offset) -> int | None:
+        """How many messages lie between what is delivered and the partitions' ends."""
+        places = LogOffset.from_json(offset).resume
+        try:
+            ends = self.log.known_ends(places)
+        except SourceError:
+            return None
+        if ends is None:
+            return None
+        return sum(max(0, end - places[partition]) for partition, end in ends.items())
+
     def close(self) -> None:
         """Lets the connections go."""
         if "log" in self.__dict__:

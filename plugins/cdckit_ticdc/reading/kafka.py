@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -86,6 +86,17 @@ class KafkaLog(MessageLog):
         low, high = self._range(partition)
         found = self._bounded({partition: max(low, high - messages)}, {partition: high})
         return [message for chunks in found for chunk in chunks for message in chunk.messages]
+
+    def known_ends(self, partitions: Iterable[Partition]) -> dict[Partition, int] | None:
+        """As the brokers said when they were last read from; they are asked about the others."""
+        return {partition: self._seen_end(partition) for partition in partitions}
+
+    def _seen_end(self, partition: Partition) -> int:
+        try:
+            _, high = self._connected().get_watermark_offsets(TopicPartition(*partition), cached=True)
+        except KafkaException as error:
+            raise self._fault(error.args[0]) from error
+        return high if high >= 0 else self._range(partition).high
 
     def commit(self, resume: Mapping[Partition, int]) -> None:
         """Commits to the consumer group; what it cannot take is logged, since the state store decides."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cdckit_ticdc.message import Message
@@ -63,6 +63,14 @@ class MessageLog(ABC):
     def tail(self, partition: Partition, messages: int) -> list[Message]:
         """The last few messages of a partition, to see what kind they are; by default none."""
         return []
+
+    def known_ends(self, partitions: Iterable[Partition]) -> dict[Partition, int] | None:
+        """The offset after each partition's last message, as cheaply as that is known; None where it is not.
+
+        Raises:
+            SourceError: it cannot be told.
+        """
+        return None
 
     def commit(self, resume: Mapping[Partition, int]) -> None:
         """Tells the log's own keeper of offsets how far reading has come. Nothing to do by default."""
