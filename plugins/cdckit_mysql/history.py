@@ -67,8 +67,17 @@ class SchemaHistory:
         if not position.file:
             self.start(position, tables)
 
-    def changed(self, position: LogPosition, changes: Sequence[SchemaChange], tables: Tables) -> None:
-        """Notes what the statement that ends at `position` changed; `tables` are the definitions after it."""
+    def changed(
+        self, position: LogPosition, changes: Sequence[SchemaChange], tables: Tables, mark: str = "ddl"
+    ) -> None:
+        """Notes what the statement that ends at `position` changed.
+
+        Args:
+            position: the place in the log.
+            changes: what changed.
+            tables: the definitions after it.
+            mark: tells apart what changed at the same place.
+        """
         names = dict.fromkeys(name for change in changes for name in (change.before, change.after) if name)
         entry = {
             "ddl": changes[0].ddl,
@@ -80,7 +89,7 @@ class SchemaHistory:
         }
         self._outdated += 1
         self._known = len(tables)
-        self._state.append_history(HISTORY, [HistoryEntry(f"{position.prefix}-ddl", entry)])
+        self._state.append_history(HISTORY, [HistoryEntry(f"{position.prefix}-{mark}", entry)])
 
     def fold(self, position: LogPosition) -> None:
         """Puts the definitions in force at `position` in the place of all entries up to there, once these are many.

@@ -43,6 +43,7 @@ from cdckit_mysql.snapshot.selection import choose_tables
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.kept_log import read_kept
+from cdckit_mysql.streaming.newly_captured import take_over_missing
 from cdckit_mysql.streaming.opening import LogOpener, on_server
 from cdckit_mysql.streaming.planning import LogPlanner, bytes_between
 from cdckit_mysql.streaming.processor import LogProcessor
@@ -263,6 +264,8 @@ class MySqlSource(Source):
         definitions = Definitions(
             work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
         )
+        if history is not None and not work.reader:
+            take_over_missing(self._asked()[1], self._config, self._filters, definitions, start.position)
         versions = self._versions_of(work.dialect.rows, work.run_id)
 
         def make_processor(at: LogOffset) -> LogProcessor:

@@ -228,6 +228,49 @@ def test_a_table_that_is_captured_from_now_on(signalled: Signalled, sql: Sql) ->
     assert {change[3] for change in _of(signalled, "u")} == {(1,), (2,), (3,)}
 
 
+def test_a_table_whose_definition_was_not_followed(signalled: Signalled, sql: Sql) -> None:
+    """Only captured tables' definitions are kept; that of a table which is captured later is the server's."""
+    only = {"schema_history_internal_store_only_captured_tables_ddl": "true"}
+    signalled.options |= {**only, "database_include_list": "", "table_include_list": rf"{signalled.database}\.t"}
+    signalled.offset = None
+    signalled.folder = signalled.folder.with_name("another")
+    signalled.once()
+    sql("ALTER TABLE u ADD v INT; INSERT INTO u VALUES (2, 2);")
+    signalled.once()
+    signalled.options["table_include_list"] = rf"{signalled.database}\.(t|u)"
+    signalled.signal(data_collections=[f"{signalled.database}.u"])
+    sql("INSERT INTO u VALUES (3, 3); INSERT INTO t VALUES (1000, 0);")
+    signalled.once()
+    assert {change[3] for change in _of(signalled, "u")} == {(1, None), (2, 2), (3, 3)}
+
+
+def test_definitions_that_are_told(signalled: Signalled, sql: Sql) -> None:
+    """In Debezium's form, or as the server has them; they hold after a restart, too."""
+    signalled.options["include_schema_changes"] = "true"
+    columns = [
+        {"name": "id", "typeName": "INT UNSIGNED", "length": 11, "position": 1, "optional": False},
+        {"name": "renamed", "typeName": "ENUM", "enumValues": ["'a'", "'b'"], "position": 2, "charsetName": "utf8mb4"},
+    ]
+    table = {"primaryKeyColumnNames": ["id"], "columns": columns, "defaultCharsetName": "utf8mb4"}
+    change = {"type": "ALTER", "id": f'"{signalled.database}"."t"', "table": table}
+    signalled.signal("schema-changes", database=signalled.database, changes=[change])
+    told = [record for record in signalled.once() if record.topic == "p"]
+    assert ["renamed" in str(record.value) for record in told] == [True]
+    signalled.signal("log", message="the definition is no longer the server's")
+    sql("INSERT INTO u VALUES (2);")
+    signalled.once()
+    signalled.signal(data_collections=[f"{signalled.database}.t"])
+    signalled.once()
+    assert signalled.reads() == []
+    assert signalled.notifications[-2].additional_data["status"] == "UNKNOWN_SCHEMA"
+    signalled.signal("schema-changes", data_collections=[f"{signalled.database}.t"])
+    signalled.signal(data_collections=[f"{signalled.database}.t"])
+    signalled.once()
+    assert len(signalled.reads()) == 100
+    signalled.signal("schema-changes", changes=[{"type": "ALTER"}])
+    assert signalled.once()
+
+
 def test_the_log_is_read_from_another_place(signalled: Signalled, db_server: SQLServer, sql: Sql) -> None:
     signalled.options["signal_enabled_channels"] = "in-process"
     at = dict(signalled.offset or {})

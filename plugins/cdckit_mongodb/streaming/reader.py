@@ -137,7 +137,10 @@ class StreamReader:
             yield self._batch(stream, processor, [])
         for records in signalling.blocking(processor.moment):
             yield Batch([*records, *signalling.told()], None)
+        before = signalling.snapshot.state
         signalling.snapshot.advance()
+        if signalling.snapshot.state != before and not signalling.snapshot.waits:
+            yield self._batch(stream, processor, [])
 
     @contextmanager
     def _signalling(self, start: StreamOffset) -> Iterator[Signalling | None]:

@@ -11,12 +11,14 @@ from cdckit.errors import DecodeError
 from cdckit.incremental import Finished, IncrementalSnapshot, IncrementalState
 from cdckit.record import Batch, Record
 from cdckit.signals import Signal
-from cdckit.signals.signal import SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN
+from cdckit.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN
+from cdckit.struct import Struct
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import told
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
@@ -26,10 +28,12 @@ from cdckit_mysql.incremental.positions import wanted_offset
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.table_chunks import TableChunks
 from cdckit_mysql.incremental.table_marks import CLOSE, OPEN, TableMarks
+from cdckit_mysql.incremental.told_definitions import told_definitions
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.processor import EVENT_ROWS, LogProcessor
 from cdckit_mysql.streaming.row_decoders import RowDecoders
+from cdckit_mysql.table import TableId
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -81,7 +85,7 @@ class SignalledProcessor(LogProcessor):
             self._gtid_marks or self._table_marks(),
             server.notifications,
             IncrementalState.from_json(dict(start.incremental or {})),
-            {SET_BINLOG_POSITION: self._set_position},
+            {SET_BINLOG_POSITION: self._set_position, SCHEMA_CHANGES: self._change_schema},
         )
         self._from_table = "source" in config.channels
         self._moved: LogOffset | None = None
@@ -213,10 +217,13 @@ class SignalledProcessor(LogProcessor):
             return
         if self._snapshot.state.blocking and not self.progress.in_transaction:
             yield from self._blocking()
+        before = self._snapshot.state
         self._snapshot.advance()
         while self._passed():
             yield self._between_events(self._snapshot.closed())
             self._snapshot.advance()
+        if self._snapshot.state != before and not self._snapshot.waits:
+            yield self._standing()
 
     def _passed(self) -> bool:
         """Whether the second watermark is passed that is no row of the log."""
@@ -250,6 +257,24 @@ class SignalledProcessor(LogProcessor):
         self._moved = wanted_offset(signal, self._server, self.progress.offset())
         log.warning("signal '%s': the log is read from %s on now", signal.id, self._moved.position)
         self.pause()
+
+    def _change_schema(self, signal: Signal) -> None:
+        """Takes over definitions, and tells of them where statements of the log are told."""
+        with told(self._config, "asking for definitions"):
+            captured = [TableId(*name.split(".", 1)) for name in self._server.captured(self._filters)]
+            found = told_definitions(signal, captured, self._server.connection())
+        at = self.offset()
+        for number, (table, statement) in enumerate(found):
+            changes = self._definitions.take_over(table, statement, at.position)
+            log.info("signal '%s': the definition of %s is taken over", signal.id, table)
+            if self._schema_changes is not None:
+                tables, first = self._definitions.tables, _BETWEEN_EVENTS + number
+                self.records += self._schema_changes.of_statement(changes, tables, self._block_between, at, first)
+        self._snapshot.redefined()
+
+    def _block_between(self, table: TableId) -> Struct:
+        offset = self.progress.offset()
+        return self._versions.blocks.block(table, time_us=time.time_ns() // 1000, file=offset.file, pos=offset.pos)
 
     def further(self) -> LogOffset | None:
         """Where the log ends now, as long as something is to be done."""

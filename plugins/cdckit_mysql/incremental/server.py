@@ -9,6 +9,7 @@ from cdckit.signals import Mailbox
 from cdckit.source import SourceContext
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, release, told
+from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Server, log_end, query, read_server
 
@@ -59,6 +60,13 @@ class SnapshotServer:
         self.connection()
         assert self._server is not None
         return self._server
+
+    def captured(self, filters: Filters) -> list[str]:
+        """The names of the captured tables that the server has now."""
+        statement = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
+        with told(self._config, "listing the tables"):
+            found = query(self.connection(), statement)
+        return sorted(f"{database}.{name}" for database, name in found if filters.captures(database, name))
 
     def log_end(self) -> LogOffset:
         """Where the log ends now."""

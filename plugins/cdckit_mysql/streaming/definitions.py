@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Sequence
 
 from cdckit.errors import DecodeError
@@ -16,7 +17,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogPosition
 from cdckit_mysql.server import Dialect
-from cdckit_mysql.table import Table, Tables
+from cdckit_mysql.table import Table, TableId, Tables
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -81,6 +82,26 @@ class Definitions:
             if self._history is not None:
                 self._history.changed(position, changes, self.tables)
             self._tell(changes, position)
+        return changes
+
+    def take_over(self, table: TableId, statement: str, position: LogPosition) -> Sequence[SchemaChange]:
+        """Takes a definition that no statement of the log has told of, and which is in force from `position` on.
+
+        Raises:
+            ValueError: the statement cannot be read.
+        """
+        known = self.tables.get(*table)
+        if not statement.startswith("DROP"):
+            self.tables.remove(*table)
+        try:
+            changes = self.reader.apply(self.tables, table.database, statement)
+        except DdlError as error:
+            if known is not None:
+                self.tables.put(known)
+            raise ValueError(f"{table}: {error}") from error
+        self.changes += 1
+        if self._history is not None and changes:
+            self._history.changed(position, changes, self.tables, f"told-{time.time_ns():020d}")
         return changes
 
     def _read(self, event: Query, position: LogPosition) -> list[SchemaChange]:

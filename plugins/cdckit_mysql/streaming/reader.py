@@ -113,6 +113,7 @@ class LogReader:
         with connection:
             self._notify("connection", connected=True, reason="")
             processor = self._make_processor(start)
+            yield from processor.between()
             while not self._stopping() and not processor.ended:
                 yield from self._gather(connection, processor)
                 yield from processor.between()

@@ -1,0 +1,44 @@
+"""Tables that are captured from now on, whose definitions the history does not have."""
+
+from __future__ import annotations
+
+import logging
+
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import Connection, told
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.offsets import LogPosition
+from cdckit_mysql.server import query, quoted
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.table import TableId
+
+log = logging.getLogger("cdckit.mysql")
+
+
+def take_over_missing(
+    connection: Connection, config: MySqlConfig, filters: Filters, definitions: Definitions, position: LogPosition
+) -> None:
+    """Takes the server's definitions of captured tables that are not known, where the history holds no others.
+
+    A table that the include lists name later was not followed until then. What the log tells of its rows is compared
+    with the definition, as ever.
+
+    Args:
+        connection: asked for definitions.
+        config: the source's options.
+        filters: what is captured.
+        definitions: those in force at `position`.
+        position: where the log is read from.
+    """
+    if not (
+        config.schema_history_internal_store_only_captured_tables_ddl
+        or config.schema_history_internal_store_only_captured_databases_ddl
+    ):
+        return
+    with told(config, "listing the tables"):
+        statement = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
+        for table in (TableId(*row) for row in query(connection, statement)):
+            if (filters.captures(*table) or filters.signals(*table)) and definitions.tables.get(*table) is None:
+                [created] = query(connection, f"SHOW CREATE TABLE {quoted(*table)}")
+                log.warning("%s is captured from now on, with the definition that it has at the server now", table)
+                definitions.take_over(table, created[1], position)
