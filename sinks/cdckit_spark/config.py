@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import NonNegativeInt, PositiveInt, model_validator
+from pydantic import AfterValidator, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit.config.model import PluginConfig
+from cdckit_spark.documents import parse_columns
+
+
+def _checked_columns(text: str) -> str:
+    parse_columns(text)
+    return text
+
+
+DocumentColumns = Annotated[str, AfterValidator(_checked_columns)]
 
 
 class LakeConfig(PluginConfig):
@@ -25,6 +34,12 @@ class LakeConfig(PluginConfig):
     unavailable_value_placeholder: str = "__debezium_unavailable_value"
     """What stands for a value that the log did not carry, as the source's option of this name says: the mirror then
     keeps the value it has.
+    """
+    document_columns: DocumentColumns = ""
+    """For documents (MongoDB): columns to read out of them in the place of one that holds the document as JSON, as
+    `FIELD TYPE, …`: `name string, address.city string, bought timestamp, price decimal(10,2), tags json`. A dot leads
+    into a nested field and becomes `_` in the column's name. Types: string, json, boolean, int, bigint, double,
+    decimal(p,s), timestamp, binary.
     """
     commit_interval_ms: NonNegativeInt = 0
     """How long, in milliseconds, changes are gathered for one commit; 0 commits as soon as the one before is done."""

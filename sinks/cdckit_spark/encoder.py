@@ -10,6 +10,7 @@ from cdckit.record import UNAVAILABLE_HEADER, Record
 from cdckit.schema import Schema
 from cdckit.spark.tables import Packet
 from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit_spark.documents import DeclaredColumn, DocumentRows
 from cdckit_spark.groups import Group, Mode, RowGroup, key_group, truncate_group
 from cdckit_spark.shapes import EnvelopeShape, Facts, carries_rows, hole_of, shape_of
 
@@ -22,11 +23,13 @@ class TableEncoder:
     Args:
         mode: whether the tables are a changelog or a mirror.
         placeholder: what stands for an unavailable value.
+        declared: the columns of documents that the user has declared.
     """
 
-    def __init__(self, mode: Mode, placeholder: str) -> None:
+    def __init__(self, mode: Mode, placeholder: str, declared: Sequence[DeclaredColumn] = ()) -> None:
         self.mode = mode
         self.placeholder = placeholder
+        self._documents = DocumentRows(declared, with_update=mode == "changelog")
         self._groups: dict[tuple[Any, ...], Group] = {}
         self._deleted: Record | None = None
         self._template: Template | None = None
@@ -50,10 +53,13 @@ class TableEncoder:
                 raise _fault(
                     record, "the value is no struct, so it has no columns; leave out the transform that made it so"
                 )
-            elif (shape := shape_of(value.schema)) is not None:
+            elif (shape := shape_of(value.schema)) is None:
+                if carries_rows(value.schema):
+                    self._flattened(record, value)
+            elif shape.has_documents:
+                self._document(record, value, shape)
+            else:
                 self._change(record, value, shape)
-            elif carries_rows(value.schema):
-                self._flattened(record, value)
         return [group.packet() for group in self._groups.values()]
 
     def _change(self, record: Record, value: Struct, shape: EnvelopeShape) -> None:
@@ -78,6 +84,35 @@ class TableEncoder:
         elif not facts.deleted and isinstance(value, TemplateStruct):
             self._run = _Run.of(record, value, shape, group, facts)
         group.add_record(image.values, record, facts)
+
+    def _document(self, record: Record, value: Struct, shape: EnvelopeShape) -> None:
+        """An update that does not carry the document leaves a mirror's as it is: it was deleted in the meantime."""
+        facts = self._facts_of(value, shape)
+        text = shape.document(value, before=facts.deleted)
+        if facts.deleted:
+            self._deleted = record
+            if text is None:
+                self._only_key(record, facts)
+                return
+        try:
+            group = self._document_group(record, facts)
+            assert isinstance(record.key, Struct)
+            row = self._documents.row(record.key, text, shape.updated(value))
+        except ValueError as error:
+            raise _fault(record, str(error)) from None
+        group.add(row, record.position, facts, None if text is not None else self._documents.absent)
+
+    def _document_group(self, record: Record, facts: Facts) -> Group:
+        if not isinstance(record.key, Struct):
+            raise _fault(record, "a document without a key that is a struct; leave out the transform that made it so")
+        group = self._groups.get((record.topic, "documents", record.key.schema))
+        if group is None:
+            columns = self._documents.columns(record.key.schema)
+            key = tuple(field.name for field in record.key.schema.fields)
+            source = f"{facts.db}.{facts.table}"
+            group = Group(self.mode, self.placeholder, "rows", columns, record, source, key)
+            self._groups[record.topic, "documents", record.key.schema] = group
+        return group
 
     def _facts_of(self, value: Struct, shape: EnvelopeShape) -> Facts:
         """Events of one template share their facts."""

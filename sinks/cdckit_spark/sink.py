@@ -11,9 +11,10 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.errors import SinkError
+from cdckit.errors import ConfigError, SinkError
 from cdckit.spark.tables import RowEncoder, SparkTableSink, TableContext
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.documents import parse_columns
 from cdckit_spark.encoder import TableEncoder
 from cdckit_spark.evolution import Evolution
 from cdckit_spark.mirror import write_mirror
@@ -37,10 +38,20 @@ class LakeSink(SparkTableSink):
 
     def encoder(self) -> RowEncoder:
         """Typed rows, with columns about the change for a changelog."""
-        return TableEncoder(self.config.mode, self.config.unavailable_value_placeholder)
+        declared = parse_columns(self.config.document_columns)
+        return TableEncoder(self.config.mode, self.config.unavailable_value_placeholder, declared)
 
     def open(self, session: SparkSession, context: TableContext) -> None:
-        """Notes the session; tables are looked at when their first rows come."""
+        """Notes the session; tables are looked at when their first rows come.
+
+        Raises:
+            ConfigError: a mirror is wanted of a source whose updates do not carry whole rows.
+        """
+        if self.config.mode == "mirror" and not context.whole_updates:
+            raise ConfigError(
+                "sink.mode: 'mirror' needs whole documents, and the source sends only what an update has changed; "
+                "set source.capture.mode to change_streams_update_full"
+            )
         self._session = session
         self._context = context
         if self.config.mode == "mirror" and context.skipped:

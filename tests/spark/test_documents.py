@@ -1,0 +1,134 @@
+"""Collections of MongoDB as tables of a lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bson import Binary, Decimal128, Int64, ObjectId, json_util
+from pymongo.database import Database
+from pyspark.sql import DataFrame, SparkSession
+
+from cdckit.config.loading import load_pipeline
+from cdckit.errors import ConfigError, SinkError
+from cdckit.runners.spark import SparkRunner
+from running import Pipeline
+from servers.mongodb import MongoReplicaSet
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+Document = dict[str, Any]
+Documents = Database[Document]
+BOUGHT = datetime(2024, 2, 29, 23, 59, 59, 123000, tzinfo=UTC)
+TYPED: Document = {
+    "_id": 1, "name": "ünï", "n": 7, "big": Int64(2**53 + 1), "price": Decimal128("12.50"), "ratio": 0.5, "on": True,
+    "bought": BOUGHT, "raw": Binary(b"\x00\xff"), "address": {"city": "Bern", "geo": {"lat": 46.9}},
+    "tags": ["a", 1], "ref": ObjectId("65f0c0ffee65f0c0ffee65f0"),
+}  # fmt: skip
+COLUMNS = (
+    "name string, n int, big bigint, price decimal(10,3), ratio double, on boolean, bought timestamp, raw binary, "
+    "address.city string, address.geo json, tags json, ref string"
+)
+
+
+@pytest.fixture
+def shop(mongo: MongoReplicaSet, unique_name: str) -> Iterator[Documents]:
+    """An empty database, dropped after the test."""
+    with mongo.client() as client:
+        yield client[unique_name]
+        client.drop_database(unique_name)
+
+
+def test_a_mirror_holds_the_documents_of_the_collection(
+    session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
+) -> None:
+    shop.people.insert_many([{"_id": n, "name": f"n{n}", "n": n} for n in range(300)])
+    shop.people.insert_one({**TYPED, "_id": ObjectId()})
+    for turn in range(3):
+        if turn:
+            _change(shop, turn)
+        _run(mongo, shop, tmp_path, mode="mirror")
+        held = {
+            json_util.loads(row.id): json_util.loads(row.document) for row in _table(session, shop, tmp_path).collect()
+        }
+        assert held == {document["_id"]: document for document in shop.people.find()}
+
+
+def _change(shop: Documents, turn: int) -> None:
+    """An update is followed by the document's end, so that looking it up finds nothing."""
+    shop.people.update_many({"n": {"$lt": 50}}, {"$set": {"turn": turn}, "$unset": {"name": ""}})
+    shop.people.delete_many({"n": {"$lt": 10 * turn}})
+    shop.people.replace_one({"_id": 60}, {"other": [turn]})
+    shop.people.insert_one({"_id": f"new {turn}"})
+
+
+def test_declared_columns_are_typed(
+    session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
+) -> None:
+    shop.people.insert_many([TYPED, {"_id": 2, "address": "nowhere"}])
+    _run(mongo, shop, tmp_path, **{"document.columns": COLUMNS})
+    table = _table(session, shop, tmp_path)
+    first, second = table.orderBy("id").drop("__position", "__ts_ms", "__source_ts_ms").collect()
+    assert first.asDict() | {"bought": BOUGHT} == {
+        "id": "1", "name": "ünï", "n": 7, "big": 2**53 + 1, "price": Decimal("12.500"), "ratio": 0.5, "on": True,
+        "bought": BOUGHT, "raw": bytearray(b"\x00\xff"), "address_city": "Bern", "address_geo": '{"lat":46.9}',
+        "tags": '["a",1]', "ref": "65f0c0ffee65f0c0ffee65f0", "update_description": None,
+        "__op": "r", "__deleted": False, "__db": shop.name, "__table": "people",
+    }  # fmt: skip
+    assert table.where("id = '1' and bought = timestamp '2024-02-29 23:59:59.123Z'").count() == 1
+    assert {value for name, value in second.asDict().items() if not name.startswith("__")} == {"2", None}
+    assert dict(table.dtypes)["bought"] == "timestamp"
+
+
+def test_a_changelog_tells_what_an_update_changed(
+    session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
+) -> None:
+    shop.people.insert_one({"_id": 1, "name": "a", "gone": 1})
+    partly = {"capture.mode": "change_streams"}
+    _run(mongo, shop, tmp_path, source=partly)
+    shop.people.update_one({"_id": 1}, {"$set": {"name": "b"}, "$unset": {"gone": ""}})
+    shop.people.delete_one({"_id": 1})
+    _run(mongo, shop, tmp_path, source=partly)
+    rows = _table(session, shop, tmp_path).orderBy("__position").collect()
+    assert [(row["__op"], row.document) for row in rows] == [
+        ("r", '{"_id": 1,"name": "a","gone": 1}'),
+        ("u", None),
+        ("d", None),
+    ]
+    update = json_util.loads(rows[1].update_description)
+    assert (update["removedFields"], json_util.loads(update["updatedFields"])) == (["gone"], {"name": "b"})
+
+
+def test_a_mirror_refuses_a_source_that_sends_only_changes(
+    mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=r"source\.capture\.mode"):
+        _run(mongo, shop, tmp_path, mode="mirror", source={"capture.mode": "change_streams"})
+
+
+def test_a_value_of_another_type_stops_with_its_field(mongo: MongoReplicaSet, shop: Documents, tmp_path: Path) -> None:
+    shop.people.insert_one({"_id": 1, "n": "seven"})
+    with pytest.raises(SinkError, match='field n is no int: "seven"'):
+        _run(mongo, shop, tmp_path, **{"document.columns": "n int"})
+
+
+def _run(
+    mongo: MongoReplicaSet, shop: Documents, folder: Path, *, source: Document | None = None, **sink: Any
+) -> None:
+    options = {
+        "type": "mongodb",
+        "topic.prefix": "t",
+        "mongodb.connection.string": mongo.uri,
+        "collection.include.list": f"{shop.name}.people",
+        **(source or {}),
+    }
+    pipeline = Pipeline(folder, options, {"type": "spark", "path": str(folder / "lake"), **sink})
+    SparkRunner(load_pipeline(pipeline.written(), runner="spark")).run(once=True)
+
+
+def _table(session: SparkSession, shop: Documents, folder: Path) -> DataFrame:
+    return session.read.format("delta").load(str(folder / "lake" / f"t.{shop.name}.people"))
