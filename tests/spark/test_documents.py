@@ -70,7 +70,7 @@ def test_declared_columns_are_typed(
     session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
 ) -> None:
     shop.people.insert_many([TYPED, {"_id": 2, "address": "nowhere"}])
-    _run(mongo, shop, tmp_path, **{"document.columns": COLUMNS})
+    _run(mongo, shop, tmp_path, columns=COLUMNS)
     table = _table(session, shop, tmp_path)
     first, second = table.orderBy("id").drop("__position", "__ts_ms", "__source_ts_ms").collect()
     assert first.asDict() | {"bought": BOUGHT} == {
@@ -113,11 +113,17 @@ def test_a_mirror_refuses_a_source_that_sends_only_changes(
 def test_a_value_of_another_type_stops_with_its_field(mongo: MongoReplicaSet, shop: Documents, tmp_path: Path) -> None:
     shop.people.insert_one({"_id": 1, "n": "seven"})
     with pytest.raises(SinkError, match='field n is no int: "seven"'):
-        _run(mongo, shop, tmp_path, **{"document.columns": "n int"})
+        _run(mongo, shop, tmp_path, columns="n int")
 
 
 def _run(
-    mongo: MongoReplicaSet, shop: Documents, folder: Path, *, source: Document | None = None, **sink: Any
+    mongo: MongoReplicaSet,
+    shop: Documents,
+    folder: Path,
+    *,
+    mode: str = "changelog",
+    columns: str = "",
+    source: Document | None = None,
 ) -> None:
     options = {
         "type": "mongodb",
@@ -126,7 +132,8 @@ def _run(
         "collection.include.list": f"{shop.name}.people",
         **(source or {}),
     }
-    pipeline = Pipeline(folder, options, {"type": "spark", "path": str(folder / "lake"), **sink})
+    sink = {"type": "spark", "path": str(folder / "lake"), "mode": mode, "document.columns": columns}
+    pipeline = Pipeline(folder, options, sink)
     SparkRunner(load_pipeline(pipeline.written(), runner="spark")).run(once=True)
 
 
