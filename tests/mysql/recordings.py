@@ -92,7 +92,7 @@ def _masked(datum: Any, topic: str, ids: dict[str, str]) -> Any:
 
 def _masked_notification(datum: Event) -> Event:
     """A notification, whose details have no order, or a key that is one identifier."""
-    made = {
+    made: Event = {
         name: _RANDOM.sub(MASK, value) if name == "id" and isinstance(value, str) else value
         for name, value in datum.items()
     }

@@ -218,7 +218,7 @@ def test_rows_of_an_unknown_table_stop_the_pipeline_or_are_left_out(
     sql("INSERT INTO hidden VALUES (1), (2); INSERT INTO t VALUES (3);")
     with pytest.raises(DecodeError, match=r"hidden.*knows no such table"):
         streaming().once()
-    reading = streaming(event_deserialization_failure_handling_mode="skip")
+    reading = streaming(inconsistent_schema_handling_mode="skip")
     reading.keep(start)
     assert changes(reading.once()) == [("c", "t", None, (3,))]
     assert "hidden" in caplog.text

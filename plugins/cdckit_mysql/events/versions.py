@@ -73,6 +73,7 @@ class TableVersions:
             bigint_unsigned_mode=config.bigint_unsigned_handling_mode,
             binary_mode=config.binary_handling_mode,
             time_adjuster=config.enable_time_adjuster,
+            invalid_dates="fail" if config.event_deserialization_failure_handling_mode == "fail" else "epoch",
             unavailable_value=config.unavailable_value_placeholder,
             propagates_type=filters.propagates_type,
             complete_images=rows.complete,

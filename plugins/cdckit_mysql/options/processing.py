@@ -16,12 +16,13 @@ class ProcessingOptions(MetricTags):
 
     event_deserialization_failure_handling_mode: FailureHandling = "fail"
     """What becomes of an event that cannot be decoded: `fail` stops; `warn`, `skip` and `ignore` leave it out,
-    count it, and log the first of each table (`warn`: every one).
+    count it, and log the first of each table (`warn`: every one). With these a date that does not exist, such as
+    31 February, is shown as 1970-01-01, and logged.
     """
     inconsistent_schema_handling_mode: Literal["fail", "warn", "skip"] = "fail"
     """The same for an event of a table whose definition is not known, or is not the one that the log announces."""
     event_converting_failure_handling_mode: Literal["fail", "warn", "skip"] = "fail"
-    """What becomes of a value that does not fit its column, such as 31 February: `fail` stops; `warn` and `skip` show
+    """What becomes of a value that does not fit its column: `fail` stops; `warn` and `skip` show
     null in its place (the default or zero in a column that forbids NULL), count it, and log the first of each column
     (`warn`: every one).
     """

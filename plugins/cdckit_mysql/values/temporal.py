@@ -5,6 +5,7 @@ Tables turn what is on the wire into what an event holds; each is filled as valu
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -14,6 +15,8 @@ from typing import Any, Literal
 from cdckit.errors import DecodeError
 
 TemporalForm = Literal["days", "ms", "us", "ns", "iso"]
+
+log = logging.getLogger("cdckit.mysql")
 
 _EPOCH = date(1970, 1, 1)
 _EPOCH_ORDINAL = _EPOCH.toordinal()
@@ -35,7 +38,7 @@ class DayTable(dict[int, Any]):
         show: from days since 1970 to what is shown.
         zero: what is shown for a date that has a zero in it.
         adjust: `enable.time.adjuster`.
-        invalid: what is shown for a date that does not exist (`ALLOW_INVALID_DATES`); None: an error.
+        invalid: what is shown for a date that does not exist (`ALLOW_INVALID_DATES`), and is logged; None: an error.
     """
 
     def __init__(
@@ -70,11 +73,13 @@ class DayTable(dict[int, Any]):
         try:
             return self.show(date(year, month, day).toordinal() - _EPOCH_ORDINAL)
         except ValueError as error:
+            told = f"{year:04}-{month:02}-{day:02} is no date; the server stored it under ALLOW_INVALID_DATES"
             if self.invalid is not None:
+                log.warning("%s; it is shown as 1970-01-01", told)
                 return self.invalid
             raise DecodeError(
-                f"{year:04}-{month:02}-{day:02} is no date; the server stored it under ALLOW_INVALID_DATES. "
-                "Correct the row, or set event.converting.failure.handling.mode=skip to show null instead"
+                f"{told}. Correct the row, or set event.deserialization.failure.handling.mode=warn to show 1970-01-01, "
+                "or event.converting.failure.handling.mode=skip to show null instead"
             ) from error
 
 

@@ -1,0 +1,55 @@
+"""Dates that do not exist, which a server stores under ALLOW_INVALID_DATES."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cdckit.errors import DecodeError
+from mysql.capture import changes
+from mysql.conftest import NewCapture
+from servers.mariadb import MariaDBServer
+from servers.mysql_family import SQLServer
+
+Sql = Callable[[str], None]
+
+ROW = "SET sql_mode = 'ALLOW_INVALID_DATES'; INSERT INTO t VALUES ({}, '2023-02-31', '2023-04-31 01:02:03', 'kept');"
+SHOWN = (0, 3_723_000, "kept")
+"""1970-01-01, and its 01:02:03."""
+
+
+@pytest.fixture(autouse=True)
+def _table(sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, d DATE, dt DATETIME NOT NULL, v VARCHAR(9));")
+
+
+def test_they_stop_the_snapshot_and_the_stream(capture: NewCapture, sql: Sql) -> None:
+    sql(ROW.format(1))
+    with pytest.raises(DecodeError, match=r"2023-02-31 is no date.*handling\.mode=warn"):
+        capture().once()
+    sql("TRUNCATE TABLE t;")
+    capture().once()
+    sql(ROW.format(2))
+    with pytest.raises(DecodeError, match=r"2023-02-31 is no date.*handling\.mode=warn"):
+        capture().once()
+
+
+@pytest.mark.parametrize("mode", ["warn", "skip", "ignore"])
+def test_or_are_shown_as_the_epoch(capture: NewCapture, sql: Sql, mode: str) -> None:
+    """The row is kept, in the snapshot and in the log."""
+    sql(ROW.format(1))
+    options = {"event_deserialization_failure_handling_mode": mode}
+    found = changes(capture(**options).once())
+    sql(ROW.format(2))
+    found += changes(capture(**options).once())
+    assert found == [("r", "t", None, (1, *SHOWN)), ("c", "t", None, (2, *SHOWN))]
+
+
+def test_each_of_them_is_logged_once(
+    capture: NewCapture, sql: Sql, db_server: SQLServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    date = "2023-02-29" if isinstance(db_server, MariaDBServer) else "2023-02-30"
+    sql(ROW.format(1).replace("2023-02-31", date) + ROW.format(2).replace("2023-02-31", date))
+    capture(event_deserialization_failure_handling_mode="ignore").once()
+    assert caplog.text.count(f"{date} is no date") == 1
