@@ -128,6 +128,21 @@ class Source(ABC):
             DecodeError: an event cannot be understood.
         """
 
+    def adopt(self, offset: Offset, history: Iterator[dict[str, Any]] | None) -> Offset:
+        """Takes over from a connector of Debezium: makes the state what it would be had this source read so far.
+
+        Args:
+            offset: the connector's.
+            history: the records of its schema history, where it has one and the user gave it.
+
+        Returns:
+            The offset to go on from; by default the connector's own, for a source without definitions.
+
+        Raises:
+            StateError: reading cannot go on from there.
+        """
+        return offset
+
     def committed(self, offset: Offset) -> None:
         """Everything up to `offset` is safe in the sink. Nothing to do by default."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import pymysql
 
@@ -24,6 +25,7 @@ from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, at_once, connect, place, release, told
+from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
@@ -111,6 +113,22 @@ class MySqlSource(Source):
             self._history.fold(at.position)
         if self._signals is not None:
             self._signals.mailbox.committed()
+
+    def adopt(self, offset: Offset, history: Iterator[dict[str, Any]] | None) -> Offset:
+        """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""
+        at = LogOffset.from_json(offset)
+        if at.snapshot_due:
+            raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
+        server, _ = self._asked()
+        if history is None:
+            self._recover_history(at)
+        else:
+            tables = definitions_at(history, at, self._dialect, fold=server.lower_case_table_names)
+            for table in list(tables):
+                if not self._filters.tracks(*table.id):
+                    tables.remove(*table.id)
+            self._history.rebuild(at.position, tables)
+        return at.to_json()
 
     # -- planning
 

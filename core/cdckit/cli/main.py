@@ -23,7 +23,7 @@ COMMANDS = {
     "describe": "Show the options of a source, sink, transform or other component.",
     "schema": "Print the JSON Schema of a pipeline file, for editors.",
     "signal": "Tell a running pipeline what to do, such as to read a table again.",
-    "offsets": "Show, set or reset how far a pipeline has come.",
+    "offsets": "Show, set, reset or import how far a pipeline has come.",
     "transform": "Run a pipeline's transforms on recorded events.",
     "completion": "Print the script that completes commands in a shell.",
 }

@@ -6,20 +6,25 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, StateError
+from cdckit.pipeline import make_source
+from cdckit.source import SourceContext
 from cdckit.state.authority import current_offset, open_state
 from cdckit.state.store import StateStore
+from cdckit.takeover.history import read_history
+from cdckit.takeover.offsets import offset_of
 
 
 @click.group("offsets")
 def offsets() -> None:
-    """Show, set or reset how far a pipeline has come."""
+    """Show, set, reset or import how far a pipeline has come."""
 
 
 @offsets.command("show", cls=Command)
@@ -45,6 +50,33 @@ def set_offset(chosen: Chosen, offset: str) -> None:
     wanted = _parsed(sys.stdin.read() if offset == "-" else offset)
     with _held(chosen) as state:
         state.save_offset(wanted)
+
+
+@offsets.command("import", cls=Command)
+@pipeline_options
+@click.option("--from-debezium", "source_file", required=True, type=click.Path(path_type=Path), metavar="OFFSETS")
+@click.option("--history", metavar="PLACE")
+def import_offset(chosen: Chosen, source_file: Path, history: str | None) -> None:
+    """Take over from a stopped connector of Debezium: save where it stood, and the definitions that it knew.
+
+    OFFSETS is the file offset.storage.file.filename, or a dump of a Connect cluster's offset topic, a message a line.
+    PLACE is the connector's schema history: its file, a dump of its topic, or kafka://HOST:PORT/TOPIC; without it the
+    definitions are asked of the server, if they have not changed since.
+    """
+    pipeline = load(chosen)
+    prefix = str(getattr(pipeline.source.config, "topic_prefix", ""))
+    offset = offset_of(source_file, prefix)
+    with _held(chosen) as state:
+        if state.load_offset() is not None:
+            raise StateError(f"state {pipeline.state}: has an offset already; `cdc offsets reset` forgets it")
+        source = make_source(pipeline)
+        try:
+            source.open(SourceContext(pipeline.name, state))
+            adopted = source.adopt(offset, read_history(history) if history else None)
+        finally:
+            source.close()
+        state.save_offset(adopted)
+    click.echo(json.dumps(adopted, indent=2))
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""What Debezium's connectors leave behind, for a pipeline that goes on in their place: offsets, schema histories."""

@@ -1,0 +1,90 @@
+"""Offsets that Kafka Connect keeps: the embedded engine's file, or a dump of a Connect cluster's offset topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cdckit.errors import StateError
+from cdckit.takeover.java_map import MAGIC, read_byte_map
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectOffset:
+    """One offset.
+
+    Attributes:
+        connector: the connector's name.
+        partition: which of its offsets this is, such as `{"server": "PREFIX"}`.
+        offset: None where it was deleted.
+    """
+
+    connector: str
+    partition: Mapping[str, Any]
+    offset: dict[str, Any] | None
+
+
+def offset_of(path: Path, prefix: str) -> dict[str, Any]:
+    """The newest offset of the connector whose `topic.prefix` is `prefix`.
+
+    Args:
+        path: the file `offset.storage.file.filename`, or a dump of the offset topic with a message a line: `KEY TAB
+            VALUE` as Kafka's console consumer prints it, or a JSON object with `key` and `value`.
+        prefix: which connector; a file with a single offset needs none that fits.
+
+    Raises:
+        StateError: there is none, or the file is none of these.
+    """
+    newest = {(each.connector, _text(each.partition)): each for each in _read(path)}
+    living = [each for each in newest.values() if each.offset]
+    fitting = [each for each in living if prefix in each.partition.values()]
+    if len(fitting) == 1 and fitting[0].offset is not None:
+        return fitting[0].offset
+    known = "; ".join(f"{each.connector} {_text(each.partition)}" for each in living) or "none"
+    raise StateError(f"{path}: {len(fitting)} offsets are of topic.prefix '{prefix}', one is needed; found: {known}")
+
+
+def _text(partition: Mapping[str, Any]) -> str:
+    return json.dumps(partition, sort_keys=True)
+
+
+def _read(path: Path) -> Iterator[ConnectOffset]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StateError(f"{path}: {error.strerror}") from error
+    pairs = read_byte_map(data) if data.startswith(MAGIC) else _lines(data, path)
+    for key, value in pairs:
+        try:
+            connector, partition = json.loads(key or b"")
+            yield ConnectOffset(connector, partition, json.loads(value) if value else None)
+        except (ValueError, TypeError) as error:
+            raise StateError(f"{path}: {(key or b'')[:80]!r} is no key of an offset of Kafka Connect") from error
+
+
+def _lines(data: bytes, path: Path) -> Iterator[tuple[bytes | None, bytes | None]]:
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            yield _pair(line, f"{path}, line {number}")
+
+
+def _pair(line: bytes, place: str) -> tuple[bytes | None, bytes | None]:
+    key, tab, value = line.partition(b"\t")
+    if tab:
+        return key, None if value.strip() == b"null" else value
+    try:
+        message = json.loads(line)
+        return _bytes(message["key"]), _bytes(message.get("value"))
+    except (ValueError, TypeError, KeyError) as error:
+        raise StateError(
+            f"{place}: no message of an offset topic: KEY TAB VALUE, or JSON with key and value"
+        ) from error
+
+
+def _bytes(part: Any) -> bytes | None:
+    if part is None:
+        return None
+    return part.encode() if isinstance(part, str) else json.dumps(part).encode()

