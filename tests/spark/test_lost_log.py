@@ -1,0 +1,72 @@
+"""A position that is gone from the log, on Spark: `when_needed` takes its snapshot in the same run."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdckit.config.loading import load_pipeline
+from cdckit.errors import SourceError
+from cdckit.runners.spark import SparkRunner
+from cdckit.state.authority import open_state
+from running import Pipeline, create_reader, source_of, to_file
+from servers.mysql import MySQLServer
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+def _run(pipeline: Pipeline) -> None:
+    SparkRunner(load_pipeline(pipeline.written())).run(once=True)
+
+
+def _keys(pipeline: Pipeline, first: int) -> list[tuple[str, int]]:
+    return [(event["value"]["op"], event["key"]["id"]) for event in pipeline.events()[first:]]
+
+
+def test_a_batch_that_is_planned_and_gone_is_replaced_by_a_snapshot(session: SparkSession, tmp_path: Path) -> None:
+    with MySQLServer() as server:
+        server.run_sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1);")
+        create_reader(server)
+        settings = {name: value for name, value in session.sparkContext.getConf().getAll() if name == "spark.master"}
+
+        def pipeline(mode: str) -> Pipeline:
+            source = source_of(server, "d", snapshot_mode=mode, include_schema_changes=False)
+            return to_file(tmp_path, source, runner="spark", spark=settings)
+
+        _run(pipeline("initial"))
+        assert _keys(pipeline("initial"), 0) == [("r", 1)]
+        server.run_sql("INSERT INTO d.t VALUES (2);")
+        _leave_planned(pipeline("initial"), server)
+        server.run_sql("INSERT INTO d.t VALUES (3); FLUSH LOGS;")
+        _purge(server)
+        with pytest.raises(SourceError, match="changes are lost"):
+            _run(pipeline("initial"))
+        _run(pipeline("when_needed"))
+        assert sorted(_keys(pipeline("when_needed"), 1)) == [("r", 1), ("r", 2), ("r", 3)]
+        server.run_sql("INSERT INTO d.t VALUES (4);")
+        _run(pipeline("when_needed"))
+        assert _keys(pipeline("when_needed"), 4) == [("c", 4)]
+
+
+def _leave_planned(pipeline: Pipeline, server: MySQLServer) -> None:
+    """Makes the checkpoint one of a query that was killed behind the planning of a batch, as far as it is told here."""
+    state = open_state(pipeline.state)
+    state.close()
+    [checkpoint] = (pipeline.state / "spark").iterdir()
+    offsets = checkpoint / "offsets"
+    last = max(int(path.name) for path in offsets.iterdir() if path.name.isdecimal())
+    version, metadata, offset = (offsets / str(last)).read_text().splitlines()
+    [(file, pos, *_)] = server.execute("SHOW BINARY LOG STATUS")
+    planned = {**json.loads(offset), "file": file, "pos": pos, "cdckit_after_snapshot": False}
+    (offsets / str(last + 1)).write_text("\n".join([version, metadata, json.dumps(planned)]))
+
+
+def _purge(server: MySQLServer) -> None:
+    deadline = time.monotonic() + 30
+    while len(files := server.execute("SHOW BINARY LOGS")) > 1 and time.monotonic() < deadline:
+        server.execute(f"PURGE BINARY LOGS TO '{files[-1][0]}'")
+        time.sleep(0.05)
