@@ -11,6 +11,7 @@ from cdckit_mysql.options.debezium import DebeziumNames, peer_options
 from cdckit_mysql.options.events import EventOptions
 from cdckit_mysql.options.files import LogFileOptions
 from cdckit_mysql.options.formats import FormatOptions
+from cdckit_mysql.options.gtids import GtidOptions
 from cdckit_mysql.options.history import HistoryOptions
 from cdckit_mysql.options.processing import ProcessingOptions
 from cdckit_mysql.options.schema_changes import SchemaChangeOptions
@@ -25,6 +26,7 @@ class MySqlConfig(
     DebeziumNames,
     ProcessingOptions,
     HistoryOptions,
+    GtidOptions,
     SchemaChangeOptions,
     TopicOptions,
     EventOptions,

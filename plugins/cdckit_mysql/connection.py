@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -101,12 +101,34 @@ def _store(path: str | None, password: SecretStr | None) -> Store | None:
 
 
 def connect(config: MySqlConfig) -> Connection:
-    """Logs in.
+    """Logs in, and sets up the session as `database.initial.statements` say.
 
     Raises:
         RetriableSourceError: the server cannot be reached now.
         SourceError: it refuses.
     """
+    return _set_up(_logged_in(config), config, config.database_initial_statements, "database.initial.statements")
+
+
+def connect_for_log(config: MySqlConfig) -> Connection:
+    """Logs in for reading the log; raises as `connect`."""
+    limits = {"net_read_timeout": config.binlog_net_read_timeout, "net_write_timeout": config.binlog_net_write_timeout}
+    statements = [f"SET SESSION {name} = {seconds}" for name, seconds in limits.items() if seconds]
+    return _set_up(_logged_in(config), config, statements, "binlog.net.*.timeout")
+
+
+def _set_up(connection: Connection, config: MySqlConfig, statements: Iterable[str], option: str) -> Connection:
+    try:
+        with told(config, f"running {option}"), connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+    except BaseException:
+        release(connection)
+        raise
+    return connection
+
+
+def _logged_in(config: MySqlConfig) -> Connection:
     with told(config):
         try:
             return _connect(config, tls_context(config))

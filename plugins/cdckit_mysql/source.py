@@ -28,6 +28,7 @@ from cdckit_mysql.connection import Connection, at_once, connect, place, release
 from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
+from cdckit_mysql.guardrail import check_guardrail
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.incremental.processor import SignalledProcessor
 from cdckit_mysql.incremental.server import SnapshotServer
@@ -190,6 +191,7 @@ class MySqlSource(Source):
             return []
         tables = self._history.tables_at(at.position)
         self._tell_captured(tables)
+        check_guardrail(self._config, self._filters, tables)
         return [Split(start, None, LogWork(tables, self._dialect, self._run_id))]
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:

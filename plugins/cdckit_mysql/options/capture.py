@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import NonNegativeInt, field_validator, model_validator
 
 from cdckit.config.lists import NameList, RegexList, split_names
 from cdckit.config.model import PluginConfig
@@ -30,6 +30,10 @@ class CaptureOptions(PluginConfig):
     """Columns to keep: regular expressions that match a whole `database.table.column`."""
     column_exclude_list: RegexList = ""
     """Columns to leave out; not together with `column.include.list`."""
+    guardrail_collections_max: NonNegativeInt = 0
+    """How many tables may be captured; 0: any number."""
+    guardrail_collections_limit_action: Literal["warn", "fail"] = "warn"
+    """What happens where there are more: a warning, or the pipeline ends."""
     message_key_columns: KeyColumns = ""
     """Columns that make up the records' key, instead of the primary key: `database.table:column,column;…`."""
     skipped_operations: NameList = "t"

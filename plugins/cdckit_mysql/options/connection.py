@@ -22,6 +22,17 @@ SslMode = Annotated[
 ]
 
 
+def _split_statements(value: object) -> object:
+    """The statements of a text, in which `;;` stands for a semicolon that ends none."""
+    if not isinstance(value, str):
+        return value
+    parts = (part.replace("\0", ";").strip() for part in value.replace(";;", "\0").split(";"))
+    return tuple(part for part in parts if part)
+
+
+Statements = Annotated[tuple[str, ...], BeforeValidator(_split_statements)]
+
+
 def _random_server_id() -> int:
     return random.randint(5400, 6400)  # noqa: S311 - an address, no secret
 
@@ -58,6 +69,12 @@ class ConnectionOptions(PluginConfig):
     """File with the client's certificate and private key: PEM, or a key store (PKCS12)."""
     database_ssl_keystore_password: SecretStr | None = None
     """The password of that key store, or of the private key."""
+    database_initial_statements: Statements = ()
+    """Statements that set up each session but the log's, with `;` between them; `;;` is a semicolon within one."""
+    binlog_net_read_timeout: NonNegativeInt = 0
+    """The log session's `net_read_timeout`, in seconds; 0: the server's default."""
+    binlog_net_write_timeout: NonNegativeInt = 0
+    """The log session's `net_write_timeout`, in seconds; 0: the server's default."""
     connect_timeout_ms: PositiveInt = 30000
     """How long to wait for a connection, in milliseconds."""
     database_query_timeout_ms: NonNegativeInt = 600000

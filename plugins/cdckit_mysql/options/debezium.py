@@ -40,15 +40,3 @@ class DebeziumNames(PluginConfig):
     }
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = peer_options("debezium_options.tsv")
-    not_yet: ClassVar[Mapping[str, str | None]] = {
-        "binlog.net.read.timeout": "0",
-        "binlog.net.write.timeout": "0",
-        "database.initial.statements": None,
-        "gtid.ignore.on.recovery": "false",
-        "gtid.source.excludes": None,
-        "gtid.source.filter.dml.events": "true",
-        "gtid.source.includes": None,
-        "guardrail.collections.limit.action": "warn",
-        "guardrail.collections.max": "0",
-        "heartbeat.action.query": None,
-    }

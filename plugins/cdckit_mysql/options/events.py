@@ -20,3 +20,7 @@ class EventOptions(PluginConfig):
     """Whether records carry the four `__debezium.context.*` headers."""
     heartbeat_interval_ms: NonNegativeInt = 0
     """How often a heartbeat record is sent, in milliseconds; 0: never."""
+    heartbeat_action_query: str = ""
+    """A statement that is run at each heartbeat, such as one that writes to a table, so that the log of a quiet
+    database moves; the user needs the privilege. Only the direct runner has heartbeats.
+    """

@@ -21,6 +21,7 @@ from cdckit_mysql.ddl import Flavor
 from cdckit_mysql.ddl.loader import load_tables
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.grants import may_select
+from cdckit_mysql.guardrail import check_guardrail
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.snapshot import CreateStatements, read_defaults
 from cdckit_mysql.server import Server, log_end, query, read_server
@@ -95,6 +96,7 @@ def _take(connections: Sequence[Connection], config: MySqlConfig, filters: Filte
     created = None if statements is None else CreateStatements(read_defaults(connection), statements)
     if not any(filters.captures(*table.id) for table in tables):
         _say_nothing_is_captured(connection, config)
+    check_guardrail(config, filters, tables)
     return ConsistentPoint(connections, server, offset, tables, created)
 
 

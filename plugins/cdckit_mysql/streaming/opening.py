@@ -12,7 +12,7 @@ from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import connect, place, release, told
+from cdckit_mysql.connection import connect, connect_for_log, place, release, told
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Server, read_server
 
@@ -127,7 +127,9 @@ class LogOpener:
             heartbeat_seconds=self._config.connect_keep_alive_interval_ms / 1000 / _HEARTBEATS,
             follow=self._follow,
         )
-        return BinlogConnection.open(lambda: connect(self._config), self._dump_start(start, server), options), start
+        return BinlogConnection.open(
+            lambda: connect_for_log(self._config), self._dump_start(start, server), options
+        ), start
 
     def _server(self) -> Server:
         connection = connect(self._config)
@@ -140,6 +142,7 @@ class LogOpener:
     def _dump_start(self, start: LogOffset, server: Server) -> DumpStart:
         """By GTID where that is known: it is right on every server of a topology, and in mid-transaction."""
         at_transaction = start.file and not start.event
-        if start.gtids is None or not server.gtids or (self._by_file and at_transaction):
+        by_file = self._by_file or self._config.gtid_ignore_on_recovery
+        if start.gtids is None or not server.gtids or (by_file and at_transaction):
             return FilePosition(start.file, start.pos)
         return MariaDbGtidSet.parse(start.gtids) if server.mariadb else GtidSet.parse(start.gtids)

@@ -35,6 +35,7 @@ from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import Failures
+from cdckit_mysql.streaming.gtid_filter import filter_sources
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders
 from cdckit_mysql.streaming.tally import Tally, new_tally, pour
@@ -115,6 +116,7 @@ class LogProcessor:
             StatementContext: self._counted,
             Incident: self._incident,
         }
+        filter_sources(self._handlers, config)
 
     def count_in(self, counts: SourceCounts) -> None:
         """From now on counts there; what is frequent only where that is wanted."""

@@ -16,6 +16,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.events.names import Topics
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.opening import OpenedLog, OpenLog
 from cdckit_mysql.streaming.processor import LogProcessor
 
@@ -50,6 +51,7 @@ class LogReader:
         self._stopping = context.stopping
         self._notify = context.notify
         self._idle = min(context.idle_seconds, config.poll_interval_ms / 1000)
+        self._heartbeat_action = HeartbeatAction(config)
         self._heartbeats = Heartbeats(
             Topics(config).heartbeat,
             config.topic_prefix,
@@ -69,7 +71,10 @@ class LogReader:
         while not self._stopping():
             try:
                 for batch in self._connected(at):
-                    yield replace(batch, records=[*batch.records, *due]) if (due := self._heartbeats.due()) else batch
+                    due = self._heartbeats.due()
+                    if due:
+                        self._heartbeat_action.run()
+                    yield replace(batch, records=[*batch.records, *due]) if due else batch
                     attempts = 0
                     at = LogOffset.from_json(batch.offset) if batch.offset is not None else at
             except RetriableSourceError as error:

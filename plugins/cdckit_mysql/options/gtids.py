@@ -1,0 +1,33 @@
+"""Options: transactions by who numbered them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from cdckit.config.lists import RegexList
+from cdckit.config.model import PluginConfig
+
+
+class GtidOptions(PluginConfig):
+    """Transactions by their GTIDs."""
+
+    gtid_source_includes: RegexList = ""
+    """Sources whose transactions are captured: regular expressions that match a whole UUID (MySQL) or number of a
+    replication domain (MariaDB).
+    """
+    gtid_source_excludes: RegexList = ""
+    """Sources whose transactions are left out; not together with `gtid.source.includes`."""
+    gtid_source_filter_dml_events: bool = True
+    """Whether the rows of other sources' transactions are left out; else the two lists change nothing: where to go on
+    is found by the whole set of GTIDs.
+    """
+    gtid_ignore_on_recovery: bool = False
+    """Whether reading goes on by file and position, though the server has GTIDs."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.gtid_source_includes and self.gtid_source_excludes:
+            raise ValueError("gtid.source.includes and gtid.source.excludes exclude each other; keep one")
+        return self
