@@ -202,8 +202,9 @@ class MongoDbSource(Source):
         if isinstance(split.payload, SnapshotWork):
             snapshot = WholeSnapshot(self._asked(), self._config, self._filters, self._collections, self._context)
             if split.payload.with_documents:
-                return self._told.snapshot(snapshot.batches(start))
-            return self._told.snapshot(iter([Batch([], self._begin().to_json(), time.time_ns() // 1_000_000)]))
+                return self._told.snapshot(snapshot.batches(start), _behind_snapshot)
+            begin = Batch([], self._begin().to_json(), time.time_ns() // 1_000_000)
+            return self._told.snapshot(iter([begin]), _behind_snapshot)
         if isinstance(split.payload, ChunkWork):
             moment = StreamOffset.from_json(split.end or {})
             chunks = split.payload.chunks
@@ -275,6 +276,10 @@ class MongoDbSource(Source):
                 raise
             self._client = client
         return self._client
+
+
+def _behind_snapshot(offset: Offset) -> bool:
+    return not StreamOffset.from_json(offset).snapshot_due
 
 
 def _lost(reason: str) -> str:

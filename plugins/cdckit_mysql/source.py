@@ -258,7 +258,7 @@ class MySqlSource(Source):
                 self._versions_of,
                 self._read_between,
             )
-            return self._told.snapshot(snapshot.batches(work))
+            return self._told.snapshot(snapshot.batches(work), _behind_snapshot)
         if isinstance(work, ChunkWork):
             return self._read_chunks(work, LogOffset.from_json(split.end or {}))
         if work.reader or self._context.state is None:
@@ -423,3 +423,7 @@ class MySqlSource(Source):
         if key not in self._versions:
             self._versions = {key: TableVersions(self._config, self._filters, rows, run_id=key[1])}
         return self._versions[key]
+
+
+def _behind_snapshot(offset: Offset) -> bool:
+    return not LogOffset.from_json(offset).snapshot_due

@@ -6,7 +6,7 @@ import logging
 import uuid
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from cdckit.incremental.chunks import Chunk, Chunks, UnreadableError
 from cdckit.incremental.state import IncrementalState, Wanted
@@ -130,15 +130,15 @@ class IncrementalSnapshot(Generic[Row]):
             self._notices.send("ABORTED", signal.id)
 
     def _pause(self, signal: Signal) -> None:
-        self._turn("PAUSED", signal)
+        self._turn(signal, paused=True)
 
     def _resume(self, signal: Signal) -> None:
-        self._turn("RESUMED", signal)
+        self._turn(signal, paused=False)
 
-    def _turn(self, kind: Literal["PAUSED", "RESUMED"], signal: Signal) -> None:
-        self.state = replace(self.state, paused=kind == "PAUSED")
-        log.info("incremental snapshot %s", kind.lower())
-        self._notices.send(kind, signal.id, self.state.names)
+    def _turn(self, signal: Signal, *, paused: bool) -> None:
+        self.state = replace(self.state, paused=paused)
+        log.info("incremental snapshot %s", "paused" if paused else "resumed")
+        self._notices.send("PAUSED" if paused else "RESUMED", signal.id, self.state.names)
 
     def unblocked(self) -> None:
         """What the log has waited for is read."""

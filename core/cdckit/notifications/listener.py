@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from cdckit.notifications.notifications import Notifications
 from cdckit.notifications.snapshots import InitialSnapshotNotices
-from cdckit.record import Batch
+from cdckit.record import Batch, Offset
 from cdckit.source import Notify
 
 
@@ -46,18 +46,25 @@ class SnapshotListener:
             self._begun.remove(name)
             self._notices.scanned(name, rows)
 
-    def snapshot(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """The batches of a snapshot, with the notifications of it; the last batch alone lies behind it."""
+    def snapshot(self, batches: Iterator[Batch], is_behind: Callable[[Offset], bool]) -> Iterator[Batch]:
+        """The batches of a snapshot, with the notifications of it.
+
+        Args:
+            batches: they end early where the pipeline is asked to stop.
+            is_behind: whether an offset lies behind the whole snapshot.
+        """
         self._taken = True
         self._notices.send("STARTED")
-        ended = False
+        last: Offset = {}
+        completed = False
         try:
             for batch in batches:
+                last = batch.offset if batch.offset is not None else last
                 batch.records = [*batch.records, *self._notifications.take()]
                 yield batch
-            ended = True
+            completed = bool(last) and is_behind(last)
         finally:
-            self._notices.send("COMPLETED" if ended else "ABORTED")
+            self._notices.send("COMPLETED" if completed else "ABORTED")
         if records := self._notifications.take():
             yield Batch(records, None)
 
