@@ -33,8 +33,8 @@ Stage = dict[str, Any]
 def _peer_options() -> dict[str, str]:
     """Every option of Debezium's connector, of 3.6 and of 1.9, with its default."""
     text = resources.files("cdckit_mongodb").joinpath("debezium_options.tsv").read_text(encoding="utf-8")
-    name_and_default = (line.partition("\t") for line in text.splitlines())
-    return {name: default for name, _, default in name_and_default}
+    lines = (line.split("\t") for line in text.splitlines())
+    return {name: default for name, default, *_values in lines}
 
 
 def _stages(value: Any) -> list[Stage]:
@@ -231,6 +231,13 @@ class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
         "signal.kafka.topic": None,
         "topic.heartbeat.name": None,
     }
+
+    @field_validator("snapshot_mode", mode="before")
+    @classmethod
+    def _no_java_class(cls, mode: object) -> object:
+        if mode == "custom":
+            raise ValueError("a custom mode is a Java class, which cannot be loaded here: use configuration_based")
+        return mode
 
     @field_validator("skipped_operations")
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -44,6 +45,28 @@ def test_every_default_of_debezium_is_accepted(model: type[MySqlConfig]) -> None
     for option in peer_options(model):
         if option.default and not any(word in option.name for word in with_placeholders):
             model.load({"topic.prefix": "p", "database.user": "u", option.name: option.default}, "source")
+
+
+def allowed_values(file: str) -> list[tuple[str, str]]:
+    """Each option of which Debezium lists the allowed values, with each of them."""
+    lines = resources.files("cdckit_mysql").joinpath(file).read_text(encoding="utf-8").splitlines()
+    listed = (line.split("\t") for line in lines if line.count("\t") == 2)
+    return [(name, value) for name, _, values in listed for value in values.split()]
+
+
+@pytest.mark.parametrize(
+    ("model", "file"), [(MySqlConfig, "debezium_options.tsv"), (MariaDbConfig, "debezium_options_mariadb.tsv")]
+)
+def test_every_allowed_value_is_taken_or_refused_with_a_reason(model: type[MySqlConfig], file: str) -> None:
+    refused = {}
+    for name, value in allowed_values(file):
+        try:
+            model.load({"topic.prefix": "p", "database.user": "u", name: value}, "source")
+        except ConfigError as error:
+            refused[name, value] = str(error)
+    assert len(allowed_values(file)) > 60
+    assert {name for name, value in refused if value != "custom"} == set()
+    assert all("write a plugin with the hook" in said for said in refused.values())
 
 
 @pytest.mark.parametrize(

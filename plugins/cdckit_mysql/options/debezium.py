@@ -12,10 +12,10 @@ from cdckit_mysql.options.without_meaning import WITHOUT_MEANING
 
 
 def peer_options(file: str) -> dict[str, str]:
-    """Debezium's options that a file beside this package lists, with their defaults."""
+    """Debezium's options that a file of this package lists (name, default, allowed values), with their defaults."""
     text = resources.files("cdckit_mysql").joinpath(file).read_text(encoding="utf-8")
-    name_and_default = (line.partition("\t") for line in text.splitlines())
-    return {name: default for name, _, default in name_and_default}
+    lines = (line.split("\t") for line in text.splitlines())
+    return {name: default for name, default, *_values in lines}
 
 
 class DebeziumNames(PluginConfig):

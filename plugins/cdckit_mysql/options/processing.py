@@ -19,7 +19,7 @@ class ProcessingOptions(MetricTags):
     count it, and log the first of each table (`warn`: every one). With these a date that does not exist, such as
     31 February, is shown as 1970-01-01, and logged.
     """
-    inconsistent_schema_handling_mode: Literal["fail", "warn", "skip"] = "fail"
+    inconsistent_schema_handling_mode: FailureHandling = "fail"
     """The same for an event of a table whose definition is not known, or is not the one that the log announces."""
     event_converting_failure_handling_mode: Literal["fail", "warn", "skip"] = "fail"
     """What becomes of a value that does not fit its column: `fail` stops; `warn` and `skip` show
