@@ -5,8 +5,9 @@ So a definition is the same whether it was read from the server or followed thro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from pymysql.connections import Connection
@@ -48,16 +49,63 @@ def load_tables(
         DdlError: the server's own statement cannot be read.
         pymysql.MySQLError: the server refuses.
     """
-    reader = DdlReader(flavor, charsets=load_charsets(connection))
+    return read_definitions(connection, wanted).tables(flavor, created)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDefinitions:
+    """What a server tells of its tables, not read yet: that takes as long again, and needs no lock any more.
+
+    Attributes:
+        charsets: its character sets.
+        lower_case_table_names: its variable of that name.
+        databases: all but its own.
+        statements: its CREATE TABLE statement for each wanted table; None for a sequence.
+    """
+
+    charsets: Charsets
+    lower_case_table_names: int
+    databases: Sequence[Database]
+    statements: Mapping[TableId, str | None]
+
+    def tables(self, flavor: Flavor, created: dict[TableId, str] | None = None) -> Tables:
+        """Return the definitions.
+
+        Args:
+            flavor: the server's kind.
+            created: takes the statement for each table, where it is given.
+
+        Raises:
+            DdlError: a statement cannot be read.
+        """
+        reader = DdlReader(flavor, charsets=self.charsets)
+        tables = Tables(lower_case_table_names=self.lower_case_table_names)
+        for database in self.databases:
+            tables.put_database(database)
+        for table_id, statement in self.statements.items():
+            if statement is None:
+                tables.put(Table(*table_id, sequence=True))
+                continue
+            [change] = reader.apply(tables, table_id.database, statement)
+            if created is not None:
+                created[table_id] = change.ddl
+        return tables
+
+
+def read_definitions(connection: Connection[Any], wanted: Wanted) -> ServerDefinitions:
+    """Return what a server tells of its tables as they are now; the arguments are those of `load_tables`.
+
+    Raises:
+        pymysql.MySQLError: the server refuses.
+    """
+    charsets = load_charsets(connection)
     with _telling_session(connection):
         [(fold,)] = _rows(connection, "SELECT @@lower_case_table_names")
-        tables = Tables(lower_case_table_names=int(fold))
-        for database in _databases(connection):
-            tables.put_database(database)
-            for table_id, statement in _load(connection, database.name, wanted, reader, tables):
-                if created is not None:
-                    created[table_id] = statement
-    return tables
+        databases = list(_databases(connection))
+        statements = dict(
+            pair for database in databases for pair in _create_statements(connection, database.name, wanted)
+        )
+    return ServerDefinitions(charsets, int(fold), databases, statements)
 
 
 def load_table(connection: Connection[Any], table_id: TableId, reader: DdlReader) -> Table | None:
@@ -116,19 +164,18 @@ def _collations(connection: Connection[Any]) -> tuple[tuple[Any, ...], ...]:
     return _rows(connection, "SELECT COLLATION_NAME, CHARACTER_SET_NAME, ID FROM information_schema.COLLATIONS")
 
 
-def _load(
-    connection: Connection[Any], database: str, wanted: Wanted, reader: DdlReader, tables: Tables
-) -> Iterator[tuple[TableId, str]]:
-    """Load the tables of a database; yield each with the statement that makes it."""
+def _create_statements(
+    connection: Connection[Any], database: str, wanted: Wanted
+) -> Iterator[tuple[TableId, str | None]]:
+    """Yield the tables of a database with the statements that make them; a sequence has none."""
     for name, kind in _rows(connection, f"SHOW FULL TABLES FROM {_quoted(database)}"):
         table_id = TableId(database, _text(name))
         if kind == b"SEQUENCE":
-            tables.put(Table(*table_id, sequence=True))
+            yield table_id, None
         elif kind in (b"BASE TABLE", b"SYSTEM VERSIONED") and wanted(*table_id):
             statement = _create_statement(connection, table_id)
             if statement is not None:
-                [change] = reader.apply(tables, database, statement)
-                yield table_id, change.ddl
+                yield table_id, statement
 
 
 def _databases(connection: Connection[Any]) -> Iterator[Database]:

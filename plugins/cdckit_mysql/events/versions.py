@@ -26,6 +26,10 @@ from cdckit_mysql.values.options import ValueOptions
 log = logging.getLogger("cdckit.mysql")
 
 
+_KEPT = 10_000
+"""So many tables' versions are kept; one more, and the one that was made first is made anew when it is needed."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableVersion:
     """One definition of a captured table.
@@ -104,6 +108,8 @@ class TableVersions:
         """
         kept = self._kept.get(table.id)
         if kept is None or (kept.table is not table and kept.table != table):
+            if len(self._kept) >= _KEPT:
+                del self._kept[next(iter(self._kept))]
             kept = self._kept[table.id] = self._make(table)
         return kept
 

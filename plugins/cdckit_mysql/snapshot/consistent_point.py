@@ -18,7 +18,7 @@ from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, release, told
 from cdckit_mysql.ddl import Flavor
-from cdckit_mysql.ddl.loader import load_tables
+from cdckit_mysql.ddl.loader import ServerDefinitions, read_definitions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.grants import may_select
 from cdckit_mysql.guardrail import check_guardrail
@@ -73,9 +73,10 @@ def consistent_point(
         stack.callback(locks.release)
         locks.take()
         with told(config, "taking a consistent point for the snapshot"):
-            point = _take(opened, config, filters)
-        locks.definitions_read()
-        yield point
+            server, offset, definitions = _take(opened, config, filters)
+            locks.definitions_read()
+            tables, created = _tables(opened[0], server, definitions, config, filters)
+        yield ConsistentPoint(opened, server, offset, tables, created)
 
 
 def _opened(config: MySqlConfig, stack: ExitStack) -> Connection:
@@ -84,20 +85,29 @@ def _opened(config: MySqlConfig, stack: ExitStack) -> Connection:
     return connection
 
 
-def _take(connections: Sequence[Connection], config: MySqlConfig, filters: Filters) -> ConsistentPoint:
+def _take(
+    connections: Sequence[Connection], config: MySqlConfig, filters: Filters
+) -> tuple[Server, LogOffset, ServerDefinitions]:
+    """What needs the locks: the position, the transactions, the server's statements."""
     connection = connections[0]
     server = read_server(connection)
     check_log(server, place(config))
     offset = log_end(connection, server)
     for each in connections:
         query(each, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+    return server, offset, read_definitions(connection, filters.tracks)
+
+
+def _tables(
+    connection: Connection, server: Server, definitions: ServerDefinitions, config: MySqlConfig, filters: Filters
+) -> tuple[Tables, CreateStatements | None]:
+    """The definitions, and the statements that make them where the pipeline tells of them."""
     statements: dict[TableId, str] | None = {} if config.include_schema_changes else None
-    tables = load_tables(connection, filters.tracks, Flavor.MARIADB if server.mariadb else Flavor.MYSQL, statements)
-    created = None if statements is None else CreateStatements(read_defaults(connection), statements)
+    tables = definitions.tables(Flavor.MARIADB if server.mariadb else Flavor.MYSQL, statements)
     if not any(filters.captures(*table.id) for table in tables):
         _say_nothing_is_captured(connection, config)
     check_guardrail(config, filters, tables)
-    return ConsistentPoint(connections, server, offset, tables, created)
+    return tables, None if statements is None else CreateStatements(read_defaults(connection), statements)
 
 
 def _say_nothing_is_captured(connection: Connection, config: MySqlConfig) -> None:
