@@ -14,7 +14,7 @@ from mysql.conftest import NewCapture
 def test_comments_of_columns_stand_with_their_types(
     capture: NewCapture, sql: Callable[[str], None], database: str, shown: bool
 ) -> None:
-    """`include.schema.comments` makes them one more parameter of a type that is shown; Debezium has no other place."""
+    """`include.schema.comments` makes them docs, and one more parameter of a type that is shown."""
     sql(
         "CREATE TABLE c (id INT PRIMARY KEY COMMENT 'the key', v INT COMMENT 'the value'); INSERT INTO c VALUES (1, 2);"
     )
@@ -22,6 +22,8 @@ def test_comments_of_columns_stand_with_their_types(
     *_, record = [record for record in reading.once() if record.topic.endswith(".c")]
     assert isinstance(record.value, Struct)
     row = record.value.schema.field("after").schema
-    assert (row.field("id").schema.doc, row.field("id").schema.parameters) == (None, None)
+    docs = [row.field(name).schema.doc for name in ("id", "v")]
+    assert docs == (["the key", "the value"] if shown else [None, None])
+    assert row.field("id").schema.parameters is None
     comment = (row.field("v").schema.parameters or {}).get("__debezium.source.column.comment")
     assert comment == ("the value" if shown else None)

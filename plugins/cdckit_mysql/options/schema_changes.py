@@ -20,9 +20,7 @@ class SchemaChangeOptions(PluginConfig):
     include_schema_changes: bool = True
     """Whether changes of definitions are records, too, in the topic `topic.prefix`."""
     include_schema_comments: bool = False
-    """Whether these records show the comments of tables and columns, and the schemas of rows those of the columns whose
-    types they show (`column.propagate.source.type`).
-    """
+    """Whether these records show the comments of tables and columns, and the schemas of rows those of columns."""
     schema_change_format: SchemaChangeFormatName | None = None
     """What these records look like: as those of Debezium `3`, `1.9` or `1.1`, or as the documents of its schema
     `history`; by default what `event.format` says.

@@ -156,6 +156,7 @@ def _native_schema(column: Column, kind: Kind, options: ValueOptions, table: Tab
         optional=optional,
         default=schema_default(column, kind, base, options),
         parameters=parameters or None,
+        doc=(column.comment if options.documents else None) or base.doc,
     )
 
 

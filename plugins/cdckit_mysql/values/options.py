@@ -93,6 +93,11 @@ class ValueOptions:
         return self.event_format == "1.9"
 
     @property
+    def documents(self) -> bool:
+        """Whether a column's comment is its schema's `doc`."""
+        return self.comments and self.event_format == "3"
+
+    @property
     def names_columns(self) -> bool:
         """Whether the parameters of a propagated type tell the column's name, too."""
         return self.event_format == "3"

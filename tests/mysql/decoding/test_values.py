@@ -229,6 +229,8 @@ def test_comments_in_schemas(reading: Reading) -> None:
     options = ValueOptions(comments=True, propagates_type=lambda _table, _column: True)
     first, second = reading.values(table, options)
     comment = "__debezium.source.column.comment"
+    assert (first.schema.doc, second.schema.doc) == ("what it is", None)
+    assert reading.values(table, replace(options, event_format="1.9"))[0].schema.doc is None
     assert (first.schema.parameters or {})[comment] == "what it is"
     assert comment not in (second.schema.parameters or {})
     assert comment not in (reading.values(table, replace(options, comments=False))[0].schema.parameters or {})
