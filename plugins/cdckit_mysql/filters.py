@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 
@@ -12,6 +13,8 @@ from cdckit_mysql.option_types import split_key_columns
 from cdckit_mysql.table import Column, Table, TableId
 from cdckit_mysql.values.mapping import ColumnMapping
 
+_HELPER = re.compile(r"_+(?P<table>.+)_(?:gho|del|new|old)")
+"""What gh-ost and pt-online-schema-change call the tables that take a table's place, or that it becomes."""
 BUILTIN_DATABASES = frozenset({"mysql", "performance_schema", "sys", "information_schema"})
 
 
@@ -58,7 +61,8 @@ class Filters:
         if self.signals(database, table):
             return True
         if self._config.schema_history_internal_store_only_captured_tables_ddl:
-            return self.captures(database, table)
+            helper = _HELPER.fullmatch(table)
+            return self.captures(database, table) or bool(helper and self.captures(database, helper["table"]))
         if self._config.schema_history_internal_store_only_captured_databases_ddl:
             return self.database(database)
         return database.lower() not in BUILTIN_DATABASES or self.database(database)
