@@ -76,7 +76,10 @@ def _privileges(connection: Connection, _server: Server, config: MySqlConfig) ->
     for privilege, names in needed.items():
         has = EVERYTHING in everywhere or bool(everywhere & set(names))
         remedy = "" if has else f"GRANT {privilege} ON *.* TO '{config.database_user}'@'%'"
-        yield Finding(privilege, "ok" if has else "fail", "granted" if has else "not granted on *.*", remedy)
+        if not has and privilege == "RELOAD" and (everywhere | somewhere) & {EVERYTHING, "LOCK TABLES"}:
+            yield Finding(privilege, "warn", "not granted on *.*: the captured tables are locked one by one", remedy)
+        else:
+            yield Finding(privilege, "ok" if has else "fail", "granted" if has else "not granted on *.*", remedy)
     yield _select(everywhere, somewhere, config)
 
 

@@ -58,6 +58,12 @@ def test_missing_privileges_are_named_with_their_grant(db_server: SQLServer, dat
     assert "RELOAD" not in found
 
 
+def test_table_locks_stand_in_for_the_global_one(db_server: SQLServer, unique_name: str) -> None:
+    db_server.create_user(unique_name, "p", ("SELECT", "REPLICATION SLAVE", "REPLICATION CLIENT", "LOCK TABLES"))
+    found = findings(db_server, database__user=unique_name, database__password="p")["RELOAD"]
+    assert (found.status, found.message) == ("warn", "not granted on *.*: the captured tables are locked one by one")
+
+
 def test_who_cannot_log_in_or_reach_the_server_is_one_finding(db_server: SQLServer) -> None:
     (refused,) = findings(db_server, database__password="wrong").values()
     assert (refused.name, refused.status) == ("connection", "fail")
