@@ -40,8 +40,8 @@ class Database:
     def run(self, script: str) -> None:
         self.server.run_sql(script, database=self.name)
 
-    def pipeline(self, sink: dict[str, object]) -> Pipeline:
-        source = source_of(self.server, self.name, topic_prefix=self.name)
+    def pipeline(self, sink: dict[str, object], **options: object) -> Pipeline:
+        source = source_of(self.server, self.name, topic_prefix=self.name, **options)
         return Pipeline(self.folder, source, sink, {"serializer": {"schemas.enable": False}})
 
 
@@ -96,6 +96,14 @@ def test_a_large_table(database: Database, sink: Sink, nightly: bool) -> None:
     assert _peak(database, options, 2 * rows) < most
 
 
+def test_a_large_table_through_several_connections(database: Database, nightly: bool) -> None:
+    rows = 1_000_000 if nightly else 120_000
+    insert = f"INSERT INTO t {NUMBERS} SELECT i, CONCAT('v', i), REPEAT('w', 90) FROM n WHERE i < {rows}"
+    database.run(f"SET sql_log_bin = 0; {NARROW}; {insert}; ANALYZE TABLE t")
+    sink: dict[str, object] = {"type": "file", "path": "/dev/null"}
+    assert _peak(database, sink, rows, snapshot_max_threads=4) < FILE_MIB
+
+
 @SINKS
 def test_wide_rows(database: Database, sink: Sink, nightly: bool) -> None:
     options, most = sink
@@ -112,9 +120,10 @@ def _peak(
     there: int,
     write: Callable[[], None] = lambda: None,
     written: int = 0,
+    **options: object,
 ) -> float:
     """The most memory, in MiB, of a pipeline that reads `there` rows and then those that are written."""
-    pipeline = database.pipeline(sink)
+    pipeline = database.pipeline(sink, **options)
     with pipeline.running() as process:
         process.wait_until(lambda: _past_snapshot(pipeline), "the end of the snapshot")
         write()
