@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.errors import StateError
+from cdckit.errors import DecodeError, StateError
 from cdckit.state.sqlite import SqliteStateStore
+from cdckit.struct import Struct
 from cdckit_mysql import history as history_module
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.history import HISTORY, SchemaHistory
-from cdckit_mysql.offsets import LogPosition
+from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.table import Column, Table, Tables
 from mysql.capture import changes
 from mysql.conftest import NewCapture
@@ -105,3 +106,44 @@ def test_a_pipeline_goes_on_with_a_folded_history(
     assert not any("ddl" in entry for entry in kept)
     sql("ALTER TABLE t ADD v INT; INSERT INTO t VALUES (1, 2);")
     assert changes(capture().once()) == [("c", "t", None, (1, 2))]
+
+
+def test_a_statement_that_cannot_be_read_stops_the_pipeline_unless_it_is_to_be_passed_over(
+    capture: NewCapture, sql: Callable[[str], None], database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A table that a query makes has its columns in no log whose session logs statements."""
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    options = {"table_include_list": f"{database}.t", "include_schema_changes": True}
+    capture(**options).once()
+    sql("SET SESSION binlog_format = 'STATEMENT'; CREATE TABLE q SELECT 1 AS a;")
+    sql("ALTER TABLE t ADD v INT; INSERT INTO t VALUES (1, 2);")
+    with pytest.raises(DecodeError, match=r"columns come from a query.*skip\.unparseable\.ddl=true"):
+        capture(**options).once()
+    told, change = capture(schema_history_internal_skip_unparseable_ddl=True, **options).once()
+    assert told.value["ddl"] == "ALTER TABLE t ADD v INT"  # type: ignore[index,call-overload]
+    assert changes([change]) == [("c", "t", None, (1, 2))]
+    assert "passed over" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("option", "kept"),
+    [
+        ("schema_history_internal_store_only_captured_tables_ddl", {"t"}),
+        ("schema_history_internal_store_only_captured_databases_ddl", {"t", "u"}),
+    ],
+)
+def test_the_history_and_the_topic_hold_what_is_asked_for(
+    capture: NewCapture, sql: Callable[[str], None], database: str, option: str, kept: set[str]
+) -> None:
+    other = f"{database}_b"
+    sql(f"CREATE DATABASE {other}; CREATE TABLE t (id INT); CREATE TABLE u (id INT); CREATE TABLE {other}.x (id INT);")
+    options = {option: True, "table_include_list": f"{database}.t", "include_schema_changes": True}
+    records = capture(**options).once()
+    sql(f"ALTER TABLE t ADD v INT; ALTER TABLE u ADD v INT; ALTER TABLE {other}.x ADD v INT; DROP DATABASE {other};")
+    reading = capture(**options)
+    records += reading.once()
+    told = [record.value["source"].to_dict() for record in records if isinstance(record.value, Struct)]
+    assert {source["table"] for source in told if source["table"]} == kept
+    assert {source["db"] for source in told} == {"", database}
+    tables = SchemaHistory(reading.state).tables_at(LogOffset.from_json(reading.offset()).position)
+    assert {table.name for table in tables} == kept
