@@ -73,8 +73,9 @@ class SchemaChangeRecords:
             return self._blocks.block(table, time.time_ns() // 1000, point.file, point.pos, mark)
 
         return [
-            self._record(event, partial(block_of, number), at, number)
-            for number, event in enumerate(self._format.grouped(events))
+            self._record(shown, partial(block_of, number), at, number)
+            for number, event in enumerate(events)
+            for shown in self._format.grouped([event])
         ]
 
     def _record(self, event: SchemaEvent, block_of: BlockOf, at: LogOffset, number: int) -> Record:
