@@ -121,15 +121,25 @@ def load_table(connection: Connection[Any], table_id: TableId, reader: DdlReader
         pymysql.MySQLError: the server refuses.
     """
     tables = Tables()
-    with _telling_session(connection):
-        for database in _databases(connection):
-            if database.name == table_id.database:
-                tables.put_database(database)
-        statement = _create_statement(connection, table_id)
+    for database in _databases(connection):
+        if database.name == table_id.database:
+            tables.put_database(database)
+    statement = create_statement(connection, table_id)
     if statement is None:
         return None
     reader.apply(tables, table_id.database, statement)
     return tables.get(*table_id)
+
+
+def create_statement(connection: Connection[Any], table_id: TableId) -> str | None:
+    """Return the server's own statement for a table, or None where there is no such table.
+
+    Args:
+        connection: an open connection with the character set utf8mb4; its session is left as it was.
+        table_id: the table.
+    """
+    with _telling_session(connection):
+        return _create_statement(connection, table_id)
 
 
 def load_charsets(connection: Connection[Any]) -> Charsets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 from cdckit.incremental import Wanted
@@ -14,6 +15,7 @@ from cdckit_mysql.ddl.loader import load_table
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.table_chunks import is_statement
+from cdckit_mysql.incremental.visibility import begin_behind
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
 from cdckit_mysql.server import query
@@ -21,6 +23,8 @@ from cdckit_mysql.snapshot.marked_rows import MarkedRows, seconds_as_us
 from cdckit_mysql.snapshot.selection import ChosenTable, select
 from cdckit_mysql.table import TableId
 
+_VISIBLE_POLL = 0.005
+"""How often, in seconds, it is asked whether what was told is visible, which it is in a moment."""
 _FIRST_CHUNK = 50_000
 """The positions of these rows lie behind those of all events before the place where the log waits."""
 
@@ -60,7 +64,8 @@ class BlockingSnapshot:
             with told(self._config, "taking a consistent point"):
                 query(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 query(connection, "SET time_zone = '+00:00'")
-                query(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+                while not begin_behind(connection, self._server.facts(), self._at):
+                    time.sleep(_VISIBLE_POLL)
             for number, one in enumerate(wanted, _FIRST_CHUNK):
                 yield from self._table(connection, one, number, marked, notices)
         finally:

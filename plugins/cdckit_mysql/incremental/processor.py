@@ -18,7 +18,7 @@ from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import told
+from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
@@ -29,7 +29,9 @@ from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.table_chunks import TableChunks
 from cdckit_mysql.incremental.table_marks import CLOSE, OPEN, TableMarks
 from cdckit_mysql.incremental.told_definitions import told_definitions
+from cdckit_mysql.incremental.visibility import begin_behind
 from cdckit_mysql.offsets import LogOffset, LogPosition
+from cdckit_mysql.server import query
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.processor import EVENT_ROWS, LogProcessor
 from cdckit_mysql.streaming.row_decoders import RowDecoders
@@ -77,7 +79,14 @@ class SignalledProcessor(LogProcessor):
         self._deletes_marks = config.incremental_snapshot_watermarking_strategy == "insert_delete"
         self._skips_updates = "u" in config.skipped
         self._chunks = TableChunks(
-            config, filters, versions, definitions, server.connection, server.log_end, self.progress.reached
+            config,
+            filters,
+            versions,
+            definitions,
+            server.connection,
+            server.log_end,
+            self.progress.reached,
+            self._begin_reading,
         )
         self._gtid_marks = GtidMarks(server) if config.read_only else None
         self._snapshot: IncrementalSnapshot[Row] = IncrementalSnapshot(
@@ -101,6 +110,13 @@ class SignalledProcessor(LogProcessor):
         found = [table for table in tables if self._table.captures(*table.id)]
         return found[0].columns[0].name if found else "id"
 
+    def _begin_reading(self, connection: Connection) -> bool:
+        """Begins the transaction of a chunk: behind a watermark in the log it sees all that was told before."""
+        if self._gtid_marks is not None:
+            return begin_behind(connection, self._server.facts(), self.progress.offset())
+        query(connection, "START TRANSACTION")
+        return True
+
     # -- what the log tells
 
     def _rows(self, event: RowsEvent) -> None:
@@ -115,11 +131,13 @@ class SignalledProcessor(LogProcessor):
 
     def _told(self, event: RowsEvent, rows: Sequence[Any]) -> None:
         """Rows of the table in hand have changed; a change that makes no record says nothing of the chunk's."""
+        wanted = self._snapshot.state.wanted[0]
         if event.change != "update":
-            self._snapshot.changed(self._chunks.identities(self._snapshot.state.wanted[0], rows))
-        elif not self._skips_updates:
-            both = [row for pair in rows for row in pair]
-            self._snapshot.changed(self._chunks.identities(self._snapshot.state.wanted[0], both))
+            self._snapshot.changed(self._chunks.identities(wanted, rows))
+            return
+        before, after = (self._chunks.identities(wanted, [pair[side] for pair in rows]) for side in (0, 1))
+        told = [pair for pair in zip(before, after, strict=True) if not self._skips_updates or pair[0] != pair[1]]
+        self._snapshot.changed(identity for pair in told for identity in pair)
 
     def _close(self, event: LogEvent) -> None:
         super()._close(event)

@@ -55,6 +55,7 @@ class TableChunks(Chunks[Row]):
         server: gives a connection that is open, its session in UTC.
         log_end: where the log ends now.
         reached: whether the log has been read up to there.
+        begin: begins the transaction that reads a chunk; false where it would not see all that the log has told.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class TableChunks(Chunks[Row]):
         server: Callable[[], Connection],
         log_end: Callable[[], LogOffset],
         reached: Callable[[LogOffset], bool],
+        begin: Callable[[Connection], bool],
     ) -> None:
         self._config = config
         self._filters = filters
@@ -74,6 +76,7 @@ class TableChunks(Chunks[Row]):
         self._server = server
         self._log_end = log_end
         self._reached = reached
+        self._begin = begin
 
     def captured(self) -> Sequence[str]:
         """The tables, by name."""
@@ -137,8 +140,9 @@ class TableChunks(Chunks[Row]):
         plan, connection = self._plan(wanted), self._server()
         name = quoted(*plan.version.table.id)
         with told(self._config, f"reading a chunk of {wanted.name}"):
-            query(connection, "START TRANSACTION")
             try:
+                if not self._begin(connection):
+                    return None
                 query(connection, f"SELECT 1 FROM {name} LIMIT 0")  # noqa: S608 - locks the definition
                 if not self._is_current(connection, plan.version.table):
                     return None

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from cdckit.signals import Signal
 from cdckit.signals.snapshot_request import StopRequest
 from cdckit_mysql.connection import Connection
-from cdckit_mysql.server import query, quoted
+from cdckit_mysql.ddl.loader import create_statement
+from cdckit_mysql.server import quoted
 from cdckit_mysql.table import TableId
 
 _PARTS = re.compile(r'"((?:[^"]|"")*)"')
@@ -38,16 +39,12 @@ def told_definitions(signal: Signal, captured: Sequence[TableId], connection: Co
     """
     if "data-collections" in signal.data:
         wanted = StopRequest.of(signal)
-        return [_of_server(connection, table) for table in captured if wanted.stops(str(table))]
+        chosen = [table for table in captured if wanted.stops(str(table))]
+        return [ToldDefinition(table, found) for table in chosen if (found := create_statement(connection, table))]
     changes = signal.data.get("changes")
     if not isinstance(changes, list) or not changes:
         raise ValueError("schema-changes needs `changes`, or `data-collections` whose definitions the server has")
     return [_told(change, str(signal.data.get("database", ""))) for change in changes]
-
-
-def _of_server(connection: Connection, table: TableId) -> ToldDefinition:
-    [row] = query(connection, f"SHOW CREATE TABLE {quoted(*table)}")
-    return ToldDefinition(table, row[1])
 
 
 def _told(change: Any, database: str) -> ToldDefinition:

@@ -6,9 +6,10 @@ import logging
 
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, told
+from cdckit_mysql.ddl.loader import create_statement
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogPosition
-from cdckit_mysql.server import query, quoted
+from cdckit_mysql.server import query
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import TableId
 
@@ -39,6 +40,7 @@ def take_over_missing(
         statement = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
         for table in (TableId(*row) for row in query(connection, statement)):
             if (filters.captures(*table) or filters.signals(*table)) and definitions.tables.get(*table) is None:
-                [created] = query(connection, f"SHOW CREATE TABLE {quoted(*table)}")
-                log.warning("%s is captured from now on, with the definition that it has at the server now", table)
-                definitions.take_over(table, created[1], position)
+                created = create_statement(connection, table)
+                if created is not None:
+                    log.warning("%s is captured from now on, with the definition that it has at the server now", table)
+                    definitions.take_over(table, created, position)
