@@ -69,7 +69,10 @@ class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
 
     topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     """The logical name of the cluster: the first part of every topic's name. Letters, digits, `.`, `_` and `-`."""
-    event_format: Literal["3", "1.9"] = "3"
+    event_format: Annotated[
+        Literal["3", "1.9"],
+        BeforeValidator(lambda value: str(value) if isinstance(value, int | float) else value),
+    ] = "3"
     """Which Debezium's events to send."""
     mongodb_connection_string: SecretStr = SecretStr("")
     """The connection string of the replica set or of the cluster's routers, `mongodb://…` or `mongodb+srv://…`."""

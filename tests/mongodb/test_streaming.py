@@ -127,6 +127,20 @@ def test_stages_that_are_none_are_refused(mongo: MongoReplicaSet) -> None:
         Capture(mongo.uri, cursor_pipeline='[{"$nonsense": {}}]').once()
 
 
+def test_transactions_of_debezium_1_9_have_its_schemas(mongo: MongoReplicaSet, own_database: Own) -> None:
+    own_database.create_collection("a")
+    capture = _begun(mongo, own_database, provide_transaction_metadata=True, event_format=1.9)
+    with own_database.client.start_session() as session, session.start_transaction():
+        own_database.a.insert_one({"_id": 1}, session=session)
+    own_database.a.insert_one({"_id": "after"})
+    capture.once(until=lambda: len(capture.records) >= 4)
+    begin, event, end, _ = capture.records
+    fields = ["status", "id", "event_count", "data_collections"]
+    assert list(change(begin).schema.index) == list(change(end).schema.index) == fields
+    assert {change(record).schema.version for record in (begin, event, end)} == {None}
+    assert change(event)["transaction"]["total_order"] == 1
+
+
 def test_transactions_are_told_and_resumed_in_their_middle(mongo: MongoReplicaSet, own_database: Own) -> None:
     """Every event's position is unique although a transaction's events share their time."""
     own_database.create_collection("a")

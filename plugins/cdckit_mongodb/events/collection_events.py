@@ -178,8 +178,8 @@ class Collections:
     def __init__(self, config: MongoDbConfig) -> None:
         self.topics = Topics(config)
         self._config = config
-        self._format = event_format(config)
-        told = config.extended_headers_enabled and self._format.has_context_headers
+        self.format = event_format(config)
+        told = config.extended_headers_enabled and self.format.has_context_headers
         self._headers = context_headers(config.topic_prefix, config.connector) if told else ()
         self._paths = [*parse_exclusions(config.field_exclude_list), *parse_renames(config.field_renames)]
         self._known: dict[tuple[str, str], CollectionEvents] = {}
@@ -190,6 +190,6 @@ class Collections:
         if made is None:
             topic = self.topics.data(database, collection)
             edits = FieldEdits.of(f"{database}.{collection}", self._paths)
-            made = CollectionEvents(database, collection, topic, self._config, self._format, self._headers, edits)
+            made = CollectionEvents(database, collection, topic, self._config, self.format, self._headers, edits)
             self._known[database, collection] = made
         return made

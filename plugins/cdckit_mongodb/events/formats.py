@@ -10,6 +10,7 @@ from bson import Timestamp
 
 from cdckit.schema import Schema
 from cdckit.struct import Path, Struct, Template
+from cdckit.transactions import OLD_TRANSACTIONS, TRANSACTIONS, TransactionSchemas
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events import schemas
 from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, OLD_COMPACT, OLD_IDENTIFIER, OLD_SPACED, SPACED, Dialect
@@ -36,6 +37,8 @@ class EventFormat(ABC):
         update: the schema of what an update has changed.
         truncated: the schema of an array that it has cut.
         after: where the document stands in an envelope.
+        transactions: the schemas of transaction metadata.
+        versioned: whether the schemas of heartbeats have versions.
         has_context_headers: whether records carry the `__debezium.context.*` headers.
     """
 
@@ -45,6 +48,8 @@ class EventFormat(ABC):
     update: ClassVar[Schema]
     truncated: ClassVar[Schema]
     after: ClassVar[Path]
+    transactions: ClassVar[TransactionSchemas]
+    versioned: ClassVar[bool]
     has_context_headers: ClassVar[bool]
 
     def __init__(self, config: MongoDbConfig) -> None:
@@ -98,6 +103,7 @@ class Format3(EventFormat):
     compact, spaced, identifier = COMPACT, SPACED, IDENTIFIER
     update, truncated = schemas.UPDATE_DESCRIPTION, schemas.TRUNCATED_ARRAY
     after = (1,)
+    transactions, versioned = TRANSACTIONS, True
     has_context_headers = True
 
     def envelope_schema(self, name: str) -> Schema:
@@ -136,6 +142,7 @@ class Format19(EventFormat):
     compact, spaced, identifier = OLD_COMPACT, OLD_SPACED, OLD_IDENTIFIER
     update, truncated = schemas.OLD_UPDATE_DESCRIPTION, schemas.OLD_TRUNCATED_ARRAY
     after = (0,)
+    transactions, versioned = OLD_TRANSACTIONS, False
     has_context_headers = False
 
     def __init__(self, config: MongoDbConfig) -> None:

@@ -13,6 +13,7 @@ from cdckit.schema import (
     array_schema,
     struct_schema,
 )
+from cdckit.transactions import OLD_TRANSACTIONS
 
 DOCUMENT = Schema("string", optional=True, name="io.debezium.data.Json", version=1)
 """A document as text."""
@@ -133,6 +134,6 @@ def old_envelope_schema(name: str) -> Schema:
         "source": OLD_SOURCE,
         "op": OPTIONAL_STRING,
         "ts_ms": OPTIONAL_INT64,
-        "transaction": TRANSACTION_BLOCK.replace(name=None, version=None),
+        "transaction": OLD_TRANSACTIONS.block,
     }
     return struct_schema(name, members)

@@ -61,7 +61,7 @@ class StreamProcessor:
         self._failures: Counter[str] = Counter()
         self._fragments: Event | None = None
         self._session: tuple[Any, Session] | None = None
-        self._transaction = _resumed(collections.topics.transaction, start)
+        self._transaction = _resumed(collections, start)
         self._last: tuple[str, int] | None = None
         self._newest: Event | None = None
         self._tie = start.tie
@@ -175,7 +175,10 @@ class StreamProcessor:
         if identifier is None:
             return None
         if transaction is None:
-            self._transaction = transaction = Transaction(self._collections.topics.transaction, identifier)
+            schemas = self._collections.format.transactions
+            self._transaction = transaction = Transaction(
+                self._collections.topics.transaction, identifier, schemas=schemas
+            )
             self.records.append(transaction.begin(f"{prefix}1", time_ms))
         return next(transaction.blocks(collection))
 
@@ -256,7 +259,8 @@ def _time_ms(event: Event) -> int:
     return made
 
 
-def _resumed(topic: str, start: StreamOffset) -> Transaction | None:
+def _resumed(collections: Collections, start: StreamOffset) -> Transaction | None:
     if start.transaction_id is None:
         return None
-    return Transaction(topic, start.transaction_id, start.counts)
+    topic, schemas = collections.topics.transaction, collections.format.transactions
+    return Transaction(topic, start.transaction_id, start.counts, schemas)

@@ -78,7 +78,12 @@ class StreamReader:
         """
         at, attempts = start, 0
         config = self._config
-        heartbeats = Heartbeats(self._collections.topics.heartbeat, config.topic_prefix, config.heartbeat_interval_ms)
+        heartbeats = Heartbeats(
+            self._collections.topics.heartbeat,
+            config.topic_prefix,
+            config.heartbeat_interval_ms,
+            versioned=self._collections.format.versioned,
+        )
         while not self._stopping():
             try:
                 for batch in self._opened(at):
