@@ -65,6 +65,9 @@ class DebeziumSource(TopicSource):
 
     def read(self, split: Split) -> Iterator[Batch]:
         """The split's records, message by message."""
+        if split.start == split.end:
+            yield Batch((), split.start)
+            return
         stretch: Stretch = split.payload
         for definition in stretch.definitions:
             self._definitions.learn(definition)

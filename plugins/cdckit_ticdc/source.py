@@ -25,7 +25,7 @@ from cdckit_ticdc.ordering.scan import Scan
 from cdckit_ticdc.reading.folders import open_folder
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
 from cdckit_ticdc.reading.storage import StorageLog
-from cdckit_ticdc.records import time_of
+from cdckit_ticdc.records import PHYSICAL_BITS, time_of
 from cdckit_ticdc.topics import TopicSource, ends_of
 
 _PROBED = 500
@@ -105,12 +105,18 @@ class TicdcSource(TopicSource):
 
     def read(self, split: Split) -> Iterator[Batch]:
         """The split's batches."""
+        if split.start == split.end:
+            return iter((Batch((), split.start),))
         stretch: Stretch = split.payload
         for definition in stretch.definitions:
             self._definitions.learn(definition)
         if stretch.alone:
             return self._ordered(split, stretch)
         return self._partition(split, stretch)
+
+    def time_ms(self, offset: Offset) -> int | None:
+        """The watermark's time, where there is one."""
+        return LogOffset.from_json(offset).watermark >> PHYSICAL_BITS or None
 
     # -- reading
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from cdckit.errors import SourceError
 from cdckit.record import Offset
-from cdckit.source import Source, SourceContext
+from cdckit.source import Source, SourceContext, Split
 from cdckit_ticdc.config import TopicsConfig
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.reading.files import FileLog
@@ -33,6 +33,10 @@ class TopicSource(Source):
         latest = self.base.auto_offset_reset == "latest"
         places = {partition: held.high if latest else held.low for partition, held in self.log.ranges().items()}
         return LogOffset(places).to_json()
+
+    def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
+        """Where nothing is to be read, a split that says where that was: it is saved, and the next run begins there."""
+        return super().bounded(split, end) or [Split(split.start, split.start)]
 
     def committed(self, offset: Offset) -> None:
         """Commits to the consumer group."""

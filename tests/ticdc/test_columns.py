@@ -53,14 +53,15 @@ OTHERS: dict[str, set[str]] = {
 
 @cache
 def columns_of_mysql() -> dict[str, str]:
-    """The Spark types that the `mysql` source gives to the recorded table."""
+    """The Spark types that the `mysql` source gives to the recorded table, as the server shows it."""
     decoder = make_decoder("debezium", DecoderOptions(), Definitions(), None)
     (ddl,) = decoder.decode(next(lines("debezium-ticdc", "all_types")).message)
     assert isinstance(ddl, Ddl)
     tables = Tables()
     reader = DdlReader(Flavor.MYSQL)
     reader.apply(tables, "", "CREATE DATABASE test")
-    reader.apply(tables, "test", re.sub("`test`.", "", ddl.statement))
+    shown = ddl.statement.replace("BOOLEAN", "TINYINT(1)")
+    reader.apply(tables, "test", re.sub("`test`.", "", shown))
     table = tables[TableId("test", "all_types")]
     options = ValueOptions()
     return {column.name: column_type(column_value(column, options, table.id).schema).ddl for column in table.columns}

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from cdckit.errors import DecodeError, SourceError
+from cdckit.errors import ConfigError, DecodeError, SourceError
 from cdckit.runners.stop import StopSignal
 from cdckit_ticdc.message import Message
 from running import PASSWORD, Pipeline
@@ -119,6 +119,53 @@ def test_bad_messages_stop_with_their_place(topic: Topic, protocol: str, value: 
     topic.produce([Message(topic.name, 2, 0, b"k", value)])
     with pytest.raises(DecodeError, match=f"topic {topic.name}, partition 2, offset 0: .*{why}"):
         topic.once(type="ticdc", protocol=protocol)
+
+
+FITTING = b'{"schema":{"type":"struct","fields":[{"type":"int32","field":"id"}]},"payload":{"id":"x"}}'
+BAD_DEBEZIUM = [
+    pytest.param(b'{"before":null,"after":{"id', "no message in Debezium's format", id="truncated"),
+    pytest.param(b"\xff\x00garbage", "no message in Debezium's format", id="garbage"),
+    pytest.param(FITTING, "id: is 'x', no integer", id="does not fit its schema"),
+    pytest.param(b'{"schema":{"type":"int128"},"payload":1}', "'int128' is missing", id="unknown type"),
+]
+
+
+@pytest.mark.parametrize(("value", "why"), BAD_DEBEZIUM)
+def test_bad_messages_in_debezium_topics(topic: Topic, value: bytes, why: str) -> None:
+    topic.produce([Message(topic.name, 1, 0, b"k", value)])
+    with pytest.raises(DecodeError, match=f"topic {topic.name}, partition 1, offset 0: .*{why}"):
+        topic.once(type="debezium")
+
+
+def test_an_option_that_librdkafka_lacks(topic: Topic) -> None:
+    with pytest.raises(ConfigError, match=r"source\.kafka\.nonsense: librdkafka has no such option"):
+        topic.once(type="debezium", **{"kafka.nonsense": "1"})
+
+
+def _document(number: int) -> Message:
+    value = {"before": None, "after": {"id": number}, "source": {"db": "d", "table": "t"}, "op": "c"}
+    return Message("", 0, 0, json.dumps({"id": number}).encode(), json.dumps(value).encode())
+
+
+def test_starts_at_the_end_where_that_is_asked_for(topic: Topic) -> None:
+    """Without saved offsets alone; with them it goes on where it was."""
+    latest = {"type": "debezium", "auto.offset.reset": "latest"}
+    topic.produce([_document(1)])
+    assert topic.once(**latest) == []
+    topic.produce([_document(2)])
+    assert [line["key"] for line in topic.once(**latest)] == [{"id": 2}]
+
+
+@pytest.mark.parametrize("source", [{"type": "debezium"}, {"type": "ticdc", "protocol": "debezium"}])
+def test_messages_that_retention_removed_are_no_silence(topic: Topic, source: dict[str, str]) -> None:
+    """What lies between the saved offset and the oldest message left is lost, and that is said."""
+    topic.once(**source)
+    topic.produce([_large_row(1)._replace(partition=0) for _ in range(5)])
+    removed = TopicPartition(topic.name, 0, 3)
+    admin = topic.broker.admin()
+    admin.delete_records([removed])[removed].result(30)
+    with pytest.raises(SourceError, match=rf"{topic.name} \[0\]: offset 0 is gone, the oldest left is 3"):
+        topic.once(**source)
 
 
 def test_an_unknown_schema_id_stops_with_its_place(topic: Topic) -> None:

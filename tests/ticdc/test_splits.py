@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import pickle
 import random
-from typing import Any
 
 import pytest
 
-from cdckit.source import Source, SourceContext, Split
+from cdckit.source import Source, Split
 from cdckit.struct import Struct
-from cdckit_ticdc.config import DebeziumConfig, TicdcConfig
-from cdckit_ticdc.debezium_source import DebeziumSource
 from cdckit_ticdc.offsets import LogOffset, Partition
-from cdckit_ticdc.source import TicdcSource
 from ticdc.emulation import Emulator, make_history
 from ticdc.topics import Topic
 
 TYPES = ["ticdc", "debezium"]
-
-
-def source_of(topic: Topic, type_name: str) -> Source:
-    options: dict[str, Any] = {"bootstrap.servers": topic.broker.bootstrap, "topics": [topic.name]}
-    made: Source
-    if type_name == "ticdc":
-        made = TicdcSource(TicdcConfig.load({**options, "protocol": "debezium"}, "source")[0])
-    else:
-        made = DebeziumSource(DebeziumConfig.load(options, "source")[0])
-    made.open(SourceContext("split"))
-    return made
 
 
 def ids(source: Source, split: Split) -> list[tuple[int, str]]:
@@ -46,7 +31,7 @@ def test_a_split_for_each_partition_with_its_range(topic: Topic, type_name: str)
     """Together they are what one split reads; a partition without anything new has none."""
     log = Emulator(random.Random(5), watermarks=False, restarts=0).write(make_history(random.Random(5), 120))
     topic.produce(message for messages in log.values() for message in messages)
-    source = source_of(topic, type_name)
+    source = topic.source(type_name)
     start = source.initial_offset()
     end = source.latest_offset(start)
     splits = source.plan(start, end, parallelism=2)
@@ -65,7 +50,7 @@ def test_only_partitions_that_moved_are_read(topic: Topic, type_name: str) -> No
     """The next batch's splits begin where the last one's ended."""
     log = Emulator(random.Random(6), watermarks=False, restarts=0).write(make_history(random.Random(6), 60))
     topic.produce(message for messages in log.values() for message in messages)
-    source = source_of(topic, type_name)
+    source = topic.source(type_name)
     middle = source.latest_offset(source.initial_offset())
     assert source.plan(middle, middle, parallelism=2) == []
     (moved,) = [one for one in log if one.number == 1]

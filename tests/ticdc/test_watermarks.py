@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cdckit.record import Record
+from cdckit_ticdc.config import TicdcConfig
 from cdckit_ticdc.decoding.decoder import DecoderOptions
 from cdckit_ticdc.decoding.protocols import make_decoder
 from cdckit_ticdc.definitions import Definitions
@@ -15,6 +16,7 @@ from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.assembler import Assembler, Limits
 from cdckit_ticdc.reading.log import Chunk
+from cdckit_ticdc.source import TicdcSource
 from ticdc.emulation import FIRST_TS, STEP, source_block
 from ticdc.recordings import envelope_of
 
@@ -113,3 +115,10 @@ def test_rows_below_the_watermark_come_once() -> None:
     assert feed.send(0, row(2, {"id": 1}), row(4, {"id": 1}), row(9, {"id": 1}), mark(9)) == []
     times = [one.position[:20] for one in feed.send(1, mark(9))]
     assert sorted(set(times)) == [f"{FIRST_TS + number * STEP:020d}" for number in (4, 9)]
+
+
+def test_the_offset_tells_the_watermarks_time() -> None:
+    """In milliseconds, for those who watch; none before the first."""
+    source = TicdcSource(TicdcConfig.load({"files": ["none"], "protocol": "debezium"}, "source")[0])
+    assert source.time_ms({"partitions": {}}) is None
+    assert source.time_ms({"partitions": {}, "watermark": FIRST_TS}) == FIRST_TS >> 18

@@ -13,7 +13,11 @@ from confluent_kafka import Producer
 from cdckit.config.loading import load_pipeline
 from cdckit.runners.direct import DirectRunner
 from cdckit.runners.stop import StopSignal
+from cdckit.source import Source, SourceContext
+from cdckit_ticdc.config import DebeziumConfig, TicdcConfig
+from cdckit_ticdc.debezium_source import DebeziumSource
 from cdckit_ticdc.message import Message
+from cdckit_ticdc.source import TicdcSource
 from servers.kafka import KafkaBroker
 
 
@@ -39,6 +43,17 @@ class Topic:
     def once(self, **source: Any) -> list[dict[str, Any]]:
         """Runs to the end, and gives what is new in the file."""
         return pipeline_once(self.folder, {"bootstrap.servers": self.broker.bootstrap, "topics": [self.name], **source})
+
+    def source(self, type: str, **options: Any) -> Source:
+        """A source that reads the topic, open."""
+        given = {"bootstrap.servers": self.broker.bootstrap, "topics": [self.name], **options}
+        made: Source
+        if type == "ticdc":
+            made = TicdcSource(TicdcConfig.load({"protocol": "debezium", **given}, "source")[0])
+        else:
+            made = DebeziumSource(DebeziumConfig.load(given, "source")[0])
+        made.open(SourceContext("test"))
+        return made
 
     def beside(self, name: str) -> Topic:
         """Another pipeline of the same topic, with files of its own."""

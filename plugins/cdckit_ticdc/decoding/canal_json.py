@@ -83,7 +83,7 @@ class CanalJsonDecoder(Decoder):
             whole = any(_SIZED.search(text) for text in types.values())
             return [self._column(table, name, types[name], key, whole=whole) for name in names], key
 
-        identity = (*table, key, tuple(names), frozenset(types.items()))
+        identity = (*table, key, tuple(names), tuple(types), tuple(types.values()))
         return self.layout(identity, "default", table, make)
 
     def _column(self, table: tuple[str, str], name: str, text: str, key: tuple[str, ...], *, whole: bool) -> Column:
