@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from servers.kafka import KafkaBroker
 from servers.mariadb import MariaDBServer
@@ -15,6 +16,9 @@ from servers.mysql56 import MySQL56Server
 from servers.mysql_family import SQLServer
 from servers.object_store import ObjectStore
 from servers.schema_registry import SchemaRegistry
+
+settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("project")  # how fast a busy machine is tells nothing of the code
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -41,3 +41,8 @@ def test_other_errors_pass_and_other_texts_hold_none() -> None:
     with pytest.raises(KeyError), sealed_errors():
         raise KeyError("x")
     assert recover("java.lang.IllegalStateException: [cdckit]") is None
+
+
+def test_a_python_process_that_did_not_start_in_time_is_tried_again() -> None:
+    found = recover("org.apache.spark.SparkException: Python worker failed to connect back.\n\tat org.apache.spark")
+    assert type(found) is RetriableSourceError

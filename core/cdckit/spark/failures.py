@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cdckit import errors
-from cdckit.errors import CdcError, ConfigError
+from cdckit.errors import CdcError, ConfigError, RetriableSourceError
+
+_NOT_STARTED = "Python worker failed to connect back"
+"""What Spark says of a Python process that did not get going within its limit, as on a machine that is overloaded."""
+
+_OVERLOADED = "Spark could not start a Python process in time: the machine is overloaded"
 
 _SEALED = re.compile(r"\[cdckit:([A-Za-z0-9+/=]+)\]")
 
@@ -34,10 +39,10 @@ def sealed_errors() -> Iterator[None]:
 
 
 def recover(text: str) -> CdcError | None:
-    """The first `CdcError` sealed in the text of an exception from Spark, or None."""
+    """The first `CdcError` sealed in the text of an exception from Spark, or what the text means, or None."""
     found = _SEALED.search(text)
     if found is None:
-        return None
+        return RetriableSourceError(_OVERLOADED) if _NOT_STARTED in text else None
     kind, parts = json.loads(base64.b64decode(found[1]))
     error: CdcError = getattr(errors, kind)(*parts)
     return error
