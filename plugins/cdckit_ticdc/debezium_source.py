@@ -19,6 +19,8 @@ from cdckit_ticdc.reading.log import Chunk
 from cdckit_ticdc.topics import TopicSource, ends_of
 
 _DDL = b'"tableChanges"'
+_PROBED = 20
+"""How many messages at a partition's end show whether rows have schemas; tombstones show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class DebeziumSource(TopicSource):
 
     def _has_schemaless(self, partitions: Sequence[Partition]) -> bool:
         """Whether messages come without schemas, so that their types are in schema changes if anywhere."""
-        last = (message.value for one in partitions for message in self.log.tail(one, 1))
+        last = (message.value for one in partitions for message in self.log.tail(one, _PROBED))
         return any(value is not None and value[:1] == b"{" and b'"schema":{' not in value for value in last)
 
     def _learn(self, start: LogOffset, ends: dict[Partition, int]) -> None:
