@@ -84,7 +84,7 @@ def test_workers_know_the_ddl_of_other_partitions(topic: Topic) -> None:
     """Rows without schemas take the types of their place in the log, though the DDL is in one partition alone."""
     create = _ddl(10, _column("id", "INT"), _column("v", "SMALLINT"))
     alter = _ddl(50, _column("id", "INT"), _column("v", "SMALLINT"), _column("at", "DATETIME"))
-    values = {
+    values: dict[int, list[bytes | None]] = {
         0: [create, alter, _row(60, id=1, v=1, at=0)],
         1: [_row(20, id=2, v=2), _row(70, id=2, v=2, at=0)],
         2: [_row(30, id=3, v=3), None],
