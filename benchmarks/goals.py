@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.following import WARM
 from benchmarks.latency import Latency
-from benchmarks.systems import FILE, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
-from benchmarks.throughput import BULK, HUGE, SINGLE, SNAPSHOT, Measured
+from benchmarks.systems import FILE, FILE_METRICS, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
+from benchmarks.throughput import BULK, HUGE, MANY, SINGLE, SNAPSHOT, Measured
 
 PEER_CPU_US = {SNAPSHOT: 45.0, BULK: 52.0, SINGLE: 150.0}
 """Debezium's CPU an event, for runs in which it is not measured beside."""
@@ -56,6 +56,7 @@ def figures(measured: Sequence[Measured], latencies: Sequence[Latency]) -> list[
         *_cpu(found),
         *_memory(measured),
         *_kafka(found),
+        *_beside(found),
         *_spark(found),
         *(figure for one in latencies for figure in _latency(one)),
     ]
@@ -78,6 +79,17 @@ def _memory(measured: Sequence[Measured]) -> Iterator[Figure]:
         yield Figure("direct: peak RSS of all runs", max(usual), 120, None, "MiB")
     if huge:
         yield Figure("direct: peak RSS, one huge transaction", max(huge), 300, None, "MiB")
+
+
+def _beside(found: dict[tuple[str, str], Measured]) -> Iterator[Figure]:
+    """What metrics cost, and what a hundred tables do."""
+    for scenario in (BULK, SINGLE):
+        one, without = found.get((scenario, FILE_METRICS)), found.get((scenario, FILE))
+        if one is not None and without is not None:
+            yield Figure(f"{FILE_METRICS}: {scenario}, against off", one.cpu_us / without.cpu_us, 1.01, None, "times")
+    many, bulk = found.get((MANY, FILE)), found.get((BULK, FILE))
+    if many is not None and bulk is not None:
+        yield Figure(f"{FILE}: 100 tables against one", many.cpu_us / bulk.cpu_us, 1.25, None, "times")
 
 
 def _kafka(found: dict[tuple[str, str], Measured]) -> Iterator[Figure]:

@@ -21,6 +21,7 @@ STOP_SECONDS = 60.0
 
 Options = tuple[tuple[str, str], ...]
 NO_SCHEMAS: Options = (("converter.schemas.enable", "false"),)
+METRICS: Options = (("metrics.address", "127.0.0.1:0"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Pipeline:
     Attributes:
         folder: of its configuration, state and log.
         server: what is captured.
-        table: the one table of it.
+        table: the one table of it, or a regular expression of tables' names.
         options: of the connector, beside those that every pipeline here has.
     """
 
@@ -84,12 +85,14 @@ class Cdckit:
         target: where it delivers.
         runner: who drives it.
         options: of the connector.
+        settings: of the pipeline.
     """
 
     name: str
     target: Target
     runner: Literal["direct", "spark"] = "direct"
     options: Options = NO_SCHEMAS
+    settings: Options = ()
 
     def command(self, pipeline: Pipeline, *arguments: str) -> list[str]:
         """The command line of `cdc run`."""
@@ -97,6 +100,7 @@ class Cdckit:
             *(sys.executable, "-m", "cdckit", "run", str(pipeline.write()), "--runner", self.runner),
             *("--set", f"state={pipeline.folder / 'state'}", *self.target.arguments(pipeline.place)),
             *(("--set", "spark.master=local[2]") if self.runner == "spark" else ()),
+            *(part for name, value in self.settings for part in ("--set", f"{name}={value}")),
             *arguments,
         ]
 

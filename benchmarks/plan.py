@@ -13,8 +13,8 @@ from rich.console import Console
 from benchmarks import debezium, following, latency
 from benchmarks.debezium import Debezium
 from benchmarks.latency import Latency
-from benchmarks.pipelines import NO_SCHEMAS, PASSWORD, USER, Cdckit
-from benchmarks.systems import FILE, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
+from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit
+from benchmarks.systems import FILE, FILE_METRICS, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
 from benchmarks.targets import DeltaTarget, FileTarget, KafkaTarget
 from benchmarks.throughput import Bench, CatchUp, Measured, System
 from servers.kafka import KafkaBroker
@@ -88,6 +88,7 @@ class Plan:
         if self._wants("direct"):
             yield CatchUp(Cdckit(FILE, self._file))
             yield CatchUp(Cdckit(FILE_SCHEMAS, self._file, options=()))
+            yield CatchUp(Cdckit(FILE_METRICS, self._file, settings=METRICS))
         if self._wants("kafka"):
             yield CatchUp(Cdckit(KAFKA, self._kafka))
         if self._wants("peer") and debezium.installed():
@@ -99,6 +100,7 @@ class Plan:
         self._take(bench.bulk(self._rows(INSERTED), self._rows(UPDATED)))
         self._take(bench.single(self._rows(SINGLE_ROWS)))
         self._take(bench.huge(self._rows(HUGE_ROWS)))
+        self._take(bench.many(self._rows(INSERTED)))
 
     def _warm_broker(self) -> None:
         """A broker that was just started compiles its own code first; that is not what is measured."""

@@ -2,6 +2,7 @@
 
 FILE = "direct to file"
 FILE_SCHEMAS = "direct to file, with schemas"
+FILE_METRICS = "direct to file, metrics on"
 KAFKA = "direct to Kafka"
 SPARK_KAFKA = "Spark to Kafka"
 SPARK_DELTA = "Spark to Delta"

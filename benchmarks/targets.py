@@ -28,7 +28,7 @@ _KEY = re.compile(rb'\{"id":(\d+)\}')
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One pipeline's place in a target: its folder and its one topic."""
+    """One pipeline's place in a target: its folder, and its topic or a regular expression of its topics."""
 
     folder: Path
     topic: str
@@ -116,7 +116,7 @@ class KafkaTarget(Target):
         )
 
     def count(self, place: Place) -> int:
-        """How many messages the topic's partitions hold."""
+        """How many messages the partitions of its topics hold."""
         try:
             ends = [self._consumer.get_watermark_offsets(each, SECONDS)[1] for each in self._partitions(place)]
         except KafkaException:  # its partitions have no leaders yet
@@ -124,8 +124,13 @@ class KafkaTarget(Target):
         return sum(ends)
 
     def _partitions(self, place: Place, offset: int = OFFSET_END) -> list[TopicPartition]:
-        found = self._consumer.list_topics(place.topic, SECONDS).topics[place.topic].partitions
-        return [TopicPartition(place.topic, number, offset) for number in found]
+        known = self._consumer.list_topics(timeout=SECONDS).topics
+        return [
+            TopicPartition(name, number, offset)
+            for name, topic in known.items()
+            if re.fullmatch(place.topic, name)
+            for number in topic.partitions
+        ]
 
     def arrivals(self, place: Place) -> Iterator[Iterable[int]]:
         """The ids in the keys of the messages that a consumer gets."""

@@ -17,6 +17,8 @@ SNAPSHOT = "snapshot"
 BULK = "stream, 100 rows a statement"
 SINGLE = "stream, one row a transaction"
 HUGE = "stream, one transaction"
+MANY = "stream, 100 rows a statement, 100 tables"
+TABLES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +136,27 @@ class Bench:
         """One transaction."""
         return self._stream(HUGE, "huge", workload.inserts(1, rows, 500, "huge"), rows, together=True)
 
+    def many(self, rows: int) -> Iterator[Measured]:
+        """Inserts in statements of 100 rows into 100 tables in turn."""
+        names = [f"many_{number:02d}" for number in range(TABLES)]
+        for name in names[1:]:
+            workload.create(self._server, name)
+        return self._stream(MANY, names[0], workload.spread(names, 1, rows), rows, captured="many_..")
+
     def _stream(
-        self, scenario: str, table: str, statements: Iterator[str], events: int, *, together: bool = False
+        self,
+        scenario: str,
+        table: str,
+        statements: Iterator[str],
+        events: int,
+        *,
+        captured: str = "",
+        together: bool = False,
     ) -> Iterator[Measured]:
         """Every system takes a snapshot of one row, the work is done while all are down, then each catches up."""
         workload.create(self._server, table)
         workload.write(self._server, workload.inserts(0, 1, table=table))
+        table = captured or table
         for system in self._systems:
             self._capture(system, table, 1)
         workload.write(self._server, statements, together=together)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from servers.mysql import MySQLServer
 
@@ -35,6 +35,13 @@ def inserts(first: int, count: int, per_statement: int = 100, table: str = "t") 
     for start in range(first, first + count, per_statement):
         rows = ",".join(map(row, range(start, min(start + per_statement, first + count))))
         yield f"INSERT INTO {DATABASE}.{table} ({COLUMNS}) VALUES {rows}"
+
+
+def spread(tables: Sequence[str], first: int, count: int, per_statement: int = 100) -> Iterator[str]:
+    """INSERT statements for `count` rows, one table after the other in turn."""
+    for number, start in enumerate(range(first, first + count, per_statement)):
+        rows = min(per_statement, first + count - start)
+        yield from inserts(start, rows, per_statement, tables[number % len(tables)])
 
 
 def updates(first: int, count: int, per_statement: int = 100, table: str = "t") -> Iterator[str]:

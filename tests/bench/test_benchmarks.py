@@ -9,8 +9,8 @@ import pytest
 from benchmarks import following, latency, report
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
-from benchmarks.pipelines import PASSWORD, USER, Cdckit
-from benchmarks.systems import FILE, KAFKA
+from benchmarks.pipelines import METRICS, PASSWORD, USER, Cdckit
+from benchmarks.systems import FILE, FILE_METRICS, KAFKA
 from benchmarks.targets import FileTarget, KafkaTarget
 from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp, Measured
 from benchmarks.usage import Usage
@@ -27,11 +27,16 @@ def server(mysql_server: MySQLServer) -> Iterator[MySQLServer]:
 
 
 def test_every_system_does_the_same_work(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
-    systems = [CatchUp(Cdckit(FILE, FileTarget())), CatchUp(Cdckit(KAFKA, KafkaTarget(kafka_broker)))]
+    systems = [
+        CatchUp(Cdckit(FILE_METRICS, FileTarget(), settings=METRICS)),
+        CatchUp(Cdckit(KAFKA, KafkaTarget(kafka_broker))),
+    ]
     bench = Bench(server, systems, tmp_path, starts=1)
     measured = [*bench.snapshot(30), *bench.bulk(20, 10), *bench.huge(600)]
     assert [one.events for one in measured] == [30, 30, 30, 30, 600, 600]
-    assert {one.system for one in measured} == {FILE, KAFKA}
+    assert {one.system for one in measured} == {FILE_METRICS, KAFKA}
+    (many,) = Bench(server, systems[:1], tmp_path / "many", starts=1).many(1000)
+    assert many.events == 1000
     assert all(one.usage.cpu > 0 and one.usage.rss > 0 for one in measured)
 
 
