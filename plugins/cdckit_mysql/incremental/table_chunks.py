@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import pymysql
+from pymysql.constants import ER
 
 from cdckit.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit_mysql.config import MySqlConfig
@@ -21,6 +23,7 @@ from cdckit_mysql.server import query, quoted
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import Column, Table, TableId
 
+_NEXT_ROW = re.compile(r" AUTO_INCREMENT=\d+")
 _WIDTHS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR"})
 """Types whose length says only how they are shown."""
 
@@ -77,6 +80,8 @@ class TableChunks(Chunks[Row]):
         self._log_end = log_end
         self._reached = reached
         self._begin = begin
+        self._current: dict[TableId, tuple[str | None, Table]] = {}
+        self._behind = False
 
     def captured(self) -> Sequence[str]:
         """The tables, by name."""
@@ -104,13 +109,14 @@ class TableChunks(Chunks[Row]):
                 ) from error
 
     def ready(self, wanted: Wanted) -> bool:
-        """Whether the server's definition is the one that the log has told of so far."""
+        """Whether the server's definition is the one that the log has told of so far; asked once it was not."""
         table = self._table(wanted.name)
-        if table is None:
+        if table is None or not self._behind:
             return True
         end = self._log_end()
         with told(self._config, f"reading the definition of {table.id}"):
             if self._is_current(self._server(), table):
+                self._behind = False
                 return True
         if self._reached(end):
             raise UnreadableError(
@@ -121,8 +127,16 @@ class TableChunks(Chunks[Row]):
         return False
 
     def _is_current(self, connection: Connection, table: Table) -> bool:
+        """Whether the server's definition is the tracked one. Its own statement is read anew when it has changed."""
+        statement = _statement(connection, table.id)
+        known = self._current.get(table.id)
+        if known is not None and known[0] == statement and known[1] is table:
+            return True
         found = load_table(connection, table.id, self._definitions.reader)
-        return found is not None and _shape(found) == _shape(table)
+        if found is None or _shape(found) != _shape(table):
+            return False
+        self._current[table.id] = (statement, table)
+        return True
 
     def last(self, wanted: Wanted) -> SqlKey | None:
         """The greatest key now."""
@@ -145,6 +159,7 @@ class TableChunks(Chunks[Row]):
                     return None
                 query(connection, f"SELECT 1 FROM {name} LIMIT 0")  # noqa: S608 - locks the definition
                 if not self._is_current(connection, plan.version.table):
+                    self._behind = True
                     return None
                 return self._rows(connection, plan, wanted, after, last)
             finally:
@@ -204,6 +219,17 @@ class TableChunks(Chunks[Row]):
                 "NO_PRIMARY_KEY",
             )
         return _Plan(version, KeyOrder(columns), tuple(shown.index(name) for name in names))
+
+
+def _statement(connection: Connection, table: TableId) -> str | None:
+    """What makes the table, but for the number that the next row gets."""
+    try:
+        [row] = query(connection, f"SHOW CREATE TABLE {quoted(*table)}")
+    except pymysql.ProgrammingError as error:
+        if error.args[0] != ER.NO_SUCH_TABLE:
+            raise
+        return None
+    return _NEXT_ROW.sub("", row[1])
 
 
 def is_statement(condition: str) -> bool:
