@@ -13,6 +13,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, told
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.grants import EVERYTHING, granted
+from cdckit_mysql.incremental.readiness import signal_table
 from cdckit_mysql.server import Server, log_files, query, read_server
 
 DAY = 86_400
@@ -33,7 +34,7 @@ def readiness(config: MySqlConfig) -> Sequence[Finding]:
         with told(config, "asking for the server's settings"):
             server = read_server(connection)
         found = [Finding("connection", "ok", f"{server.name}, user '{config.database_user}'")]
-        for check in (_log, _privileges, _server_id, _retention, _query_text, _tables):
+        for check in (_log, _privileges, _server_id, _retention, _query_text, _tables, signal_table):
             found += _findings(check, connection, server, config)
     finally:
         connection.close()

@@ -8,7 +8,7 @@ from cdckit.checks import Finding
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.source import MySqlSource
 from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 
 
 def findings(server: SQLServer, **options: Any) -> dict[str, Finding]:
@@ -107,3 +107,16 @@ def test_a_server_without_log_is_told() -> None:
         found = findings(server)
     assert found["log_bin"].status == "fail"
     assert "set log_bin" in found["log_bin"].remedy
+
+
+def test_what_signals_need_is_looked_at(db_server: SQLServer, database: str, unique_name: str) -> None:
+    db_server.create_user(unique_name, "p", CAPTURE_PRIVILEGES)
+    options = {"database__user": unique_name, "database__password": "p"}
+    options["signal__data__collection"] = f"{database}.signals"
+    missing = findings(db_server, **options)["signal.data.collection"]
+    assert (missing.status, missing.message) == ("fail", f"{database}.signals is not there, or not to be seen")
+    db_server.execute(missing.remedy)
+    unwritable = findings(db_server, **options, incremental__snapshot__watermarking__strategy="insert_delete")
+    assert unwritable["signal.data.collection"].status == "warn"
+    db_server.execute(unwritable["signal.data.collection"].remedy.partition(", or ")[0])
+    assert findings(db_server, **options)["signal.data.collection"].status == "ok"
