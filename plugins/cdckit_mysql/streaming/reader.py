@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
@@ -115,7 +116,7 @@ class LogReader:
 
     def _connected(self, start: LogOffset) -> Iterator[Batch]:
         connection, start = self._open_log(start)
-        with connection:
+        with connection, closing(self._heartbeat_action):
             self._notify("connection", connected=True, reason="")
             processor = self._make_processor(start)
             yield from processor.between()
