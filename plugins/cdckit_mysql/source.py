@@ -270,7 +270,8 @@ class MySqlSource(Source):
         if work.told:
             made = SchemaChangeRecords(self._config, self._filters, versions)
             ends = not self._need.reads_rows(LogOffset())
-            yield Batch(made.of_snapshot(work.told, point, ends=ends), None)
+            for records in made.of_snapshot(work.told, point, ends=ends):
+                yield Batch(records, None)
         if work.chunks:
             yield from read_chunks(self._config, self._filters, versions, work.chunks, point, self._context.notify)
 

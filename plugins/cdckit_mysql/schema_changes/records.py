@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from cdckit.avro_names import schema_names
@@ -24,6 +24,8 @@ BlockOf = Callable[[TableId], Struct]
 
 _PARTITION = 0
 """All records of the topic go there, so that the order of changes is one for all databases."""
+_AT_A_TIME = 200
+"""So many events of a snapshot make one batch."""
 
 
 class SchemaChangeRecords:
@@ -63,8 +65,14 @@ class SchemaChangeRecords:
         events = self._format.grouped(list(self._events.of(changes, tables)))
         return [self._record(event, block_of, at, number) for number, event in enumerate(events, first)]
 
-    def of_snapshot(self, events: Sequence[SchemaEvent], point: LogOffset, *, ends: bool) -> list[Record]:
-        """The records of the definitions that a snapshot found at `point`; `ends`: no rows follow them."""
+    def of_snapshot(self, events: Sequence[SchemaEvent], point: LogOffset, *, ends: bool) -> Iterator[list[Record]]:
+        """The records of the definitions that a snapshot found at `point`, a few at a time, as tables may be many.
+
+        Args:
+            events: all of them.
+            point: the snapshot's.
+            ends: whether no rows follow them.
+        """
         at = point.with_changes(snapshot=SNAPSHOT_RUNNING)
         last = len(events) - 1 if ends else None
 
@@ -72,11 +80,12 @@ class SchemaChangeRecords:
             mark: SnapshotMark = "last" if number == last else "true"
             return self._blocks.block(table, time.time_ns() // 1000, point.file, point.pos, mark)
 
-        return [
-            self._record(shown, partial(block_of, number), at, number)
-            for number, event in enumerate(events)
-            for shown in self._format.grouped([event])
-        ]
+        for first in range(0, len(events), _AT_A_TIME):
+            yield [
+                self._record(shown, partial(block_of, number), at, number)
+                for number, event in enumerate(events[first : first + _AT_A_TIME], first)
+                for shown in self._format.grouped([event])
+            ]
 
     def _record(self, event: SchemaEvent, block_of: BlockOf, at: LogOffset, number: int) -> Record:
         block = block_of(TableId(event.database, event.tables or ""))

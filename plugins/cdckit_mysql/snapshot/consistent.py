@@ -117,7 +117,8 @@ class ConsistentSnapshot:
             return
         made = SchemaChangeRecords(self._config, self._filters, self._versions_of(point.server.rows))
         events = list(snapshot_events(point.tables, point.created))
-        yield Batch(made.of_snapshot(events, offset, ends=not with_rows), None)
+        for records in made.of_snapshot(events, offset, ends=not with_rows):
+            yield Batch(records, None)
 
     def _rows(self, point: ConsistentPoint, offset: LogOffset, since: LogOffset | None) -> Iterator[Batch]:
         reader = SnapshotRows(self._config, self._filters, self._context, self._versions_of(point.server.rows))
