@@ -12,7 +12,7 @@ from zlib import crc32
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
 
-Dispatcher = Literal["table", "index-value"]
+Dispatcher = Literal["table", "index-value", "columns", "ts"]
 TOPIC = "emulated"
 DATABASE, TABLE = "shop", "orders"
 FIRST_TS = 447507027002130437
@@ -170,7 +170,10 @@ class Emulator:
         row = after if after is not None else before
         assert row is not None
         key = json.dumps({"payload": {"id": row["id"]}}, separators=(",", ":")).encode()
-        number = crc32(key if self.dispatcher == "index-value" else TABLE.encode()) % self.partitions
+        dispatched: dict[Dispatcher, Any] = {
+            "table": TABLE, "index-value": row["id"], "columns": row["v"], "ts": commit_ts,
+        }  # fmt: skip
+        number = crc32(str(dispatched[self.dispatcher]).encode()) % self.partitions
         payload = {
             "source": source_block(commit_ts),
             "transaction": None,

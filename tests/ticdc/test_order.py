@@ -31,7 +31,8 @@ from ticdc.recordings import envelope_of
 Log = Mapping[Partition, list[Message]]
 Rows = dict[int, dict[str, Any]]
 
-WATERMARKED = [(dispatcher, split) for dispatcher in ("index-value", "table") for split in (True, False)]
+DISPATCHERS: tuple[Dispatcher, ...] = ("index-value", "table", "columns", "ts")
+WATERMARKED = [(dispatcher, split) for dispatcher in DISPATCHERS for split in (True, False)]
 UNMARKED = [("index-value", True), ("table", True), ("table", False)]
 """Without watermarks a key change in one piece needs all rows of the table in one partition."""
 
@@ -133,13 +134,13 @@ def _id(record: Record) -> int:
     return number
 
 
-@pytest.mark.parametrize("split", [True, False])
-def test_parallel_splits_end_right(split: bool, tmp_path: Path, seeds: range) -> None:
+@pytest.mark.parametrize(("dispatcher", "split"), [("index-value", True), ("index-value", False), ("ts", True)])
+def test_parallel_splits_end_right(dispatcher: Dispatcher, split: bool, tmp_path: Path, seeds: range) -> None:
     """As Spark reads: growing partitions planned range by range, a split each, the newest of each key by position."""
     for seed in range(len(seeds) // 4):
         chance = random.Random(seed)
         history = make_history(chance, 60)
-        log = Emulator(chance, split_updates=split).write(history)
+        log = Emulator(chance, dispatcher=dispatcher, split_updates=split).write(history)
         assert _planned(chance, history, log, tmp_path / str(seed)) == history.final, f"seed {seed}"
 
 
