@@ -42,6 +42,7 @@ def options(server: MySQLServer, shop: str) -> dict[str, str]:
         "source.database.password": "dbz",
         "source.database.server.id": "5701",
         "source.table.include.list": f"{shop}.items",
+        "source.include.schema.changes": "false",
         "source.decimal.handling.mode": "string",
         "serializer.type": "json",
         "serializer.schemas.enable": "false",
