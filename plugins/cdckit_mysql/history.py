@@ -7,7 +7,7 @@ parsed again when the history is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,8 @@ from cdckit.errors import StateError
 from cdckit.source import Notify, silent
 from cdckit.state.store import HistoryEntry, StateStore
 from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
-from cdckit_mysql.offsets import LogPosition
+from cdckit_mysql.history_topic import HistoryTopic
+from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.schema_changes.snapshot import CreateStatements
 from cdckit_mysql.table import Database, Table, TableId, Tables
 
@@ -33,24 +34,35 @@ class SchemaHistory:
     Args:
         state: where it is kept.
         notify: told when it is read.
+        topic: gets a copy, before the state does.
     """
 
-    def __init__(self, state: StateStore, notify: Notify = silent) -> None:
+    def __init__(self, state: StateStore, notify: Notify = silent, topic: HistoryTopic | None = None) -> None:
         self._state = state
+        self._topic = topic
         self._notify = notify
         self._outdated = 0
         """About how many entries are of no use to who needs the newest definitions only."""
         self._known = 0
         """How many definitions there were when they were last looked at."""
 
-    def start(self, position: LogPosition, tables: Tables, created: CreateStatements | None = None) -> None:
+    def start(
+        self,
+        position: LogPosition,
+        tables: Tables,
+        created: CreateStatements | None = None,
+        point: LogOffset | None = None,
+    ) -> None:
         """Notes all definitions as they are at `position`; what was known before holds for what lies before.
 
         Args:
             position: the place in the log.
             tables: the definitions.
             created: the statements that make them, for a pipeline that tells of them.
+            point: the offset of a snapshot that has found them.
         """
+        if self._topic is not None and created is not None and point is not None:
+            self._topic.started(tables, created, point)
         self._outdated += self._known
         self._state.append_history(HISTORY, _all_of(position, tables, created))
 
@@ -68,7 +80,12 @@ class SchemaHistory:
             self.start(position, tables)
 
     def changed(
-        self, position: LogPosition, changes: Sequence[SchemaChange], tables: Tables, mark: str = "ddl"
+        self,
+        position: LogPosition,
+        changes: Sequence[SchemaChange],
+        tables: Tables,
+        mark: str = "ddl",
+        behind: Callable[[], LogOffset] | None = None,
     ) -> None:
         """Notes what the statement that ends at `position` changed.
 
@@ -77,7 +94,10 @@ class SchemaHistory:
             changes: what changed.
             tables: the definitions after it.
             mark: tells apart what changed at the same place.
+            behind: gives the offset where the log goes on behind a statement of its own.
         """
+        if self._topic is not None and behind is not None:
+            self._topic.changed(changes, tables, behind())
         names = dict.fromkeys(name for change in changes for name in (change.before, change.after) if name)
         entry = {
             "ddl": changes[0].ddl,

@@ -21,6 +21,7 @@ from cdckit.record import Batch, Offset
 from cdckit.snapshot_progress import SnapshotProgress
 from cdckit.source import Source, SourceContext, Split
 from cdckit.state.store import StateStore
+from cdckit.takeover.history import HistoryRecord
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
@@ -30,6 +31,7 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.guardrail import check_guardrail
 from cdckit_mysql.history import SchemaHistory
+from cdckit_mysql.history_topic import HistoryTopic
 from cdckit_mysql.incremental.processor import SignalledProcessor
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
@@ -80,6 +82,9 @@ class MySqlSource(Source):
         self._captured_told = False
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
+        kept = config.schema_history_internal == "kafka"
+        self._history_topic = HistoryTopic(config, self._filters) if kept else None
+        self._history_restored = False
         self._need = SnapshotNeed(config, self._asked, self._history_reaches, self._recover_history)
 
     @classmethod
@@ -104,6 +109,8 @@ class MySqlSource(Source):
         """Lets the connections go."""
         release(self._connection)
         self._connection = None
+        if self._history_topic is not None:
+            self._history_topic.close()
         if self._signals is not None:
             self._signals.close()
 
@@ -120,16 +127,28 @@ class MySqlSource(Source):
         at = LogOffset.from_json(offset)
         if at.snapshot_due:
             raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
-        server, _ = self._asked()
         if history is None:
             self._recover_history(at)
         else:
-            tables = definitions_at(history, at, self._dialect, fold=server.lower_case_table_names)
-            for table in list(tables):
-                if not self._filters.tracks(*table.id):
-                    tables.remove(*table.id)
-            self._history.rebuild(at.position, tables)
+            self._take_definitions(history, at)
         return at.to_json()
+
+    def _take_definitions(self, records: Iterator[HistoryRecord], at: LogOffset) -> None:
+        """Makes the definitions that Debezium's records give for `at` the history's."""
+        server, _ = self._asked()
+        tables = definitions_at(records, at, self._dialect, fold=server.lower_case_table_names)
+        for table in list(tables):
+            if not self._filters.tracks(*table.id):
+                tables.remove(*table.id)
+        self._history.rebuild(at.position, tables)
+
+    def _restore_history(self, at: LogOffset) -> None:
+        """Takes the definitions from the history's topic where the state has lost them."""
+        topic, self._history_restored = self._history_topic, True
+        if topic is None or at.snapshot_due or self._history.reaches(at.position):
+            return
+        log.warning("the state has no definitions at %s: they are taken from the history's topic", at.position)
+        self._take_definitions(topic.records(), at)
 
     # -- planning
 
@@ -176,6 +195,8 @@ class MySqlSource(Source):
         """The snapshot, whole or in chunks; or the log, open-ended or a range of it."""
         if start == end:
             return []
+        if not self._history_restored:
+            self._restore_history(LogOffset.from_json(start))
         if end is not None:
             until = LogOffset.from_json(end)
             return (
@@ -213,7 +234,7 @@ class MySqlSource(Source):
     def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
         server, connection = self._asked()
         tables = self._history.tables_at(point.position)
-        created = self._history.created_at(point.position)
+        created = self._history.created_at(point.position) if self._config.include_schema_changes else None
         events = () if created is None else tuple(snapshot_events(tables, created))
         definitions = Split(start, end, ChunkWork((), server.rows, self._run_id, events))
         if not self._need.reads_rows(LogOffset.from_json(start)):
@@ -401,7 +422,7 @@ class MySqlSource(Source):
 
     @cached_property
     def _history(self) -> SchemaHistory:
-        return SchemaHistory(self._state, self._context.notify)
+        return SchemaHistory(self._state, self._context.notify, self._history_topic)
 
     @property
     def _state(self) -> StateStore:

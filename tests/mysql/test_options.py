@@ -148,14 +148,25 @@ def test_options_without_meaning_are_listed_once() -> None:
         "database.user": "u",
         "tasks.max": "1",
         "driver.allowPublicKeyRetrieval": "true",
-        "schema.history.internal.kafka.topic": "h",
-        "schema.history.internal.producer.security.protocol": "SSL",
+        "schema.history.internal.file.filename": "h",
+        "schema.history.internal.consumer.security.protocol": "SSL",
         "database.allowPublicKeyRetrieval": "true",
     }
     _, [warning] = MySqlConfig.load(options, "source")
     assert all(name in warning for name in options if name not in ("topic.prefix", "database.user"))
     assert "(there is no JDBC driver" in warning
     assert warning.count("`state`") == 1
+
+
+def test_a_history_topic_is_used_only_where_that_is_asked_for(caplog: pytest.LogCaptureFixture) -> None:
+    """A connector's configuration names one, and Debezium's class; here that means the state."""
+    topic = {"schema_history_internal_kafka_topic": "h", "schema_history_internal_kafka_bootstrap_servers": "b:1"}
+    known = "io.debezium.storage.kafka.history.KafkaSchemaHistory"
+    assert _config(schema_history_internal=known, **topic).schema_history_internal == "state"
+    assert "schema.history.internal=kafka" in caplog.text
+    assert "needs schema.history.internal.kafka.topic" in _refusal(
+        schema_history_internal="kafka", schema_history_internal_kafka_bootstrap_servers="b:1"
+    )
 
 
 def test_the_server_id_is_random_in_debeziums_range() -> None:
@@ -198,7 +209,9 @@ def test_what_is_tracked_is_what_may_become_captured() -> None:
     assert databases.tracks("d", "other")
     assert not databases.tracks("e", "t")
     tables = Filters(_config(table_include_list="d.t", schema_history_internal_store_only_captured_tables_ddl=True))
-    assert not tables.tracks("d", "_t_new")
+    assert not tables.tracks("d", "other")
+    assert tables.tracks("d", "_t_gho")
+    assert not tables.tracks("d", "_other_gho")
 
 
 def test_keys_are_chosen_by_table() -> None:

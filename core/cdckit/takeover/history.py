@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,13 @@ HistoryRecord = dict[str, Any]
 """A document of the history: `source`, `position`, `databaseName`, `ddl`, `tableChanges` …."""
 
 
-def read_history(place: str) -> Iterator[HistoryRecord]:
+def read_history(place: str, properties: Mapping[str, str] | None = None) -> Iterator[HistoryRecord]:
     """The records of a history, in order.
 
     Args:
         place: the file of Debezium's `FileSchemaHistory`, a dump of a topic with a record a line (also as `KEY TAB
             VALUE`, or in a JSON object's `value`), or a topic: `kafka://HOST:PORT[,…]/TOPIC`.
+        properties: more of the consumer's, in librdkafka's words.
 
     Raises:
         StateError: it is none of these, or has more than one partition.
@@ -34,7 +35,7 @@ def read_history(place: str) -> Iterator[HistoryRecord]:
         servers, _, topic = place.removeprefix(_SCHEME).rpartition("/")
         if not servers or not topic:
             raise ConfigError(f"--history: '{place}' is not of the form kafka://HOST:PORT/TOPIC")
-        yield from _documents(_of_topic(servers, topic), place)
+        yield from _documents(_of_topic(servers, topic, properties or {}), place)
         return
     try:
         with Path(place).open("rb") as lines:
@@ -56,12 +57,13 @@ def _documents(lines: Iterator[bytes], place: str) -> Iterator[HistoryRecord]:
             raise StateError(f"{place}, record {number}: no JSON document of a schema history") from error
 
 
-def _of_topic(servers: str, topic: str) -> Iterator[bytes]:
+def _of_topic(servers: str, topic: str, properties: Mapping[str, str]) -> Iterator[bytes]:
     try:
         from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise ConfigError("--history kafka://… needs the extra: pip install 'cdckit[kafka]'") from error
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": "cdckit-takeover", "enable.auto.commit": False})
+    own = {"bootstrap.servers": servers, "group.id": "cdckit-takeover", "enable.auto.commit": "false"}
+    consumer = Consumer({**own, **properties})
     try:
         yield from _whole(consumer, TopicPartition(topic, 0, 0))
     finally:

@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
 from cdckit.config.model import PluginConfig
+
+HistoryPlace = Annotated[
+    Literal["state", "kafka"],
+    BeforeValidator(lambda value: "state" if isinstance(value, str) and "." in value else value),
+]
 
 
 class HistoryOptions(PluginConfig):
     """The schema history."""
 
+    schema_history_internal: HistoryPlace = "state"
+    """Where the history is kept: in the pipeline's `state` alone, or in a `kafka` topic as well, in Debezium's
+    documents, for who takes over. Debezium's classes mean `state`.
+    """
+    schema_history_internal_kafka_bootstrap_servers: str = ""
+    """The brokers of that topic."""
+    schema_history_internal_kafka_topic: str = ""
+    """The topic's name. It is made, with one partition and without end of its messages' life, where it is not there."""
+    schema_history_internal_producer: dict[str, str] = Field(default_factory=dict)
+    """More properties of that topic's producer, in librdkafka's words."""
     schema_history_internal_store_only_captured_databases_ddl: bool = False
     """Whether only the captured databases' definitions are kept."""
     schema_history_internal_store_only_captured_tables_ddl: bool = False
     """Whether only the captured tables' definitions are kept."""
     schema_history_internal_skip_unparseable_ddl: bool = False
     """Whether a statement that cannot be read is passed over, instead of stopping the pipeline."""
+
+    @model_validator(mode="after")
+    def _topic_is_named(self) -> Self:
+        if self.schema_history_internal == "kafka":
+            for part in ("bootstrap_servers", "topic"):
+                if not getattr(self, f"schema_history_internal_kafka_{part}"):
+                    option = f"schema.history.internal.kafka.{part.replace('_', '.')}"
+                    raise ValueError(f"schema.history.internal=kafka needs {option}")
+        return self

@@ -11,6 +11,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, ClassVar
 
@@ -228,22 +229,41 @@ class HistoryFormat(SchemaChangeFormat):
         """A document without a schema."""
         if event.renames:
             return self._renames.value(event, source, at)
-        document = {
-            "source": {"server": self.server},
-            "position": _position(at),
-            "databaseName": event.database,
-            "ddl": self.text(event),
-            "tableChanges": self._changes(event.change),
-        }
-        return SchemaAndValue(None, document)
+        return SchemaAndValue(None, self._without_drops(event, at))
 
-    def _changes(self, change: TableChange | None) -> list[dict[str, Any]]:
-        if change is None or change.table is None:
-            return []
-        facts = table_facts(change.table, comments=self.comments)
-        comment = facts.pop("comment")
-        facts["columns"] = [_given(column) for column in facts["columns"]]
-        return [{"type": change.type, "id": quoted_id(change.id), "table": facts, "comment": comment}]
+    def _without_drops(self, event: SchemaEvent, at: LogOffset) -> dict[str, Any]:
+        """A document as Debezium 1.9 had it."""
+        change = event.change if event.change is not None and event.change.table is not None else None
+        told = replace(event, ddl=self.text(event), change=change)
+        return history_document(told, self.server, at, comments=self.comments)
+
+
+def history_document(event: SchemaEvent, server: str, at: LogOffset, *, comments: bool) -> dict[str, Any]:
+    """A record of Debezium's schema history, but for the time of its making.
+
+    Args:
+        event: what it tells.
+        server: `topic.prefix`.
+        at: where the log goes on behind it; its `snapshot` is set for one of a snapshot.
+        comments: whether comments are shown.
+    """
+    return {
+        "source": {"server": server},
+        "position": _position(at),
+        "databaseName": event.database,
+        "ddl": event.ddl,
+        "tableChanges": [] if event.change is None else _changes(event.change, comments=comments),
+    }
+
+
+def _changes(change: TableChange, *, comments: bool) -> list[dict[str, Any]]:
+    head = {"type": change.type, "id": quoted_id(change.id)}
+    if change.table is None:
+        return [head]
+    facts = table_facts(change.table, comments=comments)
+    comment = facts.pop("comment")
+    facts["columns"] = [_given(column) for column in facts["columns"]]
+    return [{**head, "table": facts, "comment": comment}]
 
 
 def _position(at: LogOffset) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def _noted(point: ConsistentPoint, config: MySqlConfig, history: SchemaHistory, 
     offset = point.offset.with_changes(epoch=epoch, ts_sec=int(time.time()))
     if snapshot_mode(config).streams:
         require_log(config, offset)
-    history.start(offset.position, point.tables, point.created)
+    history.start(offset.position, point.tables, point.created, offset)
     log.info("snapshot at %s, with the definitions of %d tables", offset.position, len(point.tables))
     return offset
 
@@ -113,7 +113,7 @@ class ConsistentSnapshot:
 
     def _definitions(self, point: ConsistentPoint, offset: LogOffset, *, with_rows: bool) -> Iterator[Batch]:
         """What the schema-change topic is told; the snapshot's own progress stays as it is."""
-        if point.created is None:
+        if point.created is None or not self._config.include_schema_changes:
             return
         made = SchemaChangeRecords(self._config, self._filters, self._versions_of(point.server.rows))
         events = list(snapshot_events(point.tables, point.created))

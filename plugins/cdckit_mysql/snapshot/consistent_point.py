@@ -102,7 +102,8 @@ def _tables(
     connection: Connection, server: Server, definitions: ServerDefinitions, config: MySqlConfig, filters: Filters
 ) -> tuple[Tables, CreateStatements | None]:
     """The definitions, and the statements that make them where the pipeline tells of them."""
-    statements: dict[TableId, str] | None = {} if config.include_schema_changes else None
+    keeps = config.include_schema_changes or config.schema_history_internal == "kafka"
+    statements: dict[TableId, str] | None = {} if keeps else None
     tables = definitions.tables(Flavor.MARIADB if server.mariadb else Flavor.MYSQL, statements)
     if not any(filters.captures(*table.id) for table in tables):
         _say_nothing_is_captured(connection, config)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cdckit.errors import DecodeError
 from cdckit.source import Notify
@@ -15,7 +15,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, SchemaChange, is_schema_change
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
-from cdckit_mysql.offsets import LogPosition
+from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.server import Dialect
 from cdckit_mysql.table import Table, TableId, Tables
 
@@ -67,8 +67,15 @@ class Definitions:
         """The definition of a table that the log announces, or None where it is not known."""
         return self.tables.get(announced.database, announced.name)
 
-    def apply(self, event: Query, position: LogPosition) -> Sequence[SchemaChange]:
+    def apply(
+        self, event: Query, position: LogPosition, behind: Callable[[], LogOffset] | None = None
+    ) -> Sequence[SchemaChange]:
         """Takes a statement that ends at `position`; gives what it changed.
+
+        Args:
+            event: the statement.
+            position: where it ends.
+            behind: gives the offset there, for a history that is read by others.
 
         Raises:
             DecodeError: it may change a definition and cannot be read.
@@ -80,7 +87,7 @@ class Definitions:
         if changes:
             self.changes += 1
             if self._history is not None:
-                self._history.changed(position, changes, self.tables)
+                self._history.changed(position, changes, self.tables, behind=behind)
             self._tell(changes, position)
         return changes
 

@@ -348,7 +348,9 @@ class LogProcessor:
     def _change_definitions(self, event: Query) -> None:
         first = self._first_position(event)
         position = LogPosition(self.progress.epoch, self.progress.file, event.end)
-        changes = () if self.progress.alters_nothing else self._definitions.apply(event, position)
+        changes: Sequence[SchemaChange] = ()
+        if not self.progress.alters_nothing:
+            changes = self._definitions.apply(event, position, lambda: self._offset_behind(event))
         if self.progress.skips():
             return
         before = len(self.records)

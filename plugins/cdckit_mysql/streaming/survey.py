@@ -160,7 +160,9 @@ class LogSurvey:
         event = self._connection.parser.event(*span)
         if isinstance(event, Query) and not event.is_begin:
             position = LogPosition(self._progress.epoch, self._progress.file, behind)
-            if not self._progress.alters_nothing and self._definitions.apply(event, position):
+            if not self._progress.alters_nothing and self._definitions.apply(
+                event, position, lambda: self._progress.offset().with_changes(file=position.file, pos=behind)
+            ):
                 self._pieces[-1].changes = True
 
     def _keep(self, event: bytes) -> None:

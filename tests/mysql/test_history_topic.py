@@ -1,0 +1,69 @@
+"""The schema history's copy in a Kafka topic, which is read by a pipeline that has lost its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cdckit.errors import ConfigError, StateError
+from cdckit_mysql.history import HISTORY
+from mysql.capture import Capture, changes, config_for
+from mysql.conftest import NewCapture
+from servers.kafka import KafkaBroker
+from servers.mysql_family import SQLServer
+
+
+def _options(broker: KafkaBroker, topic: str, database: str) -> dict[str, str]:
+    return {
+        "schema_history_internal": "kafka",
+        "schema_history_internal_kafka_bootstrap_servers": broker.bootstrap,
+        "schema_history_internal_kafka_topic": topic,
+        "schema_history_internal_store_only_captured_databases_ddl": "true",
+        "database_include_list": database,
+    }
+
+
+def test_a_pipeline_that_has_lost_its_history_takes_it_from_the_topic(
+    capture: NewCapture, sql: Callable[[str], None], database: str, kafka_broker: KafkaBroker, unique_name: str
+) -> None:
+    options = _options(kafka_broker, unique_name, database)
+    sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9) COLLATE utf8mb4_bin, KEY (v)); INSERT INTO t VALUES (1, 'a');"
+    )
+    capture(**options).once()
+    sql(
+        "ALTER TABLE t ADD w INT FIRST; CREATE TABLE u LIKE t; RENAME TABLE t TO x, u TO t;"
+        "INSERT INTO t VALUES (7, 2, 'b');"
+    )
+    reading = capture(**options)
+    assert changes(reading.once()) == [("c", "t", None, (7, 2, "b"))]
+    at = reading.offset()
+    sql("INSERT INTO t VALUES (8, 3, 'c'); ALTER TABLE t DROP v; INSERT INTO t VALUES (9, 4);")
+    reading = capture(**options)
+    reading.state.replace_history(HISTORY, [])
+    assert changes(reading.once()) == [("c", "t", None, (8, 3, "c")), ("c", "t", None, (9, 4))]
+    assert reading.offset() != at
+    documents = [json.loads(message.value() or b"") for message in kafka_broker.messages(unique_name)]
+    assert list(dict.fromkeys(document["ddl"] for document in documents))[-5:] == [
+        "ALTER TABLE t ADD w INT FIRST",
+        "CREATE TABLE u LIKE t",
+        "RENAME TABLE t TO x",
+        "RENAME TABLE u TO t",
+        "ALTER TABLE t DROP v",
+    ]
+    assert documents[-1]["source"] == {"server": "p"}
+    assert documents[-1]["position"]["gtids"]
+
+
+def test_a_topic_with_several_partitions_is_refused(
+    db_server: SQLServer, database: str, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path
+) -> None:
+    kafka_broker.create_topic(unique_name, partitions=2)
+    config = config_for(db_server, **_options(kafka_broker, unique_name, database))
+    with Capture(config, tmp_path).closing() as reading, pytest.raises(StateError, match="has 2 partitions"):
+        reading.once()
+    with pytest.raises(ConfigError, match=r"needs schema\.history\.internal\.kafka\.topic"):
+        config_for(db_server, **_options(kafka_broker, "", database))
