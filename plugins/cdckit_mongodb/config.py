@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, Secret
 from cdckit.avro_names import NameAdjustment
 from cdckit.config.lists import NameList, RegexList, patterns, split_names
 from cdckit.config.no_meaning import NoMeaning
+from cdckit.guardrail import GuardrailOptions
 from cdckit.metrics.tags import MetricTags
 from cdckit.notifications import NotificationOptions
 from cdckit.signals import SignalOptions
@@ -61,7 +62,7 @@ def _check_patterns(text: str, option: str) -> None:
         raise ValueError(f"{option}: {error}") from None
 
 
-class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
+class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, MetricTags):
     """Options of the `mongodb` source."""
 
     connector: ClassVar[str] = "mongodb"
@@ -200,6 +201,8 @@ class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
     """How often a heartbeat record is sent, in milliseconds; 0: never."""
     topic_heartbeat_prefix: str = "__debezium-heartbeat"
     """The first part of the name of the heartbeats' topic."""
+    topic_heartbeat_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]*$")] = ""
+    """Its whole name, so that several pipelines may share it."""
     event_processing_failure_handling_mode: FailureHandling = "fail"
     """What becomes of an event that cannot be decoded: `fail` stops; `warn`, `skip` and `ignore` leave it out,
     count it, and log the first of each collection.
@@ -223,17 +226,6 @@ class MongoDbConfig(NotificationOptions, SignalOptions, MetricTags):
     }
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = _peer_options()
-    not_yet: ClassVar[Mapping[str, str | None]] = {
-        "guardrail.collections.limit.action": "warn",
-        "guardrail.collections.max": "0",
-        "notification.enabled.channels": None,
-        "notification.sink.topic.name": None,
-        "signal.kafka.bootstrap.servers": None,
-        "signal.kafka.groupId": "kafka-signal",
-        "signal.kafka.poll.timeout.ms": "100",
-        "signal.kafka.topic": None,
-        "topic.heartbeat.name": None,
-    }
 
     @field_validator("snapshot_mode", mode="before")
     @classmethod

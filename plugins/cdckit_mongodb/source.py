@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from cdckit.checks import Finding
 from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.guardrail import check_guardrail
 from cdckit.notifications import Notifications
 from cdckit.notifications.listener import SnapshotListener
 from cdckit.record import Batch, Offset
@@ -232,11 +233,13 @@ class MongoDbSource(Source):
             yield Batch([], self._again(str(error)).to_json())
 
     def _tell_captured(self) -> None:
-        """Which collections there are to capture, once, where somebody asks."""
-        if self._context.counts.wanted and not self._captured_told:
+        """Which collections there are to capture, once, where somebody asks or there is a limit."""
+        wanted = self._context.counts.wanted or self._config.guardrail_collections_max
+        if wanted and not self._captured_told:
             self._captured_told = True
             with told(self._config, "asking for the captured collections"):
                 names = [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+            check_guardrail(self._config, len(names))
             self._context.notify("captured", data_collections=names)
 
     # -- the servers

@@ -47,6 +47,8 @@ class ColumnMappings:
 
     def of(self, table: TableId, column: Column) -> ColumnMapping | None:
         """What is done to a column; the first of the options that means it decides."""
+        if not self._rules:
+            return None
         name = f"{table}.{column.name}"
         return next((mapping for matches, mapping in self._rules if matches(name)), None)
 

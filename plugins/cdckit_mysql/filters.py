@@ -10,7 +10,7 @@ from cdckit.choice import Choice, Matcher
 from cdckit_mysql.column_mappings import ColumnMappings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.option_types import split_key_columns
-from cdckit_mysql.table import Column, Table, TableId
+from cdckit_mysql.table import Column, Table, TableId, Tables
 from cdckit_mysql.values.mapping import ColumnMapping
 
 _HELPER = re.compile(r"_+(?P<table>.+)_(?:gho|del|new|old)")
@@ -52,6 +52,10 @@ class Filters:
         """Whether a table is the one that signals come from."""
         return f"{database}.{table}".lower() == self._config.signal_data_collection.lower()
 
+    def count(self, tables: Tables) -> int:
+        """How many of the tables are captured."""
+        return sum(self.captures(*table.id) for table in tables)
+
     def rank(self, table: TableId) -> int:
         """A captured table's place in the order in which snapshots take tables."""
         return self._tables.rank(str(table))
@@ -73,10 +77,11 @@ class Filters:
 
     def propagates_type(self, table: TableId, column: Column) -> bool:
         """Whether a column's declared type stands in its field's schema."""
-        names = (f"{table}.{column.type_name}", f"{table.database}.{column.type_name}")
-        if self._typed_types and any(map(self._typed_types, names)):
-            return True
-        return self._typed_columns(f"{table}.{column.name}")
+        if self._typed_types:
+            names = (f"{table}.{column.type_name}", f"{table.database}.{column.type_name}")
+            if any(map(self._typed_types, names)):
+                return True
+        return bool(self._typed_columns) and self._typed_columns(f"{table}.{column.name}")
 
     def mapping(self, table: TableId, column: Column) -> ColumnMapping | None:
         """How a column's values are cut or masked, or None."""

@@ -15,6 +15,7 @@ import pymysql
 from cdckit.checks import Finding
 from cdckit.context_headers import time_ordered_uuid
 from cdckit.errors import RetriableSourceError, SnapshotDueError, SourceError, StateError
+from cdckit.guardrail import check_guardrail
 from cdckit.notifications.listener import SnapshotListener
 from cdckit.notifications.notifications import Notifications
 from cdckit.record import Batch, Offset
@@ -29,7 +30,6 @@ from cdckit_mysql.connection import Connection, at_once, connect, place, release
 from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.guardrail import check_guardrail
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.history_topic import HistoryTopic
 from cdckit_mysql.incremental.processor import SignalledProcessor
@@ -212,7 +212,7 @@ class MySqlSource(Source):
             return []
         tables = self._history.tables_at(at.position)
         self._tell_captured(tables)
-        check_guardrail(self._config, self._filters, tables)
+        check_guardrail(self._config, self._filters.count(tables))
         return [Split(start, None, LogWork(tables, self._dialect, self._run_id))]
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:

@@ -8,7 +8,7 @@ import pytest
 from bson import Int64, ObjectId
 from pymongo.database import Database
 
-from cdckit.errors import SourceError
+from cdckit.errors import ConfigError, SourceError
 from cdckit_mongodb.snapshot import whole
 from cdckit_mongodb.splits import ChunkWork
 from mongodb.capture import Capture, change, shown
@@ -137,3 +137,12 @@ def test_a_wrong_set_name_and_an_unreachable_server_are_told(mongo: MongoReplica
     with pytest.raises(SourceError, match=r"127\.0\.0\.1:1, connecting") as found:
         Capture("mongodb://u:secret@127.0.0.1:1/?replicaSet=rs0", mongodb_server_selection_timeout_ms=300).once()
     assert "secret" not in str(found.value)
+
+
+def test_more_collections_than_may_be(mongo: MongoReplicaSet, own_database: Own) -> None:
+    own_database.a.insert_one({"_id": 1})
+    own_database.b.insert_one({"_id": 2})
+    assert len(_capture(mongo, own_database, guardrail_collections_max=1).once()) == 2
+    limited = _capture(mongo, own_database, guardrail_collections_max=1, guardrail_collections_limit_action="fail")
+    with pytest.raises(ConfigError, match=r"^source\.guardrail\.collections\.max: 2 are captured, 1 may be"):
+        limited.once()

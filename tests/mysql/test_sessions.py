@@ -73,8 +73,8 @@ def test_more_tables_than_may_be(capture: NewCapture, sql: Sql, caplog: pytest.L
     capture(guardrail_collections_max=2, guardrail_collections_limit_action="fail").once()
     caplog.set_level(logging.WARNING, "cdckit.mysql")
     capture(guardrail_collections_max=1, snapshot_mode="always").once()
-    assert "2 tables are captured, 1 may be" in caplog.text
-    with pytest.raises(ConfigError, match=r"^source\.guardrail\.collections\.max: 2 tables are captured"):
+    assert "2 are captured, 1 may be" in caplog.text
+    with pytest.raises(ConfigError, match=r"^source\.guardrail\.collections\.max: 2 are captured"):
         capture(guardrail_collections_max=1, guardrail_collections_limit_action="fail", snapshot_mode="always").once()
 
 

@@ -16,7 +16,8 @@ class Topics:
         self._prefix = config.topic_prefix
         self._delimiter = config.topic_delimiter
         self.transaction = _topic_name(f"{self._prefix}{self._delimiter}{config.topic_transaction}")
-        self.heartbeat = _topic_name(f"{config.topic_heartbeat_prefix}{self._delimiter}{self._prefix}")
+        prefixed = f"{config.topic_heartbeat_prefix}{self._delimiter}{self._prefix}"
+        self.heartbeat = _topic_name(config.topic_heartbeat_name or prefixed)
 
     def data(self, database: str, collection: str) -> str:
         """The topic of a collection's changes, which is also what its schemas' names begin with."""

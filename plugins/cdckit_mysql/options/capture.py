@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Self
 
-from pydantic import NonNegativeInt, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from cdckit.config.lists import NameList, RegexList, split_names
-from cdckit.config.model import PluginConfig
+from cdckit.guardrail import GuardrailOptions
 from cdckit_mysql.option_types import KeyColumns
 
 _OPERATIONS = ("c", "u", "d", "t", "none")
 
 
-class CaptureOptions(PluginConfig):
+class CaptureOptions(GuardrailOptions):
     """What is captured."""
 
     database_include_list: RegexList = ""
@@ -30,10 +30,6 @@ class CaptureOptions(PluginConfig):
     """Columns to keep: regular expressions that match a whole `database.table.column`."""
     column_exclude_list: RegexList = ""
     """Columns to leave out; not together with `column.include.list`."""
-    guardrail_collections_max: NonNegativeInt = 0
-    """How many tables may be captured; 0: any number."""
-    guardrail_collections_limit_action: Literal["warn", "fail"] = "warn"
-    """What happens where there are more: a warning, or the pipeline ends."""
     message_key_columns: KeyColumns = ""
     """Columns that make up the records' key, instead of the primary key: `database.table:column,column;…`."""
     skipped_operations: NameList = "t"

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from cdckit.errors import SourceError
+from cdckit.guardrail import check_guardrail
 from cdckit.source import Notify, silent
 from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
@@ -21,7 +22,6 @@ from cdckit_mysql.ddl import Flavor
 from cdckit_mysql.ddl.loader import ServerDefinitions, read_definitions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.grants import may_select
-from cdckit_mysql.guardrail import check_guardrail
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.snapshot import CreateStatements, read_defaults
 from cdckit_mysql.server import Server, log_end, query, read_server
@@ -107,7 +107,7 @@ def _tables(
     tables = definitions.tables(Flavor.MARIADB if server.mariadb else Flavor.MYSQL, statements)
     if not any(filters.captures(*table.id) for table in tables):
         _say_nothing_is_captured(connection, config)
-    check_guardrail(config, filters, tables)
+    check_guardrail(config, filters.count(tables))
     return tables, None if statements is None else CreateStatements(read_defaults(connection), statements)
 
 
