@@ -8,6 +8,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from cdckit.config.model import PluginConfig
 
+log = logging.getLogger("cdckit.config")
+
 HistoryPlace = Annotated[
     Literal["state", "kafka"],
     BeforeValidator(lambda value: "state" if isinstance(value, str) and "." in value else value),
@@ -41,4 +43,9 @@ class HistoryOptions(PluginConfig):
                 if not getattr(self, f"schema_history_internal_kafka_{part}"):
                     option = f"schema.history.internal.kafka.{part.replace('_', '.')}"
                     raise ValueError(f"schema.history.internal=kafka needs {option}")
+        elif self.schema_history_internal_kafka_topic:
+            log.warning(
+                "the schema history is in the pipeline's `state`; schema.history.internal=kafka keeps a copy in topic %s",
+                self.schema_history_internal_kafka_topic,
+            )
         return self
