@@ -79,6 +79,25 @@ def test_rows_come_out_in_the_order_of_their_times() -> None:
     assert resent > 0
 
 
+@pytest.mark.parametrize(("dispatcher", "split"), UNMARKED)
+def test_without_watermarks_no_key_goes_back(dispatcher: Dispatcher, split: bool) -> None:
+    """A row that is sent again behind a newer one of its key is left out."""
+    resent = 0
+    for seed in range(10):
+        chance = random.Random(seed)
+        emulator = Emulator(chance, dispatcher=dispatcher, split_updates=split, watermarks=False, restarts=3)
+        log = emulator.write(make_history(chance, 100))
+        assembler = _assembler(LogOffset(dict.fromkeys(log, 0)), watermarked=False)
+        newest: dict[int, int] = {}
+        for chunk in _chunks(chance, log, dict.fromkeys(log, 0)):
+            assembler.take(chunk)
+            for record in (record for batch in assembler.batches() for record in batch.records):
+                assert time_of(record) >= newest.get(_id(record), 0)
+                newest[_id(record)] = time_of(record)
+        resent += assembler.resent
+    assert resent > 0
+
+
 def consumed(chance: random.Random, log: Log, *, watermarked: bool) -> Rows:
     """The rows after all messages, read in any interleaving, with crashes that end at a saved offset."""
     rows: Rows = {}
