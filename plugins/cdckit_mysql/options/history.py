@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -45,7 +46,7 @@ class HistoryOptions(PluginConfig):
                     raise ValueError(f"schema.history.internal=kafka needs {option}")
         elif self.schema_history_internal_kafka_topic:
             log.warning(
-                "the schema history is in the pipeline's `state`; schema.history.internal=kafka keeps a copy in topic %s",
+                "the schema history is in the pipeline's `state`; schema.history.internal=kafka keeps a copy in %s",
                 self.schema_history_internal_kafka_topic,
             )
         return self
