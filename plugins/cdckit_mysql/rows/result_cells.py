@@ -23,7 +23,7 @@ from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.geometry import geometry_of, point_of
 from cdckit_mysql.values.numbers import decimal_bytes, decimal_double, decimal_text, six_digits, six_digits_wide
 from cdckit_mysql.values.schemas import Kind
-from cdckit_mysql.values.temporal import DayTable, fraction_text, second_text, unpack_result_date
+from cdckit_mysql.values.temporal import HOUR_US, DayTable, fraction_text, second_text, unpack_result_date
 
 CellMaker = Callable[[ColumnValue, Scope], Cell]
 
@@ -39,7 +39,6 @@ _MOMENT = Struct("<IBBB").unpack_from
 _MOMENT_US = Struct("<IBBBI").unpack
 _TIME = Struct("<BIBBB").unpack_from
 _TIME_US = Struct("<BIBBBI").unpack
-_HOUR_US = 3_600_000_000
 
 
 def result_cell(column_type: int, value: ColumnValue, scope: Scope) -> Cell:
@@ -155,7 +154,7 @@ def _time(shown: Shown, data: bytes) -> Any:
         return shown.time(0)
     negative, days, hours, minutes, seconds, *fraction = _TIME_US(data) if len(data) == 12 else _TIME(data)
     us = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000 + sum(fraction)
-    signed = negative and not (shown.drops_signs and us < _HOUR_US)
+    signed = negative and not (shown.drops_signs and us < HOUR_US)
     return shown.time(-us if signed else us)
 
 

@@ -26,6 +26,7 @@ from cdckit_mysql.values.numbers import (
 from cdckit_mysql.values.options import ValueOptions
 from cdckit_mysql.values.schemas import Kind, temporal_form
 from cdckit_mysql.values.temporal import (
+    HOUR_US,
     DayTable,
     show_datetime,
     show_days,
@@ -160,7 +161,7 @@ def _timestamp(column: Column, text: str, options: ValueOptions) -> str | None:
     moment = _parse_moment(column, text, options)
     if moment is None or (moment == (0, 0) and column.optional):
         return None
-    if moment == (0, 0) or not column.length:
+    if moment == (0, 0) or not column.length or options.shortens_timestamps:
         return zoned_text(*moment)
     return f"{zoned_text(moment[0], 0)[:-1]}.{moment[1]:06}"[: 20 + column.length] + "Z"
 
@@ -172,7 +173,8 @@ def _time(column: Column, text: str, options: ValueOptions) -> Any:
     sign, hours, minutes, seconds, fraction = found.groups()
     us = ((int(hours) * 60 + int(minutes)) * 60 + int(seconds or 0)) * 1_000_000 + _microseconds(fraction)
     form = temporal_form(column, "time", options.time_mode)
-    return show_time(form, options.large_times, -us if sign else us)
+    signed = sign and not (options.drops_signs and us < HOUR_US)
+    return show_time(form, options.large_times, -us if signed else us)
 
 
 def _microseconds(fraction: str | None) -> int:

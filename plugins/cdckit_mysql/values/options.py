@@ -84,12 +84,12 @@ class ValueOptions:
 
     @property
     def shortens_timestamps(self) -> bool:
-        """Whether a TIMESTAMP of the log ends with the last digit of its second that is not zero."""
+        """Whether a TIMESTAMP of the log, or a default, ends with the last digit of its second that is not zero."""
         return self.event_format != "3"
 
     @property
     def drops_signs(self) -> bool:
-        """Whether a snapshot shows negative times of less than an hour as positive: Debezium 1.9 does."""
+        """Whether snapshots and defaults show negative times of less than an hour as positive: Debezium 1.9 does."""
         return self.event_format == "1.9"
 
     @property

@@ -22,6 +22,7 @@ _EPOCH = date(1970, 1, 1)
 _EPOCH_ORDINAL = _EPOCH.toordinal()
 _TABLE_LIMIT = 1 << 14
 US_PER_DAY = 86_400_000_000
+HOUR_US = 3_600_000_000
 UNITS = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 """How many of a form's units make a second."""
 _INT64 = range(-(1 << 63), 1 << 63)
