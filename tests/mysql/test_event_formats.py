@@ -11,6 +11,10 @@ from cdckit.config.loading import load_pipeline
 from cdckit.envelope import NEW_KEY, OLD_KEY
 from cdckit.runners.direct import DirectRunner
 from cdckit.struct import Struct
+from cdckit_mysql.ddl import DdlReader, Flavor
+from cdckit_mysql.table import Tables
+from cdckit_mysql.values.column import column_value
+from cdckit_mysql.values.options import ValueOptions
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
 from mysql.recordings import DATA, ByTopic, by_topic, read_events
@@ -124,3 +128,26 @@ def test_tables_of_mariadb_keep_their_gtids_in_the_connector_of_its_name(
     source = record.value.to_dict()["source"]  # type: ignore[union-attr]
     assert source["gtid"].startswith("0-")
     assert source["query"].startswith("INSERT")
+
+
+DEFAULTS = {
+    "FLOAT DEFAULT 0.1": ("float64", 0.1, None),
+    "TIMESTAMP(6) NULL DEFAULT '2018-02-03 04:05:06.789'": ("string", "2018-02-03T04:05:06.789Z", None),
+    "TIMESTAMP(3) NOT NULL DEFAULT '2018-02-03 04:05:06.7'": ("string", "2018-02-03T04:05:06.7Z", None),
+    "TIME DEFAULT '-00:30:00'": ("int64", 1_800_000_000, None),
+    "TIME DEFAULT '-01:30:00'": ("int64", -5_400_000_000, None),
+    "BIGINT UNSIGNED DEFAULT 18446744073709551615": ("bytes", b"\0" + b"\xff" * 8, {"scale": "0"}),
+    "DECIMAL(5,2) DEFAULT 1.5": ("bytes", b"\x00\x96", {"scale": "2", "connect.decimal.precision": "5"}),
+}
+"""What a live Debezium 1.9.7 made of columns: type, default, parameters."""
+
+
+@pytest.mark.parametrize("declared", DEFAULTS)
+def test_schemas_of_columns_are_those_of_1_9(declared: str) -> None:
+    tables = Tables(lower_case_table_names=0)
+    DdlReader(Flavor.MYSQL).apply(tables, "d", f"CREATE TABLE t (c {declared})")
+    table = tables.get("d", "t")
+    assert table is not None
+    options = ValueOptions(event_format="1.9", bigint_unsigned_mode="precise")
+    schema = column_value(table.columns[0], options, table.id).schema
+    assert (schema.type, schema.default, schema.parameters) == DEFAULTS[declared]

@@ -67,6 +67,8 @@ _TIME_SCHEMAS: dict[TimeMode, Schema] = {
     "microseconds": Schema("int64", name="io.debezium.time.MicroTime", version=1),
     "nanoseconds": Schema("int64", name="io.debezium.time.NanoTime", version=1),
 }
+_OLD_UNSIGNED = Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "0"})
+"""Debezium 1's BIGINT UNSIGNED as a Decimal, without a precision."""
 _MILLISECOND_TIME = Schema("int32", name="io.debezium.time.Time", version=1)
 _DATETIME_SCHEMAS: dict[TimeMode, Schema] = {
     "connect": Schema("int64", name=CONNECT_TIMESTAMP, version=1),
@@ -104,8 +106,9 @@ def base_schema(column: Column, kind: Kind, options: ValueOptions) -> Schema:
     if kind == "integer":
         return _integer_schema(column)
     if kind == "bigint":
-        precise = column.unsigned and options.bigint_unsigned_mode == "precise"
-        return decimal_schema("precise", 20, 0) if precise else INT64
+        if not (column.unsigned and options.bigint_unsigned_mode == "precise"):
+            return INT64
+        return _OLD_UNSIGNED if options.event_format != "3" else decimal_schema("precise", 20, 0)
     if kind == "decimal":
         return decimal_schema(options.decimal_mode, column.length or 10, column.scale or 0)
     if kind == "bits":
