@@ -40,7 +40,7 @@ def _marks(capture: Signalled) -> list[str]:
     return [change[3][1] for change in found if change[0] == "c"]
 
 
-@pytest.mark.parametrize("strategy", ["insert_insert", "insert_delete", "INSERT_INSERT"])
+@pytest.mark.parametrize("strategy", ["INSERT_INSERT", "insert_delete"])
 def test_a_table_is_read_again(signalled: Signalled, strategy: str) -> None:
     signalled.options["incremental_snapshot_watermarking_strategy"] = strategy
     signalled.signal(data_collections=[f"{signalled.database}.t"])
@@ -74,13 +74,16 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("kind", KEYS)
-def test_every_kind_of_key_can_be_followed(signalled: Signalled, sql: Sql, kind: str) -> None:
-    columns, rows = KEYS[kind]
-    sql(f"CREATE TABLE k ({columns}); INSERT INTO k VALUES {', '.join(f'({row})' for row in rows)};")
-    signalled.signal(data_collections=[f"{signalled.database}.k"])
+def test_every_kind_of_key_can_be_followed(signalled: Signalled, sql: Sql) -> None:
+    for number, (columns, rows) in enumerate(KEYS.values()):
+        sql(
+            f"CREATE TABLE k{number} ({columns}); INSERT INTO k{number} VALUES {', '.join(f'({row})' for row in rows)};"
+        )
+    signalled.signal(data_collections=[rf"{signalled.database}\.k\d"])
     signalled.once()
-    assert len(signalled.reads("k")) == len(set(signalled.reads("k"))) == len(rows)
+    for number, (kind, (_, rows)) in enumerate(KEYS.items()):
+        found = signalled.reads(f"k{number}")
+        assert len(found) == len(set(found)) == len(rows), kind
 
 
 def test_it_goes_on_after_restarts_while_rows_change(signalled: Signalled, sql: Sql) -> None:
