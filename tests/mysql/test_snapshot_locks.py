@@ -15,13 +15,12 @@ from cdckit.errors import RetriableSourceError, SourceError
 from cdckit.record import Batch
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
-from servers.mysql_family import SQLServer
+from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 
 Sql = Callable[[str], None]
 
-MANUAL = ("SELECT", "RELOAD", "SHOW DATABASES", "REPLICATION SLAVE", "REPLICATION CLIENT")
-"""What the manual has one grant, "Creating a user"."""
-HOSTED = ("SELECT", "SHOW DATABASES", "REPLICATION SLAVE", "REPLICATION CLIENT", "LOCK TABLES")
+MANUAL = CAPTURE_PRIVILEGES
+HOSTED = (*(privilege for privilege in MANUAL if privilege != "RELOAD"), "LOCK TABLES")
 """The same where a global read lock is not to be had."""
 
 

@@ -167,15 +167,15 @@ class _Evening(SnapshotMode):
         return True
 
 
-class _WriteLock(SnapshotLock):
-    """Locks each table against readers, too, and notes which."""
+class _NamedLock(SnapshotLock):
+    """Takes a lock that the writers of some tables have agreed on, and notes which tables."""
 
     def __init__(self) -> None:
         self.locked: list[str] = []
 
     def statements(self, tables: Sequence[str]) -> Sequence[str]:
         self.locked += tables
-        return ["LOCK TABLES " + ", ".join(f"{table} READ" for table in tables)]
+        return ["SELECT GET_LOCK('evening', 1)"]
 
 
 class _Newest(SnapshotQuery):
@@ -189,7 +189,7 @@ class _Plugin:
     """Knows the name `evening` for all three."""
 
     def __init__(self) -> None:
-        self.lock = _WriteLock()
+        self.lock = _NamedLock()
 
     @hookimpl
     def cdckit_snapshot_mode(self, name: str) -> SnapshotMode | None:

@@ -29,7 +29,6 @@ CAPTURE_PRIVILEGES = (
     "SHOW DATABASES",
     "REPLICATION SLAVE",
     "REPLICATION CLIENT",
-    "LOCK TABLES",
 )
 """What a user needs to snapshot and follow a server (Debezium's manual for MySQL, "Creating a user")."""
 SIGNAL_PRIVILEGES = ("INSERT", "UPDATE", "DELETE")
