@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from cdckit.errors import StateError
 from cdckit.record import Batch, Offset
 from cdckit.source_counts import SourceCounts
 from cdckit.state.store import StateStore
+from cdckit.takeover.history import HistoryRecord
+from cdckit.takeover.offsets import ConnectOffset
 
 
 class Notify(Protocol):
@@ -128,20 +131,22 @@ class Source(ABC):
             DecodeError: an event cannot be understood.
         """
 
-    def adopt(self, offset: Offset, history: Iterator[dict[str, Any]] | None) -> Offset:
+    def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Takes over from a connector of Debezium: makes the state what it would be had this source read so far.
 
+        Not known by default.
+
         Args:
-            offset: the connector's.
+            offsets: the connector's, at least one.
             history: the records of its schema history, where it has one and the user gave it.
 
         Returns:
-            The offset to go on from; by default the connector's own, for a source without definitions.
+            The offset to go on from.
 
         Raises:
             StateError: reading cannot go on from there.
         """
-        return offset
+        raise StateError("this source cannot go on from a connector of Debezium")
 
     def committed(self, offset: Offset) -> None:
         """Everything up to `offset` is safe in the sink. Nothing to do by default."""

@@ -8,18 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cdckit.checks import Finding
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.errors import RetriableSourceError, SourceError, StateError
 from cdckit.guardrail import check_guardrail
 from cdckit.notifications import Notifications
 from cdckit.notifications.listener import SnapshotListener
 from cdckit.record import Batch, Offset
 from cdckit.signals import Mailbox
 from cdckit.source import Source, SourceContext, Split
+from cdckit.takeover.history import HistoryRecord
+from cdckit.takeover.offsets import ConnectOffset
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
-from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
+from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset, oldest_of_shards
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
 from cdckit_mongodb.snapshot.collections import captured
@@ -79,6 +81,19 @@ class MongoDbSource(Source):
         """Signals that the offset knows of need not be kept any more."""
         if self._mailbox is not None:
             self._mailbox.committed()
+
+    def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
+        """Where a Debezium connector stood; offsets of single shards, as before Debezium 2.6, by the oldest of them."""
+        found = [StreamOffset.from_json(each.offset or {}) for each in offsets]
+        if any(one.snapshot_due for one in found):
+            raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
+        if len(found) > 1:
+            with told(self._config, "asking for the shards"):
+                shards = {shard["_id"] for shard in self._asked().admin.command("listShards")["shards"]}
+            return oldest_of_shards(
+                {each.partition.get("rs"): one for each, one in zip(offsets, found, strict=True)}, shards
+            ).to_json()
+        return found[0].to_json()
 
     # -- planning
 

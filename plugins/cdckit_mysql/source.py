@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import pymysql
 
@@ -23,6 +22,7 @@ from cdckit.snapshot_progress import SnapshotProgress
 from cdckit.source import Source, SourceContext, Split
 from cdckit.state.store import StateStore
 from cdckit.takeover.history import HistoryRecord
+from cdckit.takeover.offsets import ConnectOffset
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
@@ -122,9 +122,9 @@ class MySqlSource(Source):
         if self._signals is not None:
             self._signals.mailbox.committed()
 
-    def adopt(self, offset: Offset, history: Iterator[dict[str, Any]] | None) -> Offset:
+    def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""
-        at = LogOffset.from_json(offset)
+        at = LogOffset.from_json(offsets[0].offset or {})
         if at.snapshot_due:
             raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
         if history is None:

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 from cdckit.errors import ConfigError, StateError
 from cdckit.takeover.history import read_history
-from cdckit.takeover.offsets import offset_of
+from cdckit.takeover.offsets import offsets_of
 from servers.kafka import KafkaBroker
 
 WRITTEN_BY_CONNECT = bytes.fromhex(
@@ -37,12 +37,12 @@ KEY = '["inventory",{"server":"g"}]'
 def test_the_file_of_the_embedded_engine_is_read(tmp_path: Path) -> None:
     file = tmp_path / "offsets.dat"
     file.write_bytes(WRITTEN_BY_CONNECT)
-    assert offset_of(file, "g") == OFFSET
-    with pytest.raises(StateError, match=r"0 offsets are of topic\.prefix 'h'.*engine"):
-        offset_of(file, "h")
+    assert [each.offset for each in offsets_of(file, "g")] == [OFFSET]
+    with pytest.raises(StateError, match=r"0 connectors have topic\.prefix 'h'.*engine"):
+        offsets_of(file, "h")
     file.write_bytes(WRITTEN_BY_CONNECT[:-40])
     with pytest.raises(StateError, match="ends too early"):
-        offset_of(file, "g")
+        offsets_of(file, "g")
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,27 @@ def test_the_file_of_the_embedded_engine_is_read(tmp_path: Path) -> None:
 def test_the_newest_message_of_an_offset_topic_counts(tmp_path: Path, lines: list[str]) -> None:
     file = tmp_path / "dump.jsonl"
     file.write_text("\n".join(lines))
-    assert offset_of(file, "g") == {"pos": 2}
+    assert [each.offset for each in offsets_of(file, "g")] == [{"pos": 2}]
 
 
 def test_two_connectors_of_one_prefix_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "dump.jsonl"
     file.write_text('["a",{"server":"g"}]\t{"pos": 1}\n["b",{"server":"g"}]\t{"pos": 1}\n')
-    with pytest.raises(StateError, match=r"2 offsets are of topic\.prefix 'g'"):
-        offset_of(file, "g")
+    with pytest.raises(StateError, match=r"2 connectors have topic\.prefix 'g'"):
+        offsets_of(file, "g")
     file.write_text("nonsense\n")
     with pytest.raises(StateError, match="line 1: no message"):
-        offset_of(file, "g")
+        offsets_of(file, "g")
 
 
 def _record(number: int) -> dict[str, Any]:
     return {"position": {"file": "b.1", "pos": number}, "ddl": f"CREATE TABLE t{number} (i INT)"}
+
+
+def test_a_connector_may_have_an_offset_for_each_of_its_partitions(tmp_path: Path) -> None:
+    file = tmp_path / "dump.jsonl"
+    file.write_text('["m",{"rs":"a","server_id":"g"}]\t{"sec": 1}\n["m",{"rs":"b","server_id":"g"}]\t{"sec": 2}\n')
+    assert {each.partition["rs"]: each.offset for each in offsets_of(file, "g")} == {"a": {"sec": 1}, "b": {"sec": 2}}
 
 
 def test_a_history_is_read_from_files(tmp_path: Path) -> None:

@@ -54,6 +54,9 @@ def test_a_pipeline_that_has_lost_its_history_takes_it_from_the_topic(
         "RENAME TABLE u TO t",
         "ALTER TABLE t DROP v",
     ]
+    told = [change for document in documents for change in document["tableChanges"]]
+    renamed = {change["previousId"] for change in told if change["id"] == f'"{database}"."x"'}
+    assert renamed == {f'"{database}"."t"'}
     assert documents[-1]["source"] == {"server": "p"}
     assert documents[-1]["position"]["gtids"]
 

@@ -19,7 +19,7 @@ from cdckit.source import SourceContext
 from cdckit.state.authority import current_offset, open_state
 from cdckit.state.store import StateStore
 from cdckit.takeover.history import read_history
-from cdckit.takeover.offsets import offset_of
+from cdckit.takeover.offsets import offsets_of
 
 
 @click.group("offsets")
@@ -65,14 +65,14 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None) -> Non
     """
     pipeline = load(chosen)
     prefix = str(getattr(pipeline.source.config, "topic_prefix", ""))
-    offset = offset_of(source_file, prefix)
+    found = offsets_of(source_file, prefix)
     with _held(chosen) as state:
         if state.load_offset() is not None:
             raise StateError(f"state {pipeline.state}: has an offset already; `cdc offsets reset` forgets it")
         source = make_source(pipeline)
         try:
             source.open(SourceContext(pipeline.name, state))
-            adopted = source.adopt(offset, read_history(history) if history else None)
+            adopted = source.adopt(found, read_history(history) if history else None)
         finally:
             source.close()
         state.save_offset(adopted)

@@ -27,24 +27,24 @@ class ConnectOffset:
     offset: dict[str, Any] | None
 
 
-def offset_of(path: Path, prefix: str) -> dict[str, Any]:
-    """The newest offset of the connector whose `topic.prefix` is `prefix`.
+def offsets_of(path: Path, prefix: str) -> list[ConnectOffset]:
+    """The newest offsets of the connector whose `topic.prefix` is `prefix`; one for each of its partitions.
 
     Args:
         path: the file `offset.storage.file.filename`, or a dump of the offset topic with a message a line: `KEY TAB
             VALUE` as Kafka's console consumer prints it, or a JSON object with `key` and `value`.
-        prefix: which connector; a file with a single offset needs none that fits.
+        prefix: which connector.
 
     Raises:
-        StateError: there is none, or the file is none of these.
+        StateError: there is none, two connectors have that prefix, or the file is none of these.
     """
     newest = {(each.connector, _text(each.partition)): each for each in _read(path)}
     living = [each for each in newest.values() if each.offset]
     fitting = [each for each in living if prefix in each.partition.values()]
-    if len(fitting) == 1 and fitting[0].offset is not None:
-        return fitting[0].offset
+    if len({each.connector for each in fitting}) == 1:
+        return fitting
     known = "; ".join(f"{each.connector} {_text(each.partition)}" for each in living) or "none"
-    raise StateError(f"{path}: {len(fitting)} offsets are of topic.prefix '{prefix}', one is needed; found: {known}")
+    raise StateError(f"{path}: {len(fitting)} connectors have topic.prefix '{prefix}', one is needed; found: {known}")
 
 
 def _text(partition: Mapping[str, Any]) -> str:

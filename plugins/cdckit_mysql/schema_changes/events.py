@@ -18,11 +18,19 @@ _NO_TABLE = ""
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """What became of one table; `table` is None for one that is gone."""
+    """What became of one table.
+
+    Attributes:
+        type: what happened.
+        id: its name.
+        table: its definition; None for one that is gone.
+        previous: the name that RENAME TABLE took away from it.
+    """
 
     type: Literal["CREATE", "ALTER", "DROP"]
     id: TableId
     table: Table | None = None
+    previous: TableId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,8 @@ def _change(change: SchemaChange, tables: Tables) -> TableChange | None:
     table = change.before if kind == "DROP" else change.after
     if kind is None or table is None or (kind == "CREATE" and change.before is not None):
         return None
-    return TableChange(kind, table, None if kind == "DROP" else tables.get(*table))
+    previous = change.before if change.kind is ChangeKind.RENAME else None
+    return TableChange(kind, table, None if kind == "DROP" else tables.get(*table), previous)
 
 
 def _renames(change: SchemaChange) -> bool:

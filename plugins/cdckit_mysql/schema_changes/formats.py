@@ -258,6 +258,8 @@ def history_document(event: SchemaEvent, server: str, at: LogOffset, *, comments
 
 def _changes(change: TableChange, *, comments: bool) -> list[dict[str, Any]]:
     head = {"type": change.type, "id": quoted_id(change.id)}
+    if change.previous is not None:
+        head["previousId"] = quoted_id(change.previous)
     if change.table is None:
         return [head]
     facts = table_facts(change.table, comments=comments)

