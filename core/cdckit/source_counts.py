@@ -18,6 +18,7 @@ class SourceCounts:
         filtered: how many events of the log were passed over, as the filters say.
         transactions: how many committed transactions were read.
         rolled_back: how many that ended with a ROLLBACK.
+        elections: how many times the source's servers chose another primary.
         skipped: how many events of each table could not be decoded and were left out, as the user asks.
         transaction: the id of the last transaction, or None.
         event: the position of the last event with records, or None.
@@ -28,6 +29,7 @@ class SourceCounts:
     filtered: int = 0
     transactions: int = 0
     rolled_back: int = 0
+    elections: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     transaction: str | None = None
     event: str | None = None
@@ -40,13 +42,14 @@ class SourceCounts:
             self.filtered,
             self.transactions,
             self.rolled_back,
+            self.elections,
             Counter(self.skipped),
             self.transaction,
             self.event,
         )
         self.operations.clear()
         self.skipped.clear()
-        self.filtered = self.transactions = self.rolled_back = 0
+        self.filtered = self.transactions = self.rolled_back = self.elections = 0
         self.transaction = self.event = None
         return taken
 
@@ -56,10 +59,12 @@ class SourceCounts:
         self.filtered += other.filtered
         self.transactions += other.transactions
         self.rolled_back += other.rolled_back
+        self.elections += other.elections
         self.skipped.update(other.skipped)
         self.transaction = other.transaction or self.transaction
         self.event = max(filter(None, (self.event, other.event)), default=None)
 
     def __bool__(self) -> bool:
         """Whether there is anything to take."""
-        return bool(self.operations or self.filtered or self.transactions or self.rolled_back or self.skipped)
+        numbers = self.filtered, self.transactions, self.rolled_back, self.elections
+        return bool(self.operations or self.skipped or any(numbers))

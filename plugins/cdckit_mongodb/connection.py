@@ -11,6 +11,7 @@ from bson import CodecOptions, DatetimeConversion
 from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
+from pymongo.monitoring import TopologyListener
 from pymongo.uri_parser import parse_uri
 
 from cdckit.errors import RetriableSourceError, SourceError
@@ -50,8 +51,12 @@ class Cluster:
     version: tuple[int, ...]
 
 
-def connect(config: MongoDbConfig) -> Client:
+def connect(config: MongoDbConfig, *listeners: TopologyListener) -> Client:
     """A client; it connects when it is used.
+
+    Args:
+        config: the source's options.
+        listeners: told of what the client sees of the servers.
 
     Raises:
         SourceError: the connection string or an option of it cannot be.
@@ -59,6 +64,7 @@ def connect(config: MongoDbConfig) -> Client:
     """
     options: dict[str, Any] = {
         "appname": "cdckit",
+        "event_listeners": listeners,
         "connectTimeoutMS": config.mongodb_connect_timeout_ms,
         "socketTimeoutMS": config.mongodb_socket_timeout_ms or None,
         "serverSelectionTimeoutMS": config.mongodb_server_selection_timeout_ms,

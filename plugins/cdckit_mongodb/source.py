@@ -19,6 +19,7 @@ from cdckit.takeover.history import HistoryRecord
 from cdckit.takeover.offsets import ConnectOffset
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
+from cdckit_mongodb.elections import Elections
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset, oldest_of_shards
@@ -281,7 +282,7 @@ class MongoDbSource(Source):
             RetriableSourceError: they cannot be reached any more.
         """
         if self._client is None:
-            client = connect(self._config)
+            client = connect(self._config, Elections(self._context.counts))
             try:
                 self._cluster = read_cluster(client, self._config)
             except RetriableSourceError as error:

@@ -12,6 +12,7 @@ from typing import Any
 from cdckit.notifications import Notification
 from cdckit.record import Batch, Offset, Record
 from cdckit.source import SourceContext
+from cdckit.source_counts import SourceCounts
 from cdckit.state.sqlite import SqliteStateStore
 from cdckit.struct import Struct
 from cdckit_mongodb.config import MongoDbConfig
@@ -27,6 +28,7 @@ class Capture:
         self.offset: Offset | None = None
         self.records: list[Record] = []
         self.notifications: list[Notification] = []
+        self.counts = SourceCounts(wanted=True)
         self._state = TemporaryDirectory()
         self.folder = Path(self._state.name)
 
@@ -39,8 +41,9 @@ class Capture:
         """The source, open."""
         source = MongoDbSource(self.config())
         state = SqliteStateStore(self.folder)
+        inbox = self.folder / "signals"
         try:
-            source.open(SourceContext("test", state, self._notify, inbox=self.folder / "signals", **context))
+            source.open(SourceContext("test", state, self._notify, inbox=inbox, counts=self.counts, **context))
             yield source
         finally:
             source.close()

@@ -96,7 +96,7 @@ class Writer:
 
 
 def test_a_new_primary_goes_on_with_nothing_missing(unique_name: str) -> None:
-    """Stepped down, then killed: every write that a majority has comes, in order."""
+    """Stepped down, then killed: every write that a majority has comes, in order; the elections are counted."""
     with MongoReplicaSet(nodes=3) as replica_set, replica_set.client() as client:
         client[unique_name].create_collection("a")
         capture = Capture(replica_set.uri, database_include_list=unique_name, mongodb_heartbeat_frequency_ms=500)
@@ -127,6 +127,7 @@ def test_a_new_primary_goes_on_with_nothing_missing(unique_name: str) -> None:
     assert sorted(set(created)) == writer.written
     assert list(dict.fromkeys(created)) == writer.written
     assert positions == sorted(positions)
+    assert capture.counts.elections >= 2
 
 
 def test_nothing_is_lost_between_snapshot_and_stream(unique_name: str) -> None:

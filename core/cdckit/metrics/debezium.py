@@ -125,6 +125,11 @@ STREAMING: tuple[Metric, ...] = (
         "The id of the last transaction.",
         lambda f: _text("transaction", f.counts.transaction),
     ),
+    counter(
+        "cdckit_streaming_primary_elections",
+        "How often the source's servers chose another primary.",
+        lambda f: f.counts.elections,
+    ),
     counter("cdckit_streaming_disconnects", "How often the connection was lost.", lambda f: f.disconnects),
 )
 

@@ -15,6 +15,8 @@ Labels = Mapping[str, str]
 Sample = tuple[Labels, float]
 
 NO_LABELS: Labels = {}
+_LONGEST = 1000
+"""How many characters of a text are shown: a statement may have any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ def _each(label: str, values: Mapping[str, float]) -> list[Sample]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def label_name(name: str) -> str:
