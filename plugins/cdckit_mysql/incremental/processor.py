@@ -233,7 +233,7 @@ class SignalledProcessor(LogProcessor):
             yield Batch(self._server.notifications.take(), self._moved.to_json(), save=True)
             self.ended = True
             return
-        if self._snapshot.state.blocking and not self.progress.in_transaction:
+        if self._snapshot.state.blocking and self._between_transactions:
             yield from self._blocking()
         before = self._snapshot.state
         self._snapshot.advance()
@@ -243,10 +243,16 @@ class SignalledProcessor(LogProcessor):
         if self._snapshot.state != before and not self._snapshot.waits:
             yield self._standing()
 
+    @property
+    def _between_transactions(self) -> bool:
+        """Whether rows that are given out now have a place of their own: behind a transaction that is known."""
+        progress = self.progress
+        return bool(progress.file) and not progress.in_transaction and not progress.resuming
+
     def _passed(self) -> bool:
         """Whether the second watermark is passed that is no row of the log."""
         marks = self._gtid_marks
-        if marks is None or not self._snapshot.waits or self.progress.in_transaction:
+        if marks is None or not self._snapshot.waits or not self._between_transactions:
             return False
         return marks.passed(self.progress.offset().gtids)
 
