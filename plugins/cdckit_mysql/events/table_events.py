@@ -72,7 +72,6 @@ class EventOptions:
         source: the schema of the source block.
         envelope: makes the schema of an event's value.
         tombstones: whether a delete is followed by a record without value.
-        skipped: operations that make no record: of `c`, `u`, `d`, `t`.
         skip_unchanged: whether an update that changes nothing makes no record.
         schema_name: what makes a schema's name from its raw name.
     """
@@ -81,7 +80,6 @@ class EventOptions:
     source: Schema
     envelope: MakeEnvelope = envelope_schema
     tombstones: bool = True
-    skipped: frozenset[str] = frozenset()
     skip_unchanged: bool = False
     schema_name: Callable[[str], str] = str
 
@@ -283,24 +281,20 @@ class _Writer:
             yield f"        if {self._values('before')} != {self._values('after')}:"
             yield from (f"            {line}" for line in self._key_change())
             yield "            continue"
-        if "u" not in self._options.skipped:
-            yield f"        made.append({self._record('u', self._key('after'), ('before', 'after'))})"
+        yield f"        made.append({self._record('u', self._key('after'), ('before', 'after'))})"
         yield "    return made"
 
     def _key_change(self) -> Iterator[str]:
-        skipped = self._options.skipped
         yield f"old_key, new_key = {self._key('before')}, {self._key('after')}"
-        if "d" not in skipped:
-            yield "told = (key_header(NEW_KEY, new_key), *headers)"
-            yield f"of_d = {self._template('d')}"
-            yield f"made.append({self._record('d', 'old_key', ('before',), headers='told')})"
-            if self._options.tombstones:
-                yield "made.append(Record(topic, old_key, None, told, prefix + end[:-1] + '1', ms))"
-        if "c" not in skipped:
-            yield "told = (key_header(OLD_KEY, old_key), *headers)"
-            yield f"of_c = {self._template('c')}"
-            created = self._record("c", "new_key", ("after",), headers="told", position="prefix + end[:-1] + '2'")
-            yield f"made.append({created})"
+        yield "told = (key_header(NEW_KEY, new_key), *headers)"
+        yield f"of_d = {self._template('d')}"
+        yield f"made.append({self._record('d', 'old_key', ('before',), headers='told')})"
+        if self._options.tombstones:
+            yield "made.append(Record(topic, old_key, None, told, prefix + end[:-1] + '1', ms))"
+        yield "told = (key_header(OLD_KEY, old_key), *headers)"
+        yield f"of_c = {self._template('c')}"
+        created = self._record("c", "new_key", ("after",), headers="told", position="prefix + end[:-1] + '2'")
+        yield f"made.append({created})"
 
     def _template(self, operation: str) -> str:
         """What the envelopes of one operation share: all but rows, row number (0 in snapshots), transaction block."""

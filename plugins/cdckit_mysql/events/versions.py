@@ -94,7 +94,6 @@ class TableVersions:
             source=self.blocks.schema,
             envelope=self.format.envelope,
             tombstones=config.tombstones_on_delete,
-            skipped=config.skipped,
             skip_unchanged=config.skip_messages_without_change,
             schema_name=schema_names(config.schema_name_adjustment_mode),
         )

@@ -77,7 +77,6 @@ class SignalledProcessor(LogProcessor):
         self._table = SignalTable(config)
         self._signals = RowDecoders(self._table, versions, definitions, frozenset())
         self._deletes_marks = config.incremental_snapshot_watermarking_strategy == "insert_delete"
-        self._skips_updates = "u" in config.skipped
         self._chunks = TableChunks(
             config,
             filters,
@@ -130,14 +129,13 @@ class SignalledProcessor(LogProcessor):
         self.progress.events_done += 1
 
     def _told(self, event: RowsEvent, rows: Sequence[Any]) -> None:
-        """Rows of the table in hand have changed; a change that makes no record says nothing of the chunk's."""
+        """Rows of the table in hand have changed."""
         wanted = self._snapshot.state.wanted[0]
         if event.change != "update":
             self._snapshot.changed(self._chunks.identities(wanted, rows))
             return
-        before, after = (self._chunks.identities(wanted, [pair[side] for pair in rows]) for side in (0, 1))
-        told = [pair for pair in zip(before, after, strict=True) if not self._skips_updates or pair[0] != pair[1]]
-        self._snapshot.changed(identity for pair in told for identity in pair)
+        for side in (0, 1):
+            self._snapshot.changed(self._chunks.identities(wanted, [pair[side] for pair in rows]))
 
     def _close(self, event: LogEvent) -> None:
         super()._close(event)

@@ -33,7 +33,9 @@ class CaptureOptions(GuardrailOptions):
     message_key_columns: KeyColumns = ""
     """Columns that make up the records' key, instead of the primary key: `database.table:column,column;…`."""
     skipped_operations: NameList = "t"
-    """Operations of the log to leave out: `c`, `u`, `d`, `t`, or `none`."""
+    """Operations of the log to leave out: `c`, `u`, `d`, `t`, or `none`. An update that changes a row's key is one of
+    `u`, although it makes a delete and a create.
+    """
     skip_messages_without_change: bool = False
     """Whether an update that changes none of the captured columns is left out."""
 

@@ -39,7 +39,7 @@ class RowMaker:
         self.name = str(version.table.id)
         self.rows: dict[Change, Callable[[RowsEvent], Sequence[Any]]] = {
             "write": _nothing if "c" in skipped else decoder.write_rows,
-            "update": decoder.update_rows,
+            "update": _nothing if "u" in skipped else decoder.update_rows,
             "delete": _nothing if "d" in skipped else decoder.delete_rows,
         }
         events = version.events
