@@ -225,8 +225,10 @@ class IncrementalSnapshot(Generic[Row]):
     @property
     def reading(self) -> str | None:
         """The name of what the chunk in hand is of, once its first watermark has been passed."""
-        window = self._window
-        return window.wanted.name if window is not None and window.is_open and window.wanted is not None else None
+        window, first = self._window, self.state.wanted[:1]
+        if window is None or not window.is_open or not first or first[0] is not window.wanted:
+            return None
+        return first[0].name
 
     def changed(self, identities: Iterable[Hashable]) -> None:
         """The log tells of these rows of what is in hand: they are newer there than in the chunk."""

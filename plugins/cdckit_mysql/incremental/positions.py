@@ -36,7 +36,7 @@ def wanted_offset(signal: Signal, server: SnapshotServer, at: LogOffset) -> LogO
         raise ValueError("set-binlog-position needs binlog_filename and binlog_position, or gtid_set")
     if file not in files or not _FIRST_EVENT <= pos <= files[file]:
         raise ValueError(f"the server's log has no {file}:{pos}; it reaches from {next(iter(files))} to {max(files)}")
-    found = None if at.gtids is None else _gtids_before(server, files, file, pos)
+    found = None if at.gtids is None else _gtids_before(server, file, pos)
     return here.with_changes(file=file, pos=pos, gtids=found)
 
 
@@ -52,13 +52,12 @@ def _behind_gtids(server: SnapshotServer, files: dict[str, int], text: str, here
     return here.with_changes(file=last, pos=end, gtids=str(done))
 
 
-def _gtids_before(server: SnapshotServer, files: dict[str, int], file: str, pos: int) -> str:
+def _gtids_before(server: SnapshotServer, file: str, pos: int) -> str:
     """The transactions that the log holds, or has held, before a place."""
     if server.facts().mariadb:
         return str(query(server.connection(), "SELECT BINLOG_GTID_POS(%s, %s)", (file, pos))[0][0] or "")
-    names = list(files)
     done = _previous(server, file)
-    for start, gtid in _transactions(server, names[names.index(file)]):
+    for start, gtid in _transactions(server, file):
         if start < pos:
             done = done | GtidSet.parse(gtid)
     return str(done)

@@ -234,12 +234,17 @@ class SignalledProcessor(LogProcessor):
         if self._snapshot.state.blocking and self._between_transactions:
             yield from self._blocking()
         before = self._snapshot.state
-        self._snapshot.advance()
+        self._advance()
         while self._passed():
             yield self._between_events(self._snapshot.closed())
-            self._snapshot.advance()
+            self._advance()
         if self._snapshot.state != before and not self._snapshot.waits:
             yield self._standing()
+
+    def _advance(self) -> None:
+        """The next chunk; one without watermarks in the log is not read while a transaction is told of in part."""
+        if self._gtid_marks is None or self._between_transactions:
+            self._snapshot.advance()
 
     @property
     def _between_transactions(self) -> bool:
@@ -276,7 +281,9 @@ class SignalledProcessor(LogProcessor):
         return Batch(self._server.notifications.take(), self.offset().to_json(), save=True)
 
     def _set_position(self, signal: Signal) -> None:
-        self._moved = wanted_offset(signal, self._server, self.progress.offset())
+        with told(self._config, "looking for a place in the log"):
+            found = wanted_offset(signal, self._server, self.progress.offset())
+        self._moved = found.with_changes(incremental=self._snapshot.state.to_json())
         log.warning("signal '%s': the log is read from %s on now", signal.id, self._moved.position)
         self.pause()
 
