@@ -37,6 +37,6 @@ class Choice:
         """A chosen name's place by the order of the include list."""
         return self._include.rank(name)
 
-    def __call__(self, name: str) -> bool:
-        """Whether a name is chosen."""
-        return self._include(name) if self._include else not self._exclude(name)
+    def __call__(self, *names: str) -> bool:
+        """Whether what has these names is chosen: one of them is included, or none excluded."""
+        return any(map(self._include, names)) if self._include else not any(map(self._exclude, names))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Self
 from uuid import UUID
 
@@ -88,6 +88,10 @@ class GtidSet:
         at = bisect_left(pairs, number, key=lambda pair: pair[1])
         return at < len(pairs) and pairs[at][0] <= number
 
+    def of(self, wanted: Callable[[TransactionSource], bool]) -> GtidSet:
+        """The transactions of some sources."""
+        return GtidSet({source: pairs for source, pairs in self._intervals.items() if wanted(source)})
+
     def issuperset(self, other: GtidSet) -> bool:
         """Whether every transaction of `other` is in this set."""
         return not other - self
@@ -98,6 +102,9 @@ class GtidSet:
             for first, last in pairs:
                 union.add(source, first, last)
         return union
+
+    def __and__(self, other: GtidSet) -> GtidSet:
+        return self - (self - other)
 
     def __sub__(self, other: GtidSet) -> GtidSet:
         rest = GtidSet()
@@ -204,6 +211,10 @@ class MariaDbGtidSet:
     def add(self, domain: int, server: int, sequence: int) -> None:
         """Note a transaction as its domain's last."""
         self._last[domain] = (server, sequence)
+
+    def domains(self) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Each domain with the server and the number of its last transaction, sorted."""
+        return iter(sorted(self._last.items()))
 
     def contains(self, domain: int, sequence: int) -> bool:
         """Whether a transaction is no newer than its domain's last one."""

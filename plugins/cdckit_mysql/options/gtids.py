@@ -14,14 +14,15 @@ class GtidOptions(PluginConfig):
     """Transactions by their GTIDs."""
 
     gtid_source_includes: RegexList = ""
-    """Sources whose transactions are captured: regular expressions that match a whole UUID (MySQL) or number of a
-    replication domain (MariaDB).
+    """Sources whose transactions are captured: regular expressions that match a whole UUID (MySQL; for one tag
+    `UUID:TAG`) or number of a replication domain (MariaDB). Where to go on is found by them alone: that a server lacks
+    others is no reason to stop.
     """
     gtid_source_excludes: RegexList = ""
     """Sources whose transactions are left out; not together with `gtid.source.includes`."""
     gtid_source_filter_dml_events: bool = True
-    """Whether the rows of other sources' transactions are left out; else the two lists change nothing: where to go on
-    is found by the whole set of GTIDs.
+    """Whether the rows of other sources' transactions are left out; else the two lists only say by which transactions
+    to find where to go on.
     """
     gtid_ignore_on_recovery: bool = False
     """Whether reading goes on by file and position, though the server has GTIDs."""

@@ -92,7 +92,7 @@ class SnapshotNeed:
                 "finished snapshot: start with another mode"
             )
         if at.file and not self._takes_anything(at):
-            return at.with_changes(snapshot=None)
+            return at.with_changes(snapshot=None, snapshot_chunks="")
         if at.file and first:
             log.warning("the last snapshot was not finished: what is left of it is read now")
         return at
@@ -138,7 +138,7 @@ class SnapshotNeed:
     def _why_lost(self, at: LogOffset) -> str | None:
         server, connection = self._ask()
         with told(self._config, "asking for the log files"):
-            return why_lost(connection, server, at)
+            return why_lost(connection, server, at, self._config)
 
 
 def _progress(at: LogOffset) -> tuple[bool, bool]:

@@ -10,6 +10,7 @@ from cdckit_mysql.binlog.events import AnonymousGtid, Gtid, LogEvent, MariaDbGti
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
 from cdckit_mysql.options.gtids import GtidOptions
+from cdckit_mysql.streaming.gtid_start import source_names
 
 Handlers = dict[type[LogEvent], Callable[[Any], None]]
 
@@ -39,11 +40,11 @@ class _SourceFilter:
 
     def _asking(self, handle: Callable[[Any], None]) -> Callable[[Any], None]:
         def asked(event: Gtid | MariaDbGtid | AnonymousGtid) -> None:
-            self._wanted = isinstance(event, AnonymousGtid) or self._chosen(_source(event))
+            self._wanted = isinstance(event, AnonymousGtid) or self._chosen(*_names(event))
             handle(event)
 
         return asked
 
 
-def _source(event: Gtid | MariaDbGtid) -> str:
-    return str(event.domain) if isinstance(event, MariaDbGtid) else event.source.uuid
+def _names(event: Gtid | MariaDbGtid) -> tuple[str, ...]:
+    return (str(event.domain),) if isinstance(event, MariaDbGtid) else source_names(event.source)

@@ -12,9 +12,10 @@ from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import connect, connect_for_log, place, release, told
+from cdckit_mysql.connection import Connection, connect, connect_for_log, place, release, told
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Server, read_server
+from cdckit_mysql.streaming.gtid_start import GtidStart
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -119,30 +120,33 @@ class LogOpener:
             RetriableSourceError: the server cannot be reached now.
             SourceError: it refuses, or is not one that can go on from there.
         """
-        server = self._server()
-        start = on_server(start, server, place(self._config))
+        server, start, dump_start = self._found(start)
         options = DumpOptions(
             server_id=self._server_id,
             flavor="mariadb" if server.mariadb else "mysql",
             heartbeat_seconds=self._config.connect_keep_alive_interval_ms / 1000 / _HEARTBEATS,
             follow=self._follow,
         )
-        return BinlogConnection.open(
-            lambda: connect_for_log(self._config), self._dump_start(start, server), options
-        ), start
+        return BinlogConnection.open(lambda: connect_for_log(self._config), dump_start, options), start
 
-    def _server(self) -> Server:
+    def _found(self, start: LogOffset) -> tuple[Server, LogOffset, DumpStart]:
+        """The server's facts, the offset as it counts, and where to begin there."""
         connection = connect(self._config)
         try:
             with told(self._config, "asking the server for its settings"):
-                return read_server(connection)
+                server = read_server(connection)
+                start = on_server(start, server, place(self._config))
+                return server, start, self._dump_start(start, server, connection)
         finally:
             release(connection)
 
-    def _dump_start(self, start: LogOffset, server: Server) -> DumpStart:
+    def _dump_start(self, start: LogOffset, server: Server, connection: Connection) -> DumpStart:
         """By GTID where that is known: it is right on every server of a topology, and in mid-transaction."""
         at_transaction = start.file and not start.event
         by_file = self._by_file or self._config.gtid_ignore_on_recovery
         if start.gtids is None or not server.gtids or (by_file and at_transaction):
             return FilePosition(start.file, start.pos)
-        return MariaDbGtidSet.parse(start.gtids) if server.mariadb else GtidSet.parse(start.gtids)
+        gtids = GtidStart(self._config)
+        if server.mariadb:
+            return gtids.mariadb(connection, MariaDbGtidSet.parse(start.gtids))
+        return gtids.mysql(connection, GtidSet.parse(start.gtids))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from cdckit_mysql.binlog.gtid import GtidSet
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Server, log_files, query
+from cdckit_mysql.options.gtids import GtidOptions
+from cdckit_mysql.server import Server, log_files
+from cdckit_mysql.streaming.gtid_start import GtidStart, mysql_gtids
 
 _FIRST_EVENT = 4
 
@@ -13,14 +15,14 @@ _FIRST_EVENT = 4
 def oldest_position(connection: Connection, server: Server) -> LogOffset:
     """The begin of the oldest log file that the server has."""
     oldest = next(iter(log_files(connection)))
-    gtids = str(_gtids(connection)[1]) if server.gtids and not server.mariadb else None
+    gtids = str(mysql_gtids(connection)[1]) if server.gtids and not server.mariadb else None
     return LogOffset(file=oldest, pos=_FIRST_EVENT, gtids=gtids, server=server.identity)
 
 
-def why_lost(connection: Connection, server: Server, offset: LogOffset) -> str | None:
+def why_lost(connection: Connection, server: Server, offset: LogOffset, options: GtidOptions) -> str | None:
     """Why the server cannot give the log from `offset` on, or None where it can as far as it tells."""
     if offset.gtids is not None and server.gtids and not server.mariadb:
-        return _why_lost_by_gtid(GtidSet.parse(offset.gtids), *_gtids(connection))
+        return GtidStart(options).why_lost(GtidSet.parse(offset.gtids), *mysql_gtids(connection))
     if offset.server not in (None, server.identity):
         return None
     files = log_files(connection)
@@ -31,18 +33,4 @@ def why_lost(connection: Connection, server: Server, offset: LogOffset) -> str |
             f"log file {offset.file} ends at {files[offset.file]}, before {offset.pos}: "
             "the server has lost part of its log"
         )
-    return None
-
-
-def _gtids(connection: Connection) -> tuple[GtidSet, GtidSet]:
-    """The transactions that MySQL has carried out, and those of them that are gone from its log."""
-    [(executed, purged)] = query(connection, "SELECT @@global.gtid_executed, @@global.gtid_purged")
-    return GtidSet.parse(executed), GtidSet.parse(purged)
-
-
-def _why_lost_by_gtid(read: GtidSet, executed: GtidSet, purged: GtidSet) -> str | None:
-    if missing := purged - read:
-        return f"the server has purged transactions that were not read yet ({missing})"
-    if ahead := read - executed:
-        return f"the server does not have transactions that were read already ({ahead}): it has lost part of its log"
     return None

@@ -1,0 +1,79 @@
+"""Which transactions a server is told are read, where only some sources count (`gtid.source.includes`, `…excludes`).
+
+Servers of a topology often have transactions of their own, which the others lack or have purged. Those of sources that
+are not chosen are no reason to stop.
+"""
+
+from __future__ import annotations
+
+from cdckit.choice import Choice
+from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
+from cdckit_mysql.connection import Connection
+from cdckit_mysql.options.gtids import GtidOptions
+from cdckit_mysql.server import query
+
+
+def source_names(source: TransactionSource) -> tuple[str, ...]:
+    """What a pattern may match of a source: its UUID, and of a tagged one `UUID:TAG`."""
+    return (source.uuid, str(source)) if source.tag else (source.uuid,)
+
+
+class GtidStart:
+    """Compares what was read with what a server has.
+
+    Args:
+        options: which sources count.
+    """
+
+    def __init__(self, options: GtidOptions) -> None:
+        self._choice = Choice(options.gtid_source_includes, options.gtid_source_excludes)
+        self._leaves_out = options.gtid_source_filter_dml_events
+
+    def mysql(self, connection: Connection, read: GtidSet) -> GtidSet:
+        """What a MySQL server is told: of other sources nothing that it lacks, and all that it has purged."""
+        if not self._choice:
+            return read
+        executed, purged = mysql_gtids(connection)
+        chosen = read.of(self._chooses)
+        told = chosen | ((read - chosen) & executed)
+        return told | (purged - purged.of(self._chooses)) if self._leaves_out else told
+
+    def mariadb(self, connection: Connection, read: MariaDbGtidSet) -> MariaDbGtidSet:
+        """What a MariaDB server is told: other domains go on where they were read to, or where the server is."""
+        if not self._choice:
+            return read
+        known, told = dict(read.domains()), MariaDbGtidSet()
+        [(text,)] = query(connection, "SELECT @@global.gtid_binlog_pos")
+        for domain, last in MariaDbGtidSet.parse(text).domains():
+            if not self._choice(str(domain)):
+                behind = domain in known and known[domain][1] <= last[1]
+                told.add(domain, *(known[domain] if behind else last))
+        for domain, last in known.items():
+            if self._choice(str(domain)):
+                told.add(domain, *last)
+        return told
+
+    def why_lost(self, read: GtidSet, executed: GtidSet, purged: GtidSet) -> str | None:
+        """Why a MySQL server cannot give what comes behind `read`, or None where it can."""
+        missing = purged - read
+        if self._choice and self._leaves_out:
+            missing = missing.of(self._chooses)
+        if missing:
+            return f"the server has purged transactions that were not read yet ({missing})"
+        ahead = read - executed
+        if self._choice:
+            ahead = ahead.of(self._chooses)
+        if ahead:
+            return (
+                f"the server does not have transactions that were read already ({ahead}): it has lost part of its log"
+            )
+        return None
+
+    def _chooses(self, source: TransactionSource) -> bool:
+        return self._choice(*source_names(source))
+
+
+def mysql_gtids(connection: Connection) -> tuple[GtidSet, GtidSet]:
+    """The transactions that MySQL has carried out, and those of them that are gone from its log."""
+    [(executed, purged)] = query(connection, "SELECT @@global.gtid_executed, @@global.gtid_purged")
+    return GtidSet.parse(executed), GtidSet.parse(purged)
