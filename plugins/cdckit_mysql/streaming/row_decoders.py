@@ -16,6 +16,7 @@ from cdckit_mysql.rows import RowDecoder
 from cdckit_mysql.streaming.announced import hidden_columns
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
+from cdckit_mysql.table import Table
 
 _KEPT = 4096
 """As many as the log's reader keeps announcements: an announcement that is read anew has no maker yet."""
@@ -26,15 +27,17 @@ class RowMaker:
     """Rows events of one announced table to rows, and rows to records.
 
     Attributes:
+        definition: the table's, which it is made for.
         table: the table's name.
         name: the same as text.
         rows: for each kind of change, what gives an event's rows, or pairs of rows for an update.
         records: for each kind of change, what makes records of rows, see `TableEvents`.
     """
 
-    __slots__ = ("_absent", "_fields", "_unavailable", "name", "records", "rows", "table")
+    __slots__ = ("_absent", "_fields", "_unavailable", "definition", "name", "records", "rows", "table")
 
-    def __init__(self, decoder: RowDecoder, version: TableVersion, skipped: frozenset[str]) -> None:
+    def __init__(self, definition: Table, decoder: RowDecoder, version: TableVersion, skipped: frozenset[str]) -> None:
+        self.definition = definition
         self.table = version.table.id
         self.name = str(version.table.id)
         self.rows: dict[Change, Callable[[RowsEvent], Sequence[Any]]] = {
@@ -69,7 +72,7 @@ def _nothing(_event: RowsEvent) -> Sequence[Any]:
 
 
 class RowDecoders:
-    """Makes and keeps the makers for the tables that the log announces, as long as no definition changes."""
+    """Makes and keeps the makers for the tables that the log announces, for as long as its definition holds."""
 
     def __init__(
         self, filters: Filters, versions: TableVersions, definitions: Definitions, skipped: frozenset[str]
@@ -88,7 +91,7 @@ class RowDecoders:
             DecodeError: its definition is not known, or is not the one that the log announces.
         """
         if self._at != self._definitions.changes:
-            self._makers.clear()
+            self._keep_unchanged()
             self._at = self._definitions.changes
         try:
             return self._makers[announced]
@@ -97,6 +100,14 @@ class RowDecoders:
                 self._makers.clear()
             maker = self._makers[announced] = self._maker(announced)
             return maker
+
+    def _keep_unchanged(self) -> None:
+        """Forgets the makers of tables whose definition is another one now: of thousands it is mostly one."""
+        self._makers = {
+            announced: maker
+            for announced, maker in self._makers.items()
+            if maker is not None and self._definitions.of(announced) is maker.definition
+        }
 
     def _maker(self, announced: TableMap) -> RowMaker | None:
         if not self._filters.captures(announced.database, announced.name):
@@ -115,4 +126,4 @@ class RowDecoders:
             decoder = RowDecoder(announced, (*version.values, *[None] * hidden))
         except DecodeError as error:
             raise InconsistentSchemaError(str(error)) from error
-        return RowMaker(decoder, version, self._skipped)
+        return RowMaker(table, decoder, version, self._skipped)
