@@ -18,6 +18,7 @@ from cdckit.signals.inbox import leave
 from mysql.capture import changes, config_for
 from mysql.signalling import SIGNALS, Signalled
 from running import Pipeline, create_reader, source_of, to_file
+from servers.mysql56 import MySQL56Server
 from servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
@@ -182,6 +183,25 @@ def test_a_blocking_snapshot_holds_the_log(signalled: Signalled, sql: Sql) -> No
     kinds = [kind for what, kind in signalled.told() if what == "Initial"][3:]
     scans = ["IN_PROGRESS", "TABLE_SCAN_COMPLETED"]
     assert kinds == ["STARTED", *scans, *scans, "COMPLETED"]
+
+
+def test_an_old_server_without_gtids(unique_name: str, tmp_path: Path) -> None:
+    """Marks and blocking snapshots do without; reading only is refused."""
+    with MySQL56Server().start(gtid_mode="OFF", enforce_gtid_consistency=False) as server:
+        server.create_user("dbz", "dbz")
+        server.run_sql(
+            f"CREATE DATABASE {unique_name}; USE {unique_name}; {SIGNALS} CREATE TABLE t (id INT PRIMARY KEY)"
+        )
+        server.run_sql(f"INSERT INTO {unique_name}.t VALUES {', '.join(f'({number})' for number in range(20))}")
+        capture = Signalled(server, unique_name, tmp_path / "state")
+        capture.once()
+        for kind in ("incremental", "blocking"):
+            capture.signal(data_collections=[f"{unique_name}.t"], type=kind)
+        capture.once()
+        assert sorted(capture.reads()) == sorted([(number,) for number in range(20)] * 2)
+        capture.options["read_only"] = "true"
+        with pytest.raises(SourceError, match=r"read\.only goes by GTIDs"):
+            capture.once()
 
 
 def test_signals_of_other_channels(signalled: Signalled, tmp_path: Path) -> None:
