@@ -136,6 +136,21 @@ def test_a_table_without_a_key_needs_a_surrogate(signalled: Signalled, sql: Sql)
     assert [row[1] for row in signalled.reads("k")[5:]] == [None, 1, 2, 2, 3]
 
 
+def test_a_table_whose_rows_cannot_be_told_apart(signalled: Signalled, sql: Sql) -> None:
+    """A masked key would put rows together that are not the same; as the records' key it is whole."""
+    sql("CREATE TABLE k (a VARCHAR(20) PRIMARY KEY, b INT NOT NULL); INSERT INTO k VALUES ('one', 1), ('two', 2);")
+    name = f"{signalled.database}.k"
+    signalled.options |= {"column.mask.with.3.chars": f"{name}.a", "message.key.columns": f"{name}:b"}
+    signalled.signal(data_collections=[name])
+    signalled.once()
+    assert signalled.reads("k") == []
+    assert signalled.notifications[-2].additional_data["status"] == "NO_PRIMARY_KEY"
+    del signalled.options["message.key.columns"]
+    signalled.signal(data_collections=[name])
+    signalled.once()
+    assert signalled.reads("k") == [("***", 1), ("***", 2)]
+
+
 def test_pausing_resuming_stopping(signalled: Signalled) -> None:
     both = [f"{signalled.database}.t", f"{signalled.database}.u"]
     signalled.signal("pause-snapshot")

@@ -212,13 +212,20 @@ class TableChunks(Chunks[Row]):
             raise UnreadableError("it has no key; name a unique column as surrogate-key", "NO_PRIMARY_KEY")
         shown = [column.name for column, _ in version.shown]
         names = version.table.key_columns or tuple(column.name for column in columns)
-        hidden = [name for name in names if name not in shown]
+        hidden = [name for name in names if name not in shown or self._is_masked(version.table, name)]
         if hidden:
             raise UnreadableError(
-                f"its events do not show column {hidden[0]}, which tells its rows apart (column.exclude.list)",
+                f"its events do not show column {hidden[0]} as it is, which tells its rows apart "
+                "(column.exclude.list, column.mask.*, column.truncate.*)",
                 "NO_PRIMARY_KEY",
             )
         return _Plan(version, KeyOrder(columns), tuple(shown.index(name) for name in names))
+
+    def _is_masked(self, table: Table, name: str) -> bool:
+        """Whether rows hold a column cut or masked; those of the records' key they hold whole."""
+        column = table.column(name)
+        masked = column is not None and self._filters.mapping(table.id, column) is not None
+        return masked and name not in self._filters.key_columns(table)
 
 
 def _statement(connection: Connection, table: TableId) -> str | None:
