@@ -1,0 +1,56 @@
+"""Signals on their way to a source: none is lost by a crash before an offset knows of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cdckit.signals import Mailbox, Signal, SignalOptions
+from cdckit.signals.inbox import FOLDER, leave
+
+
+def _mailbox(folder: Path) -> Mailbox:
+    options = {"signal.enabled.channels": "in-process", "signal.poll.interval.ms": "1"}
+    return Mailbox(SignalOptions.load(options, "source")[0], "p", folder / FOLDER)
+
+
+def _due(mailbox: Mailbox) -> list[str]:
+    mailbox._next = 0.0  # whenever it is asked
+    return [signal.id for signal in mailbox.due()]
+
+
+def test_what_was_left_is_taken_once_an_offset_knows_of_it(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        leave(tmp_path, Signal(name, "log", {"message": name}))
+    killed = _mailbox(tmp_path)
+    assert _due(killed) == ["one", "two"]
+    assert _due(killed) == []
+    killed.committed()  # an offset of before is saved
+    mailbox = _mailbox(tmp_path)
+    assert _due(mailbox) == ["one", "two"]
+    mailbox.told()
+    leave(tmp_path, Signal("three", "log", {}))
+    mailbox.committed()
+    assert _due(mailbox) == ["three"]
+    assert _due(_mailbox(tmp_path)) == ["three"]
+
+
+def test_a_signal_that_came_since_is_not_taken_for_known(tmp_path: Path) -> None:
+    mailbox = _mailbox(tmp_path)
+    leave(tmp_path, Signal("one", "log", {}))
+    _due(mailbox)
+    mailbox.told()
+    leave(tmp_path, Signal("two", "log", {}))
+    assert _due(mailbox) == ["two"]
+    mailbox.committed()  # an offset that knows of the first alone
+    assert _due(_mailbox(tmp_path)) == ["one", "two"]
+
+
+def test_what_is_no_signal_is_told_and_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir()
+    (folder / "1.json").write_text("[]")
+    (folder / ".draft").write_text("{")
+    assert _due(_mailbox(tmp_path)) == []
+    assert "1.json is no signal" in caplog.text
