@@ -14,7 +14,7 @@ from cdckit_mysql.values.defaults import schema_default, value_for_null
 from cdckit_mysql.values.mapping import ColumnMapping, Convert
 from cdckit_mysql.values.numbers import BINARY_FORMS
 from cdckit_mysql.values.options import ValueOptions
-from cdckit_mysql.values.schemas import Kind, base_schema, kind_of
+from cdckit_mysql.values.schemas import Kind, base_schema, kind_of, spelled_boolean
 
 _PARAMETER = "__debezium.source.column."
 _NUMBERS = frozenset({"integer", "bigint", "float32", "float64", "decimal", "boolean", "bits", "year"})
@@ -151,7 +151,8 @@ def _native_schema(column: Column, kind: Kind, options: ValueOptions, table: Tab
     mapping = options.mapping(table, column)
     if options.propagates_type(table, column) and (mapping is None or mapping.keeps_type):
         parameters.update(_source_parameters(column, options))
-    optional = column.optional or not (options.complete_images or kind in _PLACEHOLDER_KINDS)
+    nullable = column.optional or kind == "geometry"  # Debezium's schema of geometries is
+    optional = nullable or not (options.complete_images or kind in _PLACEHOLDER_KINDS)
     return base.replace(
         optional=optional,
         default=schema_default(column, kind, base, options),
@@ -162,7 +163,7 @@ def _native_schema(column: Column, kind: Kind, options: ValueOptions, table: Tab
 
 def _source_parameters(column: Column, options: ValueOptions) -> dict[str, str]:
     parameters = {_PARAMETER + "type": column.type_expression.upper()}
-    if column.length is not None:
+    if column.length is not None and not spelled_boolean(column):
         parameters[_PARAMETER + "length"] = str(column.length)
     if column.scale is not None:
         parameters[_PARAMETER + "scale"] = str(column.scale)

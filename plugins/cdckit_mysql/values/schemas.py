@@ -91,9 +91,14 @@ def kind_of(column: Column) -> Kind | None:
         return "float32" if short else "float64"
     if column.base_type == "BIT":
         return "boolean" if (column.length or 1) == 1 else "bits"
-    if column.base_type == "TINYINT" and column.type_expression in _BOOLEANS:
+    if spelled_boolean(column):
         return "boolean"
     return _KINDS.get(column.base_type)
+
+
+def spelled_boolean(column: Column) -> bool:
+    """Whether a statement in the log has made the column, and called it BOOLEAN."""
+    return column.base_type == "TINYINT" and column.type_expression in _BOOLEANS
 
 
 def base_schema(column: Column, kind: Kind, options: ValueOptions) -> Schema:
