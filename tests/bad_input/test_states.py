@@ -133,6 +133,29 @@ def test_an_offset_of_something_else_is_refused(pipeline: NewPipeline) -> None:
     assert rows(made) == BEFORE
 
 
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        ("delete from history", "the schema history knows no definitions at"),
+        ("delete from history where position like '%-start'", "the schema history begins in the middle"),
+        ("update history set entry = substr(entry, 1, length(entry) / 2)", "state.db"),
+    ],
+)
+def test_a_schema_history_that_is_lost_or_half_written_is_told(pipeline: NewPipeline, spoil: str, said: str) -> None:
+    made = pipeline()
+    assert made.run("--once").code == 0
+    with closing(sqlite3.connect(made.state / "state.db")) as db:
+        db.execute(spoil)
+        db.commit()
+    ended = made.run("--once")
+    assert ended.code == 7, ended.stderr
+    assert said in ended.errors
+    assert rows(made) == BEFORE
+    recovering = pipeline(snapshot_mode="recovery")
+    assert recovering.run("--once").code == 0
+    assert rows(made) == BEFORE
+
+
 def _set_offset(pipeline: Pipeline, offset: str) -> None:
     with closing(sqlite3.connect(pipeline.state / "state.db")) as db:
         db.execute("update offset set offset = ?", (offset,))
