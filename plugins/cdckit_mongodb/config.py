@@ -16,6 +16,7 @@ from cdckit.config.no_meaning import NoMeaning
 from cdckit.guardrail import GuardrailOptions
 from cdckit.metrics.tags import MetricTags
 from cdckit.notifications import NotificationOptions
+from cdckit.plugins import mode_by_plugin
 from cdckit.signals import SignalOptions
 from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
 from cdckit_mongodb.without_meaning import WITHOUT_MEANING
@@ -24,7 +25,7 @@ _SNAPSHOT_MODES = {"never": "no_data"}
 _OPERATIONS = ("c", "u", "d", "t", "none")
 
 SnapshotMode = Annotated[
-    Literal["always", "initial", "initial_only", "no_data", "when_needed", "configuration_based"],
+    Literal["always", "initial", "initial_only", "no_data", "when_needed", "configuration_based", "custom"],
     BeforeValidator(lambda value: _SNAPSHOT_MODES.get(value, value)),
 ]
 FailureHandling = Literal["fail", "warn", "skip", "ignore"]
@@ -162,8 +163,10 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     snapshot_mode: SnapshotMode = "initial"
     """When collections are read as they are now: `initial` (the first time), `initial_only` (and end after it),
     `no_data` (never), `when_needed` (also when the position is gone from the oplog), `always` (at every start),
-    `configuration_based` (as the options below say).
+    `configuration_based` (as the options below say), `custom` (as a plugin says).
     """
+    snapshot_mode_custom_name: str = ""
+    """The name by which a plugin's hook `cdckit_snapshot_mode` knows the mode `custom`."""
     snapshot_mode_configuration_based_snapshot_data: bool = False
     """Whether `configuration_based` takes a snapshot where there is no offset."""
     snapshot_mode_configuration_based_snapshot_on_data_error: bool = False
@@ -227,13 +230,6 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = _peer_options()
 
-    @field_validator("snapshot_mode", mode="before")
-    @classmethod
-    def _no_java_class(cls, mode: object) -> object:
-        if mode == "custom":
-            raise ValueError("a custom mode is a Java class, which cannot be loaded here: use configuration_based")
-        return mode
-
     @field_validator("skipped_operations")
     @classmethod
     def _known_operations(cls, text: str) -> str:
@@ -253,6 +249,16 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     def _renames(cls, text: str) -> str:
         parse_renames(text)
         return text
+
+    @model_validator(mode="after")
+    def _a_plugin_knows_the_mode(self) -> Self:
+        if self.snapshot_mode == "custom" and mode_by_plugin(self.snapshot_mode_custom_name) is None:
+            raise ValueError(
+                f"snapshot.mode=custom: no installed plugin knows the name '{self.snapshot_mode_custom_name}' "
+                "(snapshot.mode.custom.name): Java classes cannot be loaded here; write a plugin with the hook "
+                "cdckit_snapshot_mode (docs/writing-a-plugin.md), or use configuration_based"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_of_each_pair(self) -> Self:

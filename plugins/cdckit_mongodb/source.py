@@ -26,6 +26,7 @@ from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset, oldest_of_shards
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
 from cdckit_mongodb.snapshot.collections import captured
+from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.cursor import HistoryLostError
@@ -51,6 +52,8 @@ class MongoDbSource(Source):
         self._mailbox: Mailbox | None = None
         self._started = False
         self._captured_told = False
+        self._mode = snapshot_mode(config)
+        self._had_snapshot = False
 
     @classmethod
     def check(cls, config: MongoDbConfig) -> Sequence[Finding]:
@@ -105,35 +108,16 @@ class MongoDbSource(Source):
     def _begin(self) -> StreamOffset:
         """Where the stream starts when there is no offset."""
         start = self._config.capture_start_op_time
-        if start >= 0 and not self._takes_snapshot:
+        if start >= 0 and not self._mode.takes_data(offset_exists=False, in_progress=False):
             return StreamOffset(sec=start >> 32, ord=start & 0xFFFFFFFF)
         return note_moment(self._asked(), self._config)
-
-    @property
-    def _takes_snapshot(self) -> bool:
-        """Whether collections are read where there is no offset."""
-        if self._config.snapshot_mode == "configuration_based":
-            return self._config.snapshot_mode_configuration_based_snapshot_data
-        return self._config.snapshot_mode != "no_data"
-
-    @property
-    def _streams(self) -> bool:
-        if self._config.snapshot_mode == "configuration_based":
-            return self._config.snapshot_mode_configuration_based_start_stream
-        return self._config.snapshot_mode != "initial_only"
-
-    @property
-    def _repeats_when_lost(self) -> bool:
-        if self._config.snapshot_mode == "configuration_based":
-            return self._config.snapshot_mode_configuration_based_snapshot_on_data_error
-        return self._config.snapshot_mode == "when_needed"
 
     def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
         """Where the stream ends now, as soon as that is beyond `start`."""
         at = self._checked(StreamOffset.from_json(start))
         if at.snapshot_due:
             return self._begin().with_changes(after_snapshot=True).to_json()
-        if not self._streams:
+        if not self._mode.streams:
             return start
         until = time.monotonic() + wait_seconds
         while True:
@@ -163,7 +147,7 @@ class MongoDbSource(Source):
         at = self._checked(StreamOffset.from_json(start))
         if at.snapshot_due:
             return [Split(at.to_json(), at.to_json(), SnapshotWork(with_documents=self._reads_documents(at)))]
-        if not self._streams:
+        if not self._mode.streams:
             return []
         return [Split(start, None, StreamWork())]
 
@@ -191,14 +175,15 @@ class MongoDbSource(Source):
             return at
         if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
-        if self._config.snapshot_mode == "always" and not at.snapshot_due:
+        if not at.snapshot_due and self._mode.takes_data(offset_exists=True, in_progress=False):
+            self._had_snapshot = True
             return StreamOffset(snapshot_due=True)
         if at.snapshot_due and at.snapshot is None:
             return at
         reason = why_lost(self._asked(), self._config, at)
         if reason is None:
             return at
-        if self._repeats_when_lost:
+        if self._mode.on_data_error:
             return self._again(reason)
         raise SourceError(_lost(reason))
 
@@ -209,7 +194,8 @@ class MongoDbSource(Source):
 
     def _reads_documents(self, at: StreamOffset) -> bool:
         """Whether a snapshot reads documents: one that was begun goes on."""
-        return self._takes_snapshot or at.snapshot is not None
+        had_one = self._had_snapshot or not at.snapshot_due
+        return at.snapshot is not None or self._mode.takes_data(offset_exists=had_one, in_progress=False)
 
     # -- reading
 
@@ -244,7 +230,7 @@ class MongoDbSource(Source):
         try:
             yield from reader.follow(start)
         except HistoryLostError as error:
-            if not self._repeats_when_lost:
+            if not self._mode.on_data_error:
                 raise SourceError(_lost(str(error))) from error
             yield Batch([], self._again(str(error)).to_json())
 

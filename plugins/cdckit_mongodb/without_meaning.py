@@ -122,9 +122,8 @@ WITHOUT_MEANING = (
         taken=("1",),
     ),
     NoMeaning(
-        r"snapshot\.(query\.mode(\.custom\.name)?|mode\.custom\.name)",
-        "a Java class, which cannot be loaded here: snapshot.collection.filter.overrides chooses documents, "
-        "snapshot.mode=configuration_based says when",
+        r"snapshot\.query\.mode(\.custom\.name)?",
+        "a Java class, which cannot be loaded here: snapshot.collection.filter.overrides chooses documents",
         taken=("select_all",),
     ),
     NoMeaning(

@@ -29,7 +29,10 @@ def test_every_default_of_debezium_is_accepted() -> None:
     [
         ({"snapshot.max.threads": "4"}, r"source\.snapshot\.max\.threads: one connection reads .* `runner: spark`"),
         ({"converters": "x"}, r"source\.converters: documents have no columns"),
-        ({"snapshot.mode": "custom"}, r"source\.snapshot\.mode: a custom mode is a Java class"),
+        (
+            {"snapshot.mode": "custom", "snapshot.mode.custom.name": "com.shop.Nightly"},
+            r"no installed plugin knows the name 'com\.shop\.Nightly' .*Java classes cannot be loaded here",
+        ),
         ({"capture.mode": "oplog"}, r"source\.capture\.mode: should be 'change_streams'"),
         ({"colection.include.list": "x"}, r"did you mean 'collection\.include\.list'"),
         ({"field.exclude.list": "a.b"}, r"'a\.b' does not look like database\.collection\.field"),

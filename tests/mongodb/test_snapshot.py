@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ from bson import Int64, ObjectId
 from pymongo.database import Database
 
 from cdckit.errors import ConfigError, SourceError
+from cdckit.hookspecs import hookimpl
+from cdckit.plugins import plugin_manager
+from cdckit.snapshotting import SnapshotMode
 from cdckit_mongodb.snapshot import whole
 from cdckit_mongodb.splits import ChunkWork
 from mongodb.capture import Capture, change, shown
@@ -59,6 +63,42 @@ def test_configuration_based_mode_does_what_its_options_say(mongo: MongoReplicaS
     assert [shown(record)[0] for record in capture.once()] == ["r"]
     own_database.a.insert_one({"_id": 2})
     assert capture.once() == []
+
+
+class _Evening(SnapshotMode):
+    """Documents at every start but the first, the stream never."""
+
+    streams = False
+
+    def takes_data(self, *, offset_exists: bool, in_progress: bool) -> bool:
+        return offset_exists
+
+    def takes_schema(self, *, offset_exists: bool, in_progress: bool) -> bool:
+        return False
+
+
+class _Plugin:
+    """Knows the mode `evening`."""
+
+    @hookimpl
+    def cdckit_snapshot_mode(self, name: str) -> SnapshotMode | None:
+        return _Evening() if name == "evening" else None
+
+
+@pytest.fixture
+def plugin() -> Iterator[_Plugin]:
+    made = _Plugin()
+    plugin_manager().register(made)
+    yield made
+    plugin_manager().unregister(made)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugin_decides_when_a_snapshot_is_taken(mongo: MongoReplicaSet, own_database: Own) -> None:
+    capture = _capture(mongo, own_database, snapshot_mode="custom", snapshot_mode_custom_name="evening")
+    for number, expected in enumerate(["", "rr", "rrr"]):
+        own_database.a.insert_one({"_id": number})
+        assert "".join(str(shown(record)[0]) for record in capture.once()) == expected
 
 
 def test_a_filter_chooses_part_of_a_collection(mongo: MongoReplicaSet, own_database: Own) -> None:
