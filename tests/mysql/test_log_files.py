@@ -11,16 +11,18 @@ from typing import Any
 
 import pytest
 
-from cdckit.errors import CdcError, DecodeError, SourceError
+from cdckit.errors import CdcError, ConfigError, DecodeError, SourceError
 from cdckit.record import Batch, Record
 from cdckit.runners.stop import StopSignal
 from cdckit.schema import Schema
 from cdckit.source import SourceContext
 from cdckit.state.sqlite import SqliteStateStore
+from cdckit_mysql.choice import mysql_source
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.files.reading import LogFileReader
 from cdckit_mysql.files.source import LogFileSource
 from cdckit_mysql.files.storage import LogFile
+from cdckit_mysql.source import MySqlSource
 from mysql.capture import Capture, changes, config_for
 from mysql.recordings import DATA
 from running import Pipeline
@@ -85,9 +87,9 @@ class Files:
             "binlog_files": str(pattern),
             **options,
         }
-        config, _ = model.load({name.replace("_", "."): value for name, value in given.items()}, "source")
+        self.config, _ = model.load({name.replace("_", "."): value for name, value in given.items()}, "source")
         self.state = SqliteStateStore(state)
-        self.source = LogFileSource(config)
+        self.source = LogFileSource(self.config)
         self.source.open(SourceContext("p", self.state, stopping=StopSignal()))
 
     def batches(self) -> Iterator[Batch]:
@@ -368,6 +370,32 @@ def test_a_server_without_row_metadata_is_read_from_its_statements(mysql56_serve
     with closing(Files(server, tmp_path / "state", folder / "*")) as reading:
         assert shown(reading.once()) == shown(expected)
     assert len(expected) > 20
+
+
+def test_what_is_found_before_it_runs(archive: Path, files: NewFiles, logged: SQLServer) -> None:
+    (archive / "binlog.index").write_text("what lies beside log files")
+    config = files(archive / "*").config
+    [found] = LogFileSource.check(config)
+    end = logged.execute("SHOW BINARY LOGS")[-1]
+    assert (found.name, found.status) == ("binlog.files", "ok")
+    assert found.message.endswith(f"to {end[0]}:{end[1]}")
+    [missing] = mysql_source.check(config.model_copy(update={"binlog_files": str(archive / "none.*")}))
+    assert missing.status == "fail"
+    assert isinstance(mysql_source(config), LogFileSource)
+    assert isinstance(mysql_source(config.model_copy(update={"binlog_files": ""})), MySqlSource)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, r"database\.user is needed, unless binlog\.files names files"),
+        ({"database.user": "u", "binlog.files.stop": "b.1"}, r"binlog\.files\.stop is a place in files, but"),
+        ({"binlog.files": "b.*", "binlog.files.start": "b.1:x"}, "'b.1:x' does not look like binlog.000012"),
+    ],
+)
+def test_options_that_do_not_fit(options: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        MySqlConfig.load({"topic.prefix": "p", **options}, "source")
 
 
 def test_the_command_ends_with_the_files(archive: Path, logged: SQLServer, tmp_path: Path) -> None:
