@@ -20,6 +20,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, release, told
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server import query, quoted
+from cdckit_mysql.snapshot.selection import stored_tables
 from cdckit_mysql.snapshot.sessions import connect_for_snapshot
 
 log = logging.getLogger("cdckit.mysql")
@@ -112,14 +113,8 @@ class SnapshotLocks:
         """The captured tables, quoted, and whether their engine has transactions."""
         engines = query(connection, "SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES'")
         transactional = {engine for (engine,) in engines}
-        tables = query(
-            connection,
-            "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM information_schema.TABLES "
-            "WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')",
-        )
-        for database, name, engine in tables:
-            if self.filters.captures(database, name):
-                yield quoted(database, name), engine in transactional
+        for stored in stored_tables(connection, self.filters):
+            yield quoted(*stored.id), stored.engine in transactional
 
     def _lock_for_backup(self, holder: Connection) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cdckit.plugins import query_by_plugin
@@ -12,6 +12,11 @@ from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server import query, quoted
 from cdckit_mysql.table import Table, TableId, Tables
+
+_STORED = (
+    "SELECT TABLE_NAME, ENGINE, TABLE_ROWS FROM information_schema.TABLES "
+    "WHERE TABLE_SCHEMA = %s AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ def choose_tables(
     connection: Connection, tables: Tables, config: MySqlConfig, filters: Filters
 ) -> Sequence[ChosenTable]:
     """The captured tables that the snapshot reads, in the order of the include list, or by size."""
-    estimates = _estimates(connection)
+    estimates = {stored.id: stored.rows for stored in stored_tables(connection, filters)}
     chosen = [
         chosen_table(table, config, filters, estimates.get(table.id, 0))
         for table in tables
@@ -79,6 +84,26 @@ def _by_plugin(table: Table, config: MySqlConfig, filters: Filters) -> str | Non
     return chooser.select(str(table.id), columns)
 
 
-def _estimates(connection: Connection) -> dict[TableId, int]:
-    found = query(connection, "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_ROWS FROM information_schema.TABLES")
-    return {TableId(database, name): rows or 0 for database, name, rows in found}
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A captured table as the server stores it.
+
+    Attributes:
+        id: its name.
+        engine: its storage engine.
+        rows: about how many rows it has.
+    """
+
+    id: TableId
+    engine: str
+    rows: int
+
+
+def stored_tables(connection: Connection, filters: Filters) -> Iterator[StoredTable]:
+    """The captured tables. Each database is asked for alone: older servers open every table that they tell of."""
+    for (database,) in query(connection, "SHOW DATABASES"):
+        if not filters.database(database):
+            continue
+        for name, engine, rows in query(connection, _STORED, (database,)):
+            if filters.captures(database, name):
+                yield StoredTable(TableId(database, name), engine or "", rows or 0)
