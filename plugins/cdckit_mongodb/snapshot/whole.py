@@ -83,7 +83,8 @@ class WholeSnapshot:
             SourceError: the server refuses.
         """
         offset = start if start.snapshot is not None else self._begin()
-        left = list(self._left(start.snapshot))
+        with told(self._config, "asking for the collections"):
+            left = list(self._left(start.snapshot))
         self._context.notify("snapshot_started", data_collections={one.full_name: one.estimate for one in left})
         with self._client.start_session() as session, told(self._config, "reading the snapshot"):
             session.advance_operation_time(Timestamp(*offset.moment))
