@@ -1,0 +1,56 @@
+"""A sharded cluster is one stream, through its routers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo.database import Database
+
+from cdckit_mongodb.source import MongoDbSource
+from cdckit_mongodb.splits import StreamWork
+from mongodb.capture import Capture, shown
+from mongodb.router import Router
+from servers.mongodb import MongoReplicaSet
+
+Own = Database[dict[str, Any]]
+
+
+@pytest.fixture
+def router(mongo: MongoReplicaSet) -> Iterator[Router]:
+    with Router(mongo.primary().port) as router:
+        yield router
+
+
+def test_a_router_is_known_for_one(router: Router) -> None:
+    found = {finding.name: finding for finding in MongoDbSource.check(Capture(router.uri).config())}
+    assert "sharded cluster, MongoDB 6.0." in found["topology"].message
+    assert "each shard" in found["oplog window"].message
+    assert all(finding.status != "fail" for finding in found.values())
+
+
+def test_everything_comes_by_one_stream(router: Router, own_database: Own) -> None:
+    own_database.a.insert_one({"_id": 1})
+    capture = Capture(router.uri, database_include_list=own_database.name)
+    assert [shown(record) for record in capture.once()] == [("r", "1", {"_id": 1})]
+    own_database.b.insert_one({"_id": 2})
+    own_database.a.update_one({"_id": 1}, {"$set": {"v": 3}})
+    own_database.b.delete_one({"_id": 2})
+    streams = router.streams
+    capture.follow(lambda: len(capture.records) == 5)
+    assert router.streams == streams + 2, "one to look whether the place is there, one to read"
+    assert [shown(record)[:2] for record in capture.records[1:]] == [("c", "2"), ("u", "1"), ("d", "2"), (None, "2")]
+    positions = [record.position for record in capture.records]
+    assert positions == sorted(set(positions))
+
+
+def test_neither_readers_nor_shards_divide_the_stream(router: Router, own_database: Own) -> None:
+    capture = Capture(router.uri, database_include_list=own_database.name)
+    capture.once()
+    own_database.a.insert_one({"_id": 1})
+    with capture.source() as source:
+        assert capture.offset is not None
+        ends = [None, source.latest_offset(capture.offset)]
+        planned = [source.plan(capture.offset, end, 4) for end in ends]
+    assert [[split.payload for split in splits] for splits in planned] == [[StreamWork()], [StreamWork()]]
