@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -42,6 +43,8 @@ CHOICES = {
     "tombstones.on.delete": ("true", "false"),
     "column.propagate.source.type": ("", ".*"),
     "skipped.operations": ("t", "none"),
+    "provide.transaction.metadata": ("false", "true"),
+    "include.query": ("false", "true"),
     "schema.name.adjustment.mode": ("none", "avro"),
     "field.name.adjustment.mode": ("none", "avro"),
 }
@@ -145,20 +148,33 @@ def _capture(folder: Path) -> None:
 def test_every_event_is_equal(captured: Callable[[int], Path], seed: int) -> None:
     folder = captured(seed)
     expected = by_topic(map(_plain, read_events(folder / f"{seed}.peer.jsonl")))
-    found = by_topic(read_events(folder / f"{seed}.own.jsonl"))
+    found = by_topic(map(_plain, read_events(folder / f"{seed}.own.jsonl")))
     assert sorted(found) == sorted(expected)
     assert sum(map(len, expected.values())) > ROWS
     for topic, events in expected.items():
-        for number, (one, other) in enumerate(zip_longest(events, found[topic], fillvalue="null"), 1):
+        for number, (one, other) in enumerate(_pairs(topic, events, found[topic]), 1):
             different = list(differences(json.loads(one), json.loads(other)))
             assert not different, f"{topic}, event {number}:\n" + "\n".join(different[:20])
 
 
+def _pairs(topic: str, expected: list[str], found: list[str]) -> Iterator[tuple[str, str]]:
+    """The events of a topic side by side; the peer ends with its last row, others' transactions may follow."""
+    if topic.endswith(".transaction"):
+        return zip(expected, found, strict=False)
+    return zip_longest(expected, found, fillvalue="null")
+
+
 def _plain(event: Event) -> Event:
-    """A truncation has no row; Debezium shows the number of the last row before it."""
+    """An event without what is meant to differ.
+
+    A truncation has no row; Debezium shows the number of the last row before it. The tables of a transaction stand in
+    the order of their first events; Debezium's order is that of a Java HashMap.
+    """
     payload = event["value"] and event["value"]["payload"]
-    if payload and payload["op"] == "t":
+    if payload and payload.get("op") == "t":
         payload["source"]["row"] = 0
+    if payload and payload.get("data_collections"):
+        payload["data_collections"].sort(key=itemgetter("data_collection"))
     return event
 
 

@@ -10,7 +10,7 @@ from random import Random
 import pymysql
 from pymysql.connections import Connection
 
-from mysql.decoding.random_values import COLUMNS, Make, text
+from mysql.decoding.random_values import COLUMNS, Make, integer, text
 
 _YEARS = range(1971, 2037)
 
@@ -33,6 +33,12 @@ _MORE: dict[str, Make] = {
     "JSON": lambda rng: f"'{rng.choice(_DOCUMENTS)}'",
     "BOOLEAN": lambda rng: rng.choice(["TRUE", "FALSE"]),
     "VARCHAR(30) CHARACTER SET latin1": partial(text, characters="aé", longest=30),
+    "INT(7) ZEROFILL": partial(integer, bits=31, signed=False),
+    "FLOAT(30)": lambda rng: repr(rng.choice([0.5, -1.25, 1e-30, rng.uniform(-1e6, 1e6)])),
+    "NUMERIC(5) UNSIGNED": lambda rng: str(rng.randrange(10**5)),
+    "TINYINT(1)": lambda rng: str(rng.randint(-3, 3)),
+    "NCHAR(4)": partial(text, characters="aé", longest=4),
+    "CHAR(9) COLLATE utf8mb4_bin": partial(text, characters="ab ", longest=9),
     "TEXT CHARACTER SET utf16": partial(text, characters="xé日", longest=30),
 }
 TYPES: dict[str, Make] = {**COLUMNS, **_MORE}
