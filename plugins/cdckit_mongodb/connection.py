@@ -29,6 +29,7 @@ CODEC: CodecOptions[dict[str, Any]] = CodecOptions(
 """How documents are decoded: dates in UTC, of whatever year; broken text as Debezium shows it."""
 
 _REFUSED_LOGIN = 18
+_NO_SUCH_USER = 11
 _NOT_ALLOWED = 13
 _PASSING = frozenset(
     {6, 7, 43, 50, 63, 89, 91, 133, 189, 234, 262, 317, 9001, 10107, 11600, 11602, 13388, 13435, 13436}
@@ -139,6 +140,8 @@ def _refusal(error: OperationFailure, config: MongoDbConfig, doing: str) -> Sour
         return RetriableSourceError(where)
     if error.code == _REFUSED_LOGIN:
         return SourceError(f"{where}; check mongodb.user, mongodb.password and mongodb.authsource")
+    if error.code == _NO_SUCH_USER:
+        return SourceError(f"{where}; create it, for X.509 in $external with the certificate's subject as its name")
     if error.code == _NOT_ALLOWED:
         return SourceError(f"{where}; grant the user what capture.scope={config.capture_scope} needs")
     return SourceError(where)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from pymongo.database import Database
 
 from cdckit.checks import Checks, Finding
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture
-from servers.mongodb import MongoReplicaSet
+from servers.mongodb import OLDEST, MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 
@@ -43,3 +44,11 @@ def test_servers_that_cannot_be_reached(mongo: MongoReplicaSet) -> None:
     assert found["connection"].status == "fail"
     assert "secret" not in found["connection"].message
     assert _found("nonsense://x")["connection"].status == "fail"
+
+
+@pytest.mark.nightly
+def test_what_an_older_server_cannot_do() -> None:
+    with MongoReplicaSet(version=OLDEST) as replica_set:
+        replica_set.primary()
+        found = _found(replica_set.uri, cursor_oversize_handling_mode="split")
+    assert "6.0.5 has no $changeStreamSplitLargeEvent" in found["cursor.oversize.handling.mode"].message

@@ -13,7 +13,6 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.x509.oid import NameOID
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
@@ -30,7 +29,7 @@ class SecuredNode(MongoNode):
 
     def __init__(self, folder: Path) -> None:
         super().__init__("rs0")
-        self.authority, self.certificate = _certificates(folder)
+        self.authority, self.certificate, self.identity = _certificates(folder)
         self.key = folder / "key"
         self.key.write_text("c2VjcmV0" * 8)
         self.key.chmod(0o600)
@@ -55,12 +54,16 @@ class SecuredNode(MongoNode):
             return False
 
 
-def _certificates(folder: Path) -> tuple[Path, Path]:
-    """An authority, and a server's certificate with its key."""
+LOGIN = "CN=capture,OU=readers"
+"""The user of the client's certificate, as `$external` knows it (RFC 2253)."""
+
+
+def _certificates(folder: Path) -> tuple[Path, Path, Path]:
+    """An authority, a server's certificate with its key, and a client's."""
     now = datetime.datetime.now(datetime.UTC)
 
     def certificate(name: str, key: rsa.RSAPrivateKey, issuer: str, signer: rsa.RSAPrivateKey) -> bytes:
-        subject, issued_by = (x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, one)]) for one in (name, issuer))
+        subject, issued_by = (x509.Name.from_rfc4514_string(one) for one in (name, issuer))
         address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
         builder = x509.CertificateBuilder(issued_by, subject, key.public_key(), x509.random_serial_number())
         builder = builder.not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
@@ -68,14 +71,16 @@ def _certificates(folder: Path) -> tuple[Path, Path]:
         signed = builder.add_extension(address, critical=False).sign(signer, hashes.SHA256())
         return signed.public_bytes(serialization.Encoding.PEM)
 
-    own, server = (rsa.generate_private_key(65537, 2048) for _ in range(2))
-    authority, pair = folder / "ca.pem", folder / "server.pem"
-    authority.write_bytes(certificate("authority", own, "authority", own))
-    private = server.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-    )
-    pair.write_bytes(certificate("server", server, "authority", own) + private)
-    return authority, pair
+    own = rsa.generate_private_key(65537, 2048)
+    authority, pairs = folder / "ca.pem", (folder / "server.pem", folder / "client.pem")
+    authority.write_bytes(certificate("CN=authority", own, "CN=authority", own))
+    for pair, name in zip(pairs, ("CN=server", LOGIN), strict=True):
+        key = rsa.generate_private_key(65537, 2048)
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        )
+        pair.write_bytes(certificate(name, key, "CN=authority", own) + private)
+    return authority, *pairs
 
 
 RIGHTS: dict[str, list[Document]] = {
@@ -113,6 +118,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
             for name, rights in RIGHTS.items():
                 client.admin.command("createRole", name, privileges=rights, roles=[])
                 client.admin.command("createUser", name, pwd="secret", roles=[name])
+            client["$external"].command("createUser", LOGIN, roles=[{"role": "collection", "db": "admin"}])
         yield node
     finally:
         node.close()
@@ -159,6 +165,31 @@ def test_key_stores_of_java_are_read(secured: SecuredNode, tmp_path: Path) -> No
         "mongodb.ssl.keystore.password": "hush",
     }
     assert capture.once()
+
+
+def _by_certificate(node: SecuredNode, keystore: Path) -> Capture:
+    return Capture(
+        f"mongodb://{node.address}/?replicaSet=rs0&authMechanism=MONGODB-X509",
+        mongodb_ssl_enabled=True,
+        mongodb_ssl_truststore=str(node.authority),
+        mongodb_ssl_keystore=str(keystore),
+        capture_scope="collection",
+        capture_target="d.a",
+        mongodb_server_selection_timeout_ms=3000,
+    )
+
+
+def test_a_certificate_logs_in(secured: SecuredNode) -> None:
+    capture = _by_certificate(secured, secured.identity)
+    assert {shown(record)[1] for record in capture.once()} >= {"1"}
+    with secured.client(username="root", password="secret") as client:
+        client.d.a.update_one({"_id": 9}, {"$set": {"scope": "certificate"}}, upsert=True)
+    assert [shown(record)[2] for record in capture.once()] == [{"_id": 9, "scope": "certificate"}]
+
+
+def test_a_certificate_that_is_no_user_is_told(secured: SecuredNode) -> None:
+    with pytest.raises(SourceError, match=r"Could not find user .CN=server..*; create it, for X\.509 in \$external"):
+        _by_certificate(secured, secured.certificate).once()
 
 
 def test_less_is_told(secured: SecuredNode) -> None:
