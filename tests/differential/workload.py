@@ -37,7 +37,6 @@ _MORE: dict[str, Make] = {
     "FLOAT(30)": lambda rng: repr(rng.choice([0.5, -1.25, 1e-30, rng.uniform(-1e6, 1e6)])),
     "NUMERIC(5) UNSIGNED": lambda rng: str(rng.randrange(10**5)),
     "TINYINT(1)": lambda rng: str(rng.randint(-3, 3)),
-    "NCHAR(4)": partial(text, characters="aé", longest=4),
     "CHAR(9) COLLATE utf8mb4_bin": partial(text, characters="ab ", longest=9),
     "TEXT CHARACTER SET utf16": partial(text, characters="xé日", longest=30),
 }

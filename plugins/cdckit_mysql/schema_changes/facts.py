@@ -20,7 +20,7 @@ def table_facts(table: Table, *, comments: bool) -> dict[str, Any]:
     """A table's members by their names; `columns` is a list of `column_facts`."""
     return {
         "defaultCharsetName": table.charset,
-        "primaryKeyColumnNames": list(table.primary_key),
+        "primaryKeyColumnNames": list(table.key_columns),
         "columns": [column_facts(column, comments=comments) for column in table.columns],
         "comment": table.comment if comments else None,
     }
