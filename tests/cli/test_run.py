@@ -91,6 +91,16 @@ def test_each_kind_of_error_has_its_exit_code(
     assert numbers(called.lines) == [1]
 
 
+@pytest.mark.parametrize(("interval", "kept"), [(0, {"line": 2}), (60_000, None)])
+def test_without_an_interval_each_batch_is_saved(
+    cdc: Cdc, pipeline: Path, tmp_path: Path, interval: int, kept: dict[str, int] | None
+) -> None:
+    """A fault of the program itself saves nothing any more."""
+    script(tmp_path, {"n": 1}, {"n": 2}, {"raise": "Bug", "say": "it is broken"})
+    cdc("run", pipeline.name, "--set", f"offset.flush.interval.ms={interval}")
+    assert json.loads(cdc("offsets", "show", pipeline.name).stdout) == kept
+
+
 def test_a_sink_that_refuses_ends_with_4(program: Cdc, pipeline: Path) -> None:
     called = program("run", pipeline.name, "--once", "--sink", "failing")
     assert (called.code, called.stdout) == (4, "")

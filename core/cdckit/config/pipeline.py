@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveInt, StringConstraints
+from pydantic import Field, NonNegativeInt, StringConstraints
 
 from cdckit.config.model import PluginConfig
 from cdckit.hookspecs import Registration
@@ -49,8 +49,10 @@ class PipelineConfig(PluginConfig):
     """Settings of the Spark session, such as `spark.master`."""
     position_header: bool = True
     """Whether each record carries its position in the header `__cdckit.position`."""
-    offset_flush_interval_ms: PositiveInt = 1000
-    """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming."""
+    offset_flush_interval_ms: NonNegativeInt = 1000
+    """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming; 0: after each
+    batch.
+    """
     metrics_address: Address | None = None
     """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any
     free one. By default nowhere.
@@ -96,7 +98,7 @@ class ResolvedPipeline:
         sink: where they go.
         spark: settings of the Spark session; every name begins with `spark.`.
         position_header: whether records carry their position in a header.
-        offset_flush_interval_ms: how often offsets are saved, in milliseconds.
+        offset_flush_interval_ms: how often offsets are saved, in milliseconds; 0: after each batch.
         metrics_address: where metrics are served; None: nowhere.
         warnings: what the user should know, a sentence each.
     """
