@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Literal
 
 import pymysql
@@ -17,6 +18,7 @@ from cdckit_mysql.incremental.readiness import signal_table
 from cdckit_mysql.server import Server, log_files, query, read_server
 
 DAY = 86_400
+EXPIRY = "binlog_expire_logs_seconds"
 LOG_POSITION = ("REPLICATION CLIENT", "BINLOG MONITOR")
 """The privilege to ask where the log ends, by MySQL's name and by MariaDB's since 10.5."""
 LOCKS = ("RELOAD", "FLUSH_TABLES")
@@ -34,7 +36,17 @@ def readiness(config: MySqlConfig) -> Sequence[Finding]:
         with told(config, "asking for the server's settings"):
             server = read_server(connection)
         found = [Finding("connection", "ok", f"{server.name}, user '{config.database_user}'")]
-        for check in (_log, _privileges, _server_id, _retention, _query_text, _tables, signal_table):
+        for check in (
+            _log,
+            _row_metadata,
+            _gtids,
+            _privileges,
+            _server_id,
+            _retention,
+            _query_text,
+            _tables,
+            signal_table,
+        ):
             found += _findings(check, connection, server, config)
     finally:
         connection.close()
@@ -69,6 +81,32 @@ def _log(_connection: Connection, server: Server, _config: MySqlConfig) -> Itera
     yield Finding("binlog_row_image", "ok" if full else "warn", server.row_image, remedy)
 
 
+def _row_metadata(connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
+    level = _variable(connection, "binlog_row_metadata")
+    if not server.log_on or level is None:
+        return
+    full = level.upper() == "FULL"
+    remedy = (
+        ""
+        if full
+        else "the log tells no names of columns, so a definition that was changed unseen shows only by its types; "
+        "SET GLOBAL binlog_row_metadata = FULL"
+    )
+    yield Finding("binlog_row_metadata", "ok" if full else "warn", level.upper(), remedy)
+
+
+def _gtids(connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
+    if not server.log_on or server.mariadb:
+        return
+    mode = _variable(connection, "gtid_mode") or "OFF"
+    remedy = (
+        ""
+        if server.gtids
+        else "no going on at another server; to have it, set enforce_gtid_consistency = ON, then gtid_mode = ON"
+    )
+    yield Finding("gtid_mode", "ok" if server.gtids else "warn", mode.upper(), remedy)
+
+
 def _privileges(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
     everywhere, somewhere = granted(connection)
     needed = {"REPLICATION SLAVE": ("REPLICATION SLAVE",), "REPLICATION CLIENT": LOG_POSITION}
@@ -98,20 +136,19 @@ def _server_id(connection: Connection, server: Server, config: MySqlConfig) -> I
     if wanted == int(_variable(connection, "server_id") or 0):
         remedy = "set database.server.id to a number that no server and no replica has"
         yield Finding("database.server.id", "fail", f"{wanted} is the server's own", remedy)
-    elif wanted in _replicas(connection, server):
+    elif wanted in _replicas(connection):
         remedy = "set database.server.id to another number, unless it is this very pipeline that runs"
         yield Finding("database.server.id", "warn", f"a replica is connected under {wanted}", remedy)
     else:
         yield Finding("database.server.id", "ok", f"{wanted} is free")
 
 
-def _replicas(connection: Connection, server: Server) -> set[int]:
+def _replicas(connection: Connection) -> set[int]:
     """The ids of the connected replicas; none where the user may not see them."""
-    try:
-        rows = query(connection, "SHOW SLAVE HOSTS" if server.mariadb else "SHOW REPLICAS")
-    except pymysql.MySQLError:
-        return set()
-    return {int(row[0]) for row in rows}
+    for statement in ("SHOW REPLICAS", "SHOW SLAVE HOSTS"):
+        with suppress(pymysql.MySQLError):
+            return {int(row[0]) for row in query(connection, statement)}
+    return set()
 
 
 def _retention(connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
@@ -124,11 +161,8 @@ def _retention(connection: Connection, server: Server, _config: MySqlConfig) -> 
         yield Finding("log retention", "ok", f"the log is never purged by age ({size})")
         return
     status: Literal["ok", "warn"] = "ok" if seconds >= DAY else "warn"
-    remedy = (
-        ""
-        if status == "ok"
-        else "a pipeline that is down for longer needs a new snapshot: set binlog_expire_logs_seconds higher"
-    )
+    option = "expire_logs_days" if _variable(connection, EXPIRY) is None else EXPIRY
+    remedy = "" if status == "ok" else f"a pipeline that is down for longer needs a new snapshot: set {option} higher"
     yield Finding("log retention", status, f"the log is kept for {seconds / 3600:,.1f} h ({size})", remedy)
 
 
@@ -136,7 +170,7 @@ def _kept_seconds(connection: Connection) -> int:
     """How long log files are kept; 0: for ever."""
     if (_variable(connection, "binlog_expire_logs_auto_purge") or "ON").upper() == "OFF":
         return 0
-    seconds = int(_variable(connection, "binlog_expire_logs_seconds") or 0)
+    seconds = int(_variable(connection, EXPIRY) or 0)
     return seconds or round(float(_variable(connection, "expire_logs_days") or 0) * DAY)
 
 
@@ -168,3 +202,16 @@ def _tables(connection: Connection, _server: Server, config: MySqlConfig) -> Ite
 def _variable(connection: Connection, name: str) -> str | None:
     rows = query(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name = %s", (name,))
     return str(rows[0][1]) if rows else None
+
+
+CHECKS: Sequence[Check] = (
+    _log,
+    _row_metadata,
+    _gtids,
+    _privileges,
+    _server_id,
+    _retention,
+    _query_text,
+    _tables,
+    signal_table,
+)

@@ -34,8 +34,10 @@ def statements(server: SQLServer) -> str:
 def test_a_fit_server_and_user_are_ok(db_server: SQLServer, database: str) -> None:
     db_server.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY)")
     found = findings(db_server, database__include__list=database, include__query="true")
+    gtids = {} if isinstance(db_server, MariaDBServer) else {"gtid_mode": "ok"}
     assert {name: finding.status for name, finding in found.items()} == {
         "connection": "ok", "log_bin": "ok", "binlog_format": "ok", "binlog_row_image": "ok",
+        "binlog_row_metadata": "ok", **gtids,
         "REPLICATION SLAVE": "ok", "REPLICATION CLIENT": "ok", "RELOAD": "ok", "SELECT": "ok",
         "database.server.id": "ok", "log retention": "ok", "captured tables": "ok",
         statements(db_server): "ok",
@@ -76,9 +78,10 @@ def test_settings_that_lose_something_are_told(db_server: SQLServer) -> None:
     text = statements(db_server)
     before = {
         name: db_server.execute(f"SELECT @@GLOBAL.{name}")[0][0]
-        for name in ("binlog_row_image", "binlog_format", "binlog_expire_logs_seconds", text)
+        for name in ("binlog_row_image", "binlog_row_metadata", "binlog_format", "binlog_expire_logs_seconds", text)
     }
     db_server.execute("SET GLOBAL binlog_row_image = MINIMAL")
+    db_server.execute("SET GLOBAL binlog_row_metadata = MINIMAL")
     db_server.execute("SET GLOBAL binlog_format = STATEMENT")
     db_server.execute("SET GLOBAL binlog_expire_logs_seconds = 7200")
     db_server.execute(f"SET GLOBAL {text} = OFF")
@@ -89,10 +92,28 @@ def test_settings_that_lose_something_are_told(db_server: SQLServer) -> None:
             db_server.execute(f"SET GLOBAL {name} = %s", [value])
     assert {name for name, finding in found.items() if finding.status == "fail"} == {"binlog_format"}
     assert {name for name, finding in found.items() if finding.status == "warn"} == {
-        "binlog_row_image", "log retention", text, "captured tables",
+        "binlog_row_image", "binlog_row_metadata", "log retention", text, "captured tables",
     }  # fmt: skip
     assert found["log retention"].message.startswith("the log is kept for 2.0 h (")
     assert all(finding.remedy for finding in found.values() if finding.status != "ok")
+
+
+def test_a_server_without_gtids_is_told(mysql_server: SQLServer) -> None:
+    mysql_server.execute("SET GLOBAL gtid_mode = ON_PERMISSIVE")
+    try:
+        found = findings(mysql_server)["gtid_mode"]
+    finally:
+        mysql_server.execute("SET GLOBAL gtid_mode = ON")
+    assert (found.status, found.message) == ("warn", "ON_PERMISSIVE")
+
+
+def test_an_old_server_is_asked_for_what_it_has(mysql56_server: SQLServer) -> None:
+    """Its log has no row metadata, its retention is in days, and replicas have their former name."""
+    mysql56_server.execute("SET GLOBAL expire_logs_days = 0")
+    found = findings(mysql56_server, table__include__list="nothing.at_all")
+    assert "binlog_row_metadata" not in found
+    assert {name for name, finding in found.items() if finding.status != "ok"} == {"captured tables"}
+    assert found["log retention"].message.startswith("the log is never purged by age (")
 
 
 def test_the_servers_own_id_cannot_be_the_pipelines(db_server: SQLServer) -> None:

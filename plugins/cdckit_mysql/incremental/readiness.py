@@ -33,7 +33,7 @@ def signal_table(connection: Connection, server: Server, config: MySqlConfig) ->
             f"CREATE TABLE {database}.{name} (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32) NOT NULL, "
             "data VARCHAR(2048))"
         )
-        yield Finding("signal.data.collection", "fail", f"{database}.{name} {what}", remedy)
+        yield Finding("signal.data.collection", "fail", what, remedy)
         return
     missing = [] if config.read_only else _missing(connection, config)
     if missing:
