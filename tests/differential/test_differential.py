@@ -88,6 +88,7 @@ def _run_both(folder: Path, workloads: Sequence[Workload]) -> None:
             workload.end()
         _capture(folder)
         _wait_for(peer, log, lambda: peer.poll() is not None)
+        assert peer.returncode == 0, tail(log)
     finally:
         end(peer, grace=1)
 

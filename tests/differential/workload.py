@@ -34,7 +34,6 @@ _MORE: dict[str, Make] = {
     "BOOLEAN": lambda rng: rng.choice(["TRUE", "FALSE"]),
     "VARCHAR(30) CHARACTER SET latin1": partial(text, characters="aé", longest=30),
     "INT(7) ZEROFILL": partial(integer, bits=31, signed=False),
-    "FLOAT(30)": lambda rng: repr(rng.choice([0.5, -1.25, 1e-30, rng.uniform(-1e6, 1e6)])),
     "NUMERIC(5) UNSIGNED": lambda rng: str(rng.randrange(10**5)),
     "TINYINT(1)": lambda rng: str(rng.randint(-3, 3)),
     "CHAR(9) COLLATE utf8mb4_bin": partial(text, characters="ab ", longest=9),
@@ -171,7 +170,8 @@ class Workload:
 
     def _modify(self, table: _Table) -> None:
         name, kind = self._random.choice(_NAMES), self._kind()
-        if self._run(f"ALTER TABLE {table.name} MODIFY `{name}` {self._definition(kind)}{self._place(table)}"):
+        place = self._place(table) if name.islower() else ""  # Debezium stops where a name with capitals moves
+        if self._run(f"ALTER TABLE {table.name} MODIFY `{name}` {self._definition(kind)}{place}"):
             table.columns[name] = kind
 
     def _rename(self, table: _Table) -> None:

@@ -212,9 +212,11 @@ def _read_number(cursor: Cursor, words: str) -> DataType:
     written = set()
     while attribute := cursor.accept_any("SIGNED", "UNSIGNED", "ZEROFILL"):
         written.add(attribute)
+    if "ZEROFILL" in written:
+        written.add("UNSIGNED")
     data_type.spelled = " ".join([words, *sorted(written)])
     data_type.zerofill = "ZEROFILL" in written
-    data_type.unsigned = data_type.zerofill or "UNSIGNED" in written
+    data_type.unsigned = "UNSIGNED" in written
     if data_type.name == "DECIMAL":
         data_type.length, data_type.scale = data_type.length or 10, data_type.scale or 0
     elif words == "REAL" and SqlMode.REAL_AS_FLOAT in cursor.session.sql_mode:

@@ -31,7 +31,7 @@ def column(definition: str, reader: DdlReader = MYSQL, session: DdlSession | Non
     ("written", "type_name", "length", "spelled"),
     [
         ("INTEGER UNSIGNED", "INT UNSIGNED", None, "INTEGER UNSIGNED"),
-        ("int(8) zerofill", "INT UNSIGNED ZEROFILL", 8, "INT ZEROFILL"),
+        ("int(8) zerofill", "INT UNSIGNED ZEROFILL", 8, "INT UNSIGNED ZEROFILL"),
         ("INT SIGNED", "INT", None, "INT SIGNED"),
         ("BOOL", "TINYINT", 1, "BOOL"),
         ("BOOLEAN", "TINYINT", 1, "BOOLEAN"),
