@@ -116,11 +116,11 @@ class Kills:
         self._random = chance
 
     def in_snapshot(self) -> None:
-        """Kills a run after a random part of the documents has arrived."""
-        part = self._random.uniform(0.01, 0.7)
+        """Kills a run after a random part of the documents that were left has arrived."""
         before = _lines(self._pipeline.output)
+        wanted = self._random.uniform(0.01, 0.6) * max(0, sum(SIZES.values()) - before)
         with self._run() as process:
-            process.wait_until(lambda: _lines(self._pipeline.output) - before >= part * sum(SIZES.values()))
+            process.wait_until(lambda: _lines(self._pipeline.output) - before >= wanted)
 
     def in_stream(self) -> None:
         """Kills a run after a random time, the first one once its snapshot is over."""
@@ -140,9 +140,7 @@ class Kills:
         self.killed_in.append("stream" if self._past_snapshot() else "snapshot")
         if saved is not None and not saved.get("initsync"):
             done = moment_text(StreamOffset.from_json(saved).moment)
-            again = [
-                one for one in list(_delivered(self._pipeline.output))[lines:] if one.position[: len(done)] <= done
-            ]
+            again = [one for one in _delivered(self._pipeline.output, lines) if one.position[: len(done)] <= done]
             assert again == [], f"comes again, although {saved} was saved"
 
     def _past_snapshot(self) -> bool:
@@ -215,9 +213,9 @@ def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def _delivered(path: Path) -> Iterator[Delivered]:
-    """The file's records; the last line may be broken off."""
-    for line in path.read_bytes().splitlines(keepends=True):
+def _delivered(path: Path, first: int = 0) -> Iterator[Delivered]:
+    """The file's records from a line on; the last line may be broken off."""
+    for line in path.read_bytes().splitlines(keepends=True)[first:]:
         if not line.endswith(b"\n"):
             return
         record = json.loads(line)
