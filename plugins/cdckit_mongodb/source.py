@@ -53,7 +53,7 @@ class MongoDbSource(Source):
         self._started = False
         self._captured_told = False
         self._mode = snapshot_mode(config)
-        self._had_snapshot = False
+        self._repeats = False
 
     @classmethod
     def check(cls, config: MongoDbConfig) -> Sequence[Finding]:
@@ -176,7 +176,7 @@ class MongoDbSource(Source):
         if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
         if not at.snapshot_due and self._mode.takes_data(offset_exists=True, in_progress=False):
-            self._had_snapshot = True
+            self._repeats = True
             return StreamOffset(snapshot_due=True)
         if at.snapshot_due and at.snapshot is None:
             return at
@@ -193,9 +193,9 @@ class MongoDbSource(Source):
         return note_moment(self._asked(), self._config).with_changes(snapshot_due=True, snapshot=FIRST_PLACE)
 
     def _reads_documents(self, at: StreamOffset) -> bool:
-        """Whether a snapshot reads documents: one that was begun goes on."""
-        had_one = self._had_snapshot or not at.snapshot_due
-        return at.snapshot is not None or self._mode.takes_data(offset_exists=had_one, in_progress=False)
+        """Whether a snapshot reads documents: one that was begun, or stands in for going on in the stream, does."""
+        decided = self._repeats or not at.snapshot_due or at.snapshot is not None
+        return decided or self._mode.takes_data(offset_exists=False, in_progress=False)
 
     # -- reading
 

@@ -37,11 +37,20 @@ def test_a_place_gone_from_the_oplog(small_oplog: MongoReplicaSet, mode: str, un
             with pytest.raises(SourceError, match=r"gone from the oplog: changes are lost; snapshot\.mode=when_needed"):
                 capture.once()
             return
+        assert _documents_in_chunks(capture) == ["1", "2"]
         assert sorted(shown(record)[:2] for record in capture.once()) == [("r", "1"), ("r", "2")]
         client[unique_name].a.insert_one({"_id": 3})
         assert [shown(record)[:2] for record in capture.once()] == [("c", "3")]
     positions = [record.position for record in capture.records]
     assert positions == sorted(positions)
+
+
+def _documents_in_chunks(capture: Capture) -> list[str]:
+    """The keys that readers side by side find in a snapshot that is taken instead of going on."""
+    with capture.source() as source:
+        assert capture.offset is not None
+        splits = source.plan(capture.offset, source.latest_offset(capture.offset), 2)
+        return sorted(shown(record)[1] for split in splits for batch in source.read(split) for record in batch.records)
 
 
 def _fill_the_oplog(client: MongoClient[Document], offset: Document) -> None:
