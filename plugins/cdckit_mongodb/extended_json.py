@@ -221,7 +221,7 @@ def _legacy(dialect: Dialect, power: str = "E+") -> Mapping[type, Write]:
     comma = dialect.comma
 
     def binary(value: bytes, kind: int = 0) -> str:
-        return f'{{"$binary": "{b64encode(value).decode()}"{comma}"$type": "{kind:02x}"}}'
+        return f'{{"$binary": "{b64encode(value).decode()}"{comma}"$type": "{kind:02X}"}}'
 
     def regex(value: Regex[Any]) -> str:
         return f'{{"$regex": {encode_basestring(_pattern(value))}{comma}"$options": "{_options(value)}"}}'
@@ -242,7 +242,7 @@ def _relaxed(dialect: Dialect, power: str = "E+") -> Mapping[type, Write]:
     comma = dialect.comma
 
     def binary(value: bytes, kind: int = 0) -> str:
-        return f'{{"$binary": {{"base64": "{b64encode(value).decode()}"{comma}"subType": "{kind:02x}"}}}}'
+        return f'{{"$binary": {{"base64": "{b64encode(value).decode()}"{comma}"subType": "{kind:02X}"}}}}'
 
     def regex(value: Regex[Any]) -> str:
         pattern = encode_basestring(_pattern(value))

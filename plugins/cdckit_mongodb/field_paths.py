@@ -85,14 +85,22 @@ class FieldEdits:
         return document
 
     def updated(self, fields: Document) -> Document:
-        """The same for `updatedFields`, whose names are paths such as `a.0.b`."""
+        """The same for `updatedFields`, whose names are paths such as `a.0.b`; renamed ones come last."""
         for path in self._paths:
-            fields = {name: value for old, given in fields.items() for name, value in _updated(old, given, path)}
+            kept: Document = {}
+            renamed: Document = {}
+            for old, given in fields.items():
+                for name, value in _updated(old, given, path):
+                    (kept if name == old else renamed)[name] = value
+            fields = kept | renamed
         return fields
 
-    def removed(self, names: Iterable[str]) -> list[str]:
-        """The same for `removedFields`."""
-        return list(self.updated(dict.fromkeys(names)))
+    def named(self, names: Iterable[str]) -> list[str]:
+        """The same for names alone, as of `removedFields`; they keep their order."""
+        found = list(names)
+        for path in self._paths:
+            found = [name for old in found for name, _ in _updated(old, None, path)]
+        return found
 
 
 def _edit(document: Document, nodes: tuple[str, ...], new_name: str | None) -> None:
@@ -114,7 +122,7 @@ def _edit(document: Document, nodes: tuple[str, ...], new_name: str | None) -> N
 def _updated(name: str, value: Any, path: FieldPath) -> Iterable[tuple[str, Any]]:
     """What becomes of one updated field; numbers in its name stand for places in arrays."""
     parts = name.split(".")
-    places = [at for at, part in enumerate(parts) if not part.isdecimal() or part in path.nodes]
+    places = [at for at, part in enumerate(parts) if at == 0 or not part.isdecimal() or part in path.nodes]
     named = tuple(parts[at] for at in places)
     if named[: len(path.nodes)] == path.nodes:
         if path.new_name is None:

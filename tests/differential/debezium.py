@@ -14,7 +14,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-END_MARK = 1
+END_MARKS = (1, "1")
+"""The key of the last record: MongoDB's are text."""
 
 
 def libraries() -> Path | None:
@@ -63,7 +64,7 @@ class Recorder:
         value = event["value"] and event["value"]["payload"]
         if value and value.get("source", {}).get("snapshot") == "last":
             print(f"\nsnapshot of {self.name}", flush=True)
-        if value and event["topic"].endswith(".marker") and value["after"]["id"] == END_MARK:
+        if value and event["topic"].endswith(".marker") and event["key"]["payload"]["id"] in END_MARKS:
             self._ended.put(None)
 
 

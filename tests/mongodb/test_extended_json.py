@@ -47,6 +47,12 @@ def test_dates_beyond_pythons_years() -> None:
     assert IDENTIFIER.value(datetime.datetime(2020, 1, 1, 0, 0, 0, 500000)) == '{"$date": "2020-01-01T00:00:00.5Z"}'
 
 
+def test_kinds_of_binaries_are_hexadecimal_in_capitals() -> None:
+    value = Binary(b"x", 255)
+    assert COMPACT.value(value) == '{"$binary": "eA==","$type": "FF"}'
+    assert SPACED.value(value) == '{"$binary": {"base64": "eA==", "subType": "FF"}}'
+
+
 @pytest.mark.parametrize("dialect", [COMPACT, SPACED, IDENTIFIER])
 def test_frequent_shapes_are_written_alike(dialect: Dialect) -> None:
     """The first documents of a shape are written member by member, later ones by a function made for it."""

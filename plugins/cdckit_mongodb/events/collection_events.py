@@ -163,10 +163,11 @@ class CollectionEvents:
         updated, removed = description.get("updatedFields"), description.get("removedFields")
         if self._edits is not None:
             updated = None if updated is None else self._edits.updated(updated)
-            removed = self._edits.removed(removed or ())
+            removed = self._edits.named(removed or ())
         truncated = [
-            Struct(self._format.truncated, (one["field"], one["newSize"]))
+            Struct(self._format.truncated, (name, one["newSize"]))
             for one in description.get("truncatedArrays") or ()
+            for name in (self._edits.named([one["field"]]) if self._edits else [one["field"]])
         ]
         text = None if updated is None else self._format.spaced.document(updated)
         return Struct(self._format.update, (removed or None, text, truncated or None))
