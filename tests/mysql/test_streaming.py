@@ -193,6 +193,29 @@ def test_missing_columns_of_a_minimal_row_image_are_marked(streaming: NewCapture
     assert found[1] == ("d", "t", (2, absent, None), None)
 
 
+def test_columns_that_a_session_leaves_out_are_optional_in_those_events(
+    streaming: NewCapture, sql: Sql, caplog: pytest.LogCaptureFixture
+) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20) NOT NULL, n INT NOT NULL, d DECIMAL(5,2) NOT NULL);")
+    reading = streaming()
+    sql("INSERT INTO t VALUES (1, 'a', 5, 1);")
+    sql("SET binlog_row_image = 'MINIMAL'; UPDATE t SET n = 7; DELETE FROM t;")
+    inserted, updated, deleted, _tombstone = reading.once()
+    absent = "__debezium_unavailable_value"
+    assert changes([updated, deleted]) == [
+        ("u", "t", (1, absent, None, None), (1, absent, 7, None)), ("d", "t", (1, absent, None, None), None),
+    ]  # fmt: skip
+    optional = [_optional_columns(record) for record in (inserted, updated, deleted)]
+    assert optional == [[], ["id", "n", "d"], ["id", "n", "d"]]
+    assert caplog.text.count(".t: the log lacks columns of changed rows (v,d), since a session set") == 1
+
+
+def _optional_columns(record: Record) -> list[str]:
+    assert isinstance(record.value, Struct)
+    row = record.value.schema.field("after").schema
+    return [field.name for field in row.fields if field.schema.optional]
+
+
 def test_columns_that_a_server_may_leave_out_are_optional(streaming: NewCapture, sql: Sql) -> None:
     sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, v VARCHAR(20) NOT NULL);")
     try:

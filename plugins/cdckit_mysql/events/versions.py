@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from cdckit.avro_names import field_names, schema_names
 from cdckit.context_headers import context_headers
@@ -111,6 +113,24 @@ class TableVersions:
                 del self._kept[next(iter(self._kept))]
             kept = self._kept[table.id] = self._make(table)
         return kept
+
+    @property
+    def complete_images(self) -> bool:
+        """Whether the log is to carry all columns of a changed row."""
+        return self._options.complete_images
+
+    @cached_property
+    def with_gaps(self) -> TableVersions:
+        """The versions for rows of which the log carries only some columns, as sessions may have it.
+
+        Those that cannot hold the placeholder are optional in their schemas.
+        """
+        if not self.complete_images:
+            return self
+        other = copy(self)
+        other._options = replace(self._options, complete_images=False)
+        other._kept = {}
+        return other
 
     def _make(self, table: Table) -> TableVersion:
         in_key = self._filters.key_columns(table)

@@ -86,6 +86,15 @@ class RowDecoder:
             if not (_holds(event.columns, place) or _holds(event.columns_after, place))
         ]
 
+    def incomplete(self, event: RowsEvent) -> list[int]:
+        """The places in the event's rows of the columns that some image of the row lacks."""
+        kept = [place for place, column in enumerate(self.columns) if column is not None]
+        return [
+            index
+            for index, place in enumerate(kept)
+            if not (_holds(event.columns, place) and _holds(event.columns_after, place))
+        ]
+
     def _updates(self, event: RowsEvent) -> list[Row]:
         """The images, before and after in turn, of updates whose images differ in what they hold."""
         try:

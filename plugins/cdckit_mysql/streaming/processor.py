@@ -259,7 +259,7 @@ class LogProcessor:
         if self._conversions is not None:
             self._conversions.place = f"{self.progress.file}:{event.start}"
         try:
-            maker = self._decoders.of(event.table)
+            maker, lacking = self._decoders.of_event(event)
             rows = maker.rows[event.change](event) if maker is not None else ()
         except DecodeError as error:
             self._failures.met(error, event.table, f"{self.progress.file}:{event.start}")
@@ -274,9 +274,8 @@ class LogProcessor:
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
         shown = rows[skip:] if skip else rows
         records = maker.records[event.change](shown, source, self._prefix(event), skip, first_position + skip, blocks)
-        header = maker.unavailable(event)
-        if header is not None:
-            records = [record.replace(headers=(*record.headers, header)) for record in records]
+        if lacking is not None:
+            records = [record.replace(headers=(*record.headers, lacking)) for record in records]
         self.records += records
         if self._tally is not None:
             self._tally[event.change] += len(shown)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from cdckit.errors import DecodeError
@@ -18,9 +21,24 @@ from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.table import Table
 
+log = logging.getLogger("cdckit.mysql")
+
 _KEPT = 4096
 """As many as the log's reader keeps announcements: an announcement that is read anew has no maker yet."""
 _IMAGES_KEPT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What an event's images leave out.
+
+    Attributes:
+        header: names the columns that no image of a row holds; None where there are none.
+        required: whether an image lacks a column that can be neither null nor the placeholder.
+    """
+
+    header: Header | None
+    required: bool
 
 
 class RowMaker:
@@ -32,11 +50,30 @@ class RowMaker:
         name: the same as text.
         rows: for each kind of change, what gives an event's rows, or pairs of rows for an update.
         records: for each kind of change, what makes records of rows, see `TableEvents`.
+        with_gaps: gives the maker for events that lack columns which this one requires.
     """
 
-    __slots__ = ("_absent", "_fields", "_unavailable", "definition", "name", "records", "rows", "table")
+    __slots__ = (
+        "_decoder",
+        "_fields",
+        "_gaps",
+        "_required",
+        "definition",
+        "name",
+        "records",
+        "rows",
+        "table",
+        "with_gaps",
+    )
 
-    def __init__(self, definition: Table, decoder: RowDecoder, version: TableVersion, skipped: frozenset[str]) -> None:
+    def __init__(
+        self,
+        definition: Table,
+        decoder: RowDecoder,
+        version: TableVersion,
+        skipped: frozenset[str],
+        with_gaps: Callable[[], RowMaker],
+    ) -> None:
         self.definition = definition
         self.table = version.table.id
         self.name = str(version.table.id)
@@ -51,19 +88,27 @@ class RowMaker:
             "update": events.updates,
             "delete": events.deletes,
         }
-        self._absent = decoder.absent
+        self.with_gaps = with_gaps
+        self._decoder = decoder
         self._fields = [field.name for field in events.row_schema.fields]
-        self._unavailable: dict[tuple[bytes, bytes], Header | None] = {}
+        shown = [value for value in version.values if value is not None]
+        self._required = [value.absent is None and not value.schema.optional for value in shown]
+        self._gaps: dict[tuple[bytes, bytes], Gaps] = {}
 
-    def unavailable(self, event: RowsEvent) -> Header | None:
-        """The header that names the columns which the event's images lack; None where they hold all."""
+    def gaps(self, event: RowsEvent) -> Gaps:
+        """What the event's images leave out."""
         images = (event.columns, event.columns_after)
-        if images not in self._unavailable:
-            if len(self._unavailable) >= _IMAGES_KEPT:
-                self._unavailable.clear()
-            names = ",".join(self._fields[place] for place in self._absent(event))
-            self._unavailable[images] = Header(UNAVAILABLE_HEADER, names) if names else None
-        return self._unavailable[images]
+        gaps = self._gaps.get(images)
+        if gaps is None:
+            if len(self._gaps) >= _IMAGES_KEPT:
+                self._gaps.clear()
+            gaps = self._gaps[images] = self._gaps_of(event)
+        return gaps
+
+    def _gaps_of(self, event: RowsEvent) -> Gaps:
+        names = ",".join(self._fields[place] for place in self._decoder.absent(event))
+        required = any(self._required[place] for place in self._decoder.incomplete(event))
+        return Gaps(Header(UNAVAILABLE_HEADER, names) if names else None, required)
 
 
 def _nothing(_event: RowsEvent) -> Sequence[Any]:
@@ -83,6 +128,17 @@ class RowDecoders:
         self._definitions = definitions
         self._makers: dict[TableMap, RowMaker | None] = {}
         self._at = definitions.changes
+        self._gaps_told = not versions.complete_images
+
+    def of_event(self, event: RowsEvent) -> tuple[RowMaker | None, Header | None]:
+        """The maker for an event's rows, and the header that names the columns which they lack; raises as `of`."""
+        maker = self.of(event.table)
+        if maker is None:
+            return None, None
+        gaps = maker.gaps(event)
+        if gaps.header is not None and not self._gaps_told:
+            self._tell_gaps(maker, gaps.header)
+        return (maker.with_gaps() if gaps.required else maker), gaps.header
 
     def of(self, announced: TableMap) -> RowMaker | None:
         """The maker for a table, or None for one that is not captured.
@@ -120,10 +176,24 @@ class RowDecoders:
             )
         if table.sequence:
             return None
-        version = self._versions.of(table)
+        return self._make(announced, table, self._versions)
+
+    def _make(self, announced: TableMap, table: Table, versions: TableVersions) -> RowMaker:
+        version = versions.of(table)
         try:
             hidden = hidden_columns(announced, table)
             decoder = RowDecoder(announced, (*version.values, *[None] * hidden))
         except DecodeError as error:
             raise InconsistentSchemaError(str(error)) from error
-        return RowMaker(table, decoder, version, self._skipped)
+        with_gaps = cache(lambda: self._make(announced, table, versions.with_gaps))
+        return RowMaker(table, decoder, version, self._skipped, with_gaps)
+
+    def _tell_gaps(self, maker: RowMaker, lacking: Header) -> None:
+        """Once: which columns were missing first, though the server's own setting is to log all of them."""
+        self._gaps_told = True
+        log.warning(
+            "%s: the log lacks columns of changed rows (%s), since a session set binlog_row_image: "
+            "such columns become unavailable.value.placeholder or null",
+            maker.name,
+            lacking.value,
+        )
