@@ -63,4 +63,4 @@ def test_a_signal_during_the_snapshot_ends_it_and_the_next_start_says_so(
     assert (made.offset() or {})["snapshot"] == "INITIAL"
     again = made.run("--once")
     assert again.code == 0
-    assert "the last snapshot was not finished: it starts again" in again.stderr
+    assert "the last snapshot was not finished: what is left of it is read now" in again.stderr
