@@ -120,8 +120,8 @@ def find(kind: Kind, name: str, where: str = "") -> Registration:
 
 def _meant(name: str, known: Iterable[str]) -> str:
     """The name that is close to `name`; of class names only the last part counts."""
-    last = {alias.rpartition(".")[2]: alias for alias in known}
-    close = difflib.get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=0.85 if "." in name else 0.6)
+    last = {alias.rpartition(".")[2].lower(): alias for alias in known}
+    close = difflib.get_close_matches(name.rpartition(".")[2].lower(), last, n=1, cutoff=0.85 if "." in name else 0.6)
     return f"; did you mean '{last[close[0]]}'?" if close else ""
 
 

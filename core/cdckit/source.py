@@ -148,6 +148,14 @@ class Source(ABC):
         """
         raise StateError("this source cannot go on from a connector of Debezium")
 
+    def check_offset(self, offset: Offset) -> None:
+        """Looks at an offset that a user gives (`cdc offsets set`). Asks nobody; everything is taken by default.
+
+        Raises:
+            StateError: it is no offset of this source; the message says what it lacks.
+        """
+        return
+
     def committed(self, offset: Offset) -> None:
         """Everything up to `offset` is safe in the sink. Nothing to do by default."""
 

@@ -86,6 +86,12 @@ class MongoDbSource(Source):
         if self._mailbox is not None:
             self._mailbox.committed()
 
+    def check_offset(self, offset: Offset) -> None:
+        """It must tell a resume token or a cluster time, unless a snapshot is due."""
+        at = StreamOffset.from_json(offset)
+        if not (at.snapshot_due or at.token or at.sec):
+            raise StateError("`resume_token`, or `sec` and `ord`, say where to go on: see `cdc offsets show`")
+
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood; offsets of single shards, as before Debezium 2.6, by the oldest of them."""
         found = [StreamOffset.from_json(each.offset or {}) for each in offsets]

@@ -170,6 +170,17 @@ class LogOffset:
             raise StateError(f"the offset {offset} is not one of a MySQL source: {error}") from error
 
 
+def check_given(offset: Offset) -> None:
+    """Looks at an offset that a user gives.
+
+    Raises:
+        StateError: it does not say where in the log to go on.
+    """
+    at = LogOffset.from_json(offset)
+    if at.snapshot is None and not (at.file and at.pos):
+        raise StateError("`file` and `pos` say where in the log to go on, as `cdc offsets show` prints them")
+
+
 def _unfinished_snapshot(offset: Offset) -> str | None:
     """Older Debeziums say `true` while a snapshot runs, newer ones `INITIAL`; and some whether it is completed."""
     found = offset.get("snapshot")

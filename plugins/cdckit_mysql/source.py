@@ -34,7 +34,7 @@ from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.history_topic import HistoryTopic
 from cdckit_mysql.incremental.processor import SignalledProcessor
 from cdckit_mysql.incremental.server import SnapshotServer
-from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
+from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given
 from cdckit_mysql.readiness import readiness
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_changes.snapshot import snapshot_events
@@ -121,6 +121,10 @@ class MySqlSource(Source):
             self._history.fold(at.position)
         if self._signals is not None:
             self._signals.mailbox.committed()
+
+    def check_offset(self, offset: Offset) -> None:
+        """It must name a file of the log and a place in it."""
+        check_given(offset)
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""

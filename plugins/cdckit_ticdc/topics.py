@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from cdckit.errors import SourceError
+from cdckit.errors import SourceError, StateError
 from cdckit.record import Offset
 from cdckit.source import Source, SourceContext, Split
 from cdckit_ticdc.config import TopicsConfig
@@ -33,6 +33,15 @@ class TopicSource(Source):
         latest = self.base.auto_offset_reset == "latest"
         places = {partition: held.high if latest else held.low for partition, held in self.log.ranges().items()}
         return LogOffset(places).to_json()
+
+    def check_offset(self, offset: Offset) -> None:
+        """It must tell places in partitions."""
+        try:
+            known = bool(LogOffset.from_json(offset).resume)
+        except (AttributeError, TypeError, ValueError):
+            known = False
+        if not known:
+            raise StateError('`partitions` says where to go on, such as {"partitions": {"TOPIC": {"0": 42}}}')
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """Where nothing is to be read, a split that says where that was: it is saved, and the next run begins there."""

@@ -107,6 +107,7 @@ def test_describe_shows_the_options_of_any_component(cdc: Cdc, name: str) -> Non
 
 def test_describe_knows_the_pipeline_itself_and_says_what_was_meant(cdc: Cdc) -> None:
     assert "offset.flush.interval.ms" in cdc("describe", "pipeline").stdout
+    assert "did you mean 'scripted'?" in cdc("describe", "Scripted").stderr
     called = cdc("describe", "scriptd")
     assert called.code == 2
     assert "nothing installed is called 'scriptd'; did you mean 'scripted'?" in called.stderr
@@ -134,6 +135,39 @@ def test_an_offset_must_be_a_json_object(cdc: Cdc, pipeline: Path, offset: str) 
     called = cdc("offsets", "set", pipeline.name, offset)
     assert called.code == 2
     assert "error: OFFSET: " in called.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "good", "bad"),
+    [
+        (
+            {"type": "mysql", "topic.prefix": "p", "database.user": "u"},
+            {"file": "binlog.000001", "pos": 4},
+            {"fil": "binlog.000001"},
+        ),
+        ({"type": "mysql", "topic.prefix": "p", "binlog.files": "x.*"}, {"file": "b.1", "pos": 4}, {"file": "b.1"}),
+        (
+            {"type": "mongodb", "topic.prefix": "p", "mongodb.connection.string": "mongodb://h"},
+            {"sec": 1, "ord": 1},
+            {"resume": "82"},
+        ),
+        (
+            {"type": "ticdc", "topics": "a", "bootstrap.servers": "h:1", "protocol": "canal-json"},
+            {"partitions": {"a": {"0": 42}}},
+            {"partitions": {"a": 42}},
+        ),
+    ],
+)
+def test_an_offset_must_be_one_of_the_source(
+    cdc: Cdc, tmp_path: Path, source: dict[str, str], good: dict[str, Any], bad: dict[str, Any]
+) -> None:
+    (tmp_path / "p.json").write_text(json.dumps({"name": "p", "runner": "direct", "source": source}))
+    called = cdc("offsets", "set", "p.json", json.dumps(bad))
+    assert called.code == 2
+    assert "error: OFFSET: " in called.stderr
+    assert "where" in called.stderr
+    assert cdc("offsets", "set", "p.json", json.dumps(good)).code == 0
+    assert json.loads(cdc("offsets", "show", "p.json").stdout) == good
 
 
 def test_offsets_of_a_running_pipeline_are_shown_but_not_changed(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ serializer:
     assert sorted(problems(tmp_path, text)) == sorted(
         [
             "runer: unknown option; did you mean 'runner'?",
-            "offset.flush.interval.ms: should be a valid integer, unable to parse string as an integer",
+            "offset.flush.interval.ms: should be a whole number",
             "port: unknown option; it belongs at 'source.port'",
             "sink.path: required, but not given",
             "source.scrpt: unknown option; did you mean 'script'?",
@@ -210,7 +210,7 @@ serializer:
             "source.signal: not yet supported; remove it",
             "source.level: not yet supported (only its default, 'low', is); remove it",
             "source.script: required, but not given",
-            "source.port: should be a valid integer, unable to parse string as an integer",
+            "source.port: should be a whole number",
             "source.mode: should be 'fast' or 'slow', not 'fastest'; did you mean 'fast'?",
             "serializer.schemas.enabled: unknown option; did you mean 'schemas.enable'?",
             "predicates.IsEvents.topic: required, but not given",

@@ -48,6 +48,15 @@ def test_a_missing_variable_is_named_with_its_option(file: Path) -> None:
     )
 
 
+def test_a_missing_variable_is_the_one_problem_of_its_option(tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    file.write_text('{"runner": "direct", "source": {"type": "scripted", "script": "s", "port": "${PORT}"}}')
+    with pytest.raises(ConfigError) as caught:
+        load_pipeline(file, environment={})
+    (problem,) = caught.value.problems
+    assert problem.startswith("source.port: the environment variable PORT is not set")
+
+
 def test_a_missing_variable_does_not_matter_where_the_command_line_wins(file: Path) -> None:
     pipeline = load_pipeline(file, ["source.password=p"], sink="stdout", environment={})
     assert pipeline.sink.registration.name == "stdout"

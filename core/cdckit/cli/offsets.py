@@ -48,6 +48,10 @@ def reset(chosen: Chosen) -> None:
 def set_offset(chosen: Chosen, offset: str) -> None:
     """Save OFFSET, a JSON object as `show` prints it, or `-` to read it. The pipeline must not be running."""
     wanted = _parsed(sys.stdin.read() if offset == "-" else offset)
+    try:
+        make_source(load(chosen)).check_offset(wanted)
+    except StateError as error:
+        raise ConfigError(f"OFFSET: {error}") from error
     with _held(chosen) as state:
         state.save_offset(wanted)
 

@@ -12,7 +12,16 @@ from pydantic_core import ErrorDetails
 
 from cdckit.config.lists import listed, split_names
 from cdckit.config.no_meaning import NoMeaning
+from cdckit.config.variables import Unresolved
 from cdckit.errors import ConfigError
+
+_PLAIN_WORDS = {
+    "int_parsing": "should be a whole number",
+    "int_from_float": "should be a whole number",
+    "float_parsing": "should be a number",
+    "bool_parsing": "should be true or false",
+}
+"""What is said of pydantic's kinds of faults whose own words are a programmer's."""
 
 
 def dotted(name: str) -> str:
@@ -256,7 +265,7 @@ class _Sorter:
 
     def explain(self, error: ValidationError) -> list[str]:
         """Pydantic's findings as sentences that name the option as the user wrote it."""
-        return [self._sentence(fault) for fault in error.errors(include_url=False)]
+        return [self._sentence(fault) for fault in error.errors(include_url=False) if not _told_elsewhere(fault)]
 
     def _sentence(self, fault: ErrorDetails) -> str:
         name, *inside = (str(part) for part in fault["loc"]) if fault["loc"] else ("",)
@@ -269,6 +278,11 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(re.fullmatch(pattern, name) for pattern in patterns)
 
 
+def _told_elsewhere(fault: ErrorDetails) -> bool:
+    """Whether the value is wrong only since a variable in it has no value, which is told by itself."""
+    return isinstance(fault["input"], Unresolved)
+
+
 def _fault_text(fault: ErrorDetails) -> str:
     """What is wrong; never the value, which may be a secret, unless it is a choice from a list."""
     if fault["type"] == "missing":
@@ -277,13 +291,16 @@ def _fault_text(fault: ErrorDetails) -> str:
         choices = fault["ctx"]["expected"]
         hint = did_you_mean(str(fault["input"]), re.findall(r"'([^']*)'", choices))
         return f"should be {choices}, not '{fault['input']}'{hint}"
+    if fault["type"] in _PLAIN_WORDS:
+        return _PLAIN_WORDS[fault["type"]]
     return fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """`; did you mean 'x'?` with the closest candidate, or "" where none is close."""
-    close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.7)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    known = {candidate.lower(): candidate for candidate in candidates}
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
+    return f"; did you mean '{known[close[0]]}'?" if close else ""
 
 
 def _text(value: Any) -> str:
