@@ -41,15 +41,25 @@ def test_a_snapshot_has_rows_rate_and_time_left() -> None:
     }  # fmt: skip
     meter.snapshot("shop.users", 10, None, finished=False)
     clock.now = 3
-    assert meter.line() == "snapshot of shop.users (and 1 more): 10 rows, 10 rows/s"
+    assert meter.line() == "snapshot of shop.users (and 1 more): 10 rows"
     meter.snapshot("shop.orders", 150_000, 500_000, finished=False)
     assert meter.line() == (
         "snapshot of shop.orders (and 1 more): 150,000 of about 500,000 rows, 50,000 rows/s, 7 s left"
     )
     meter.snapshot("shop.orders", 500_000, 500_000, finished=True)
-    assert meter.line() == "snapshot of shop.users: 10 rows, 10 rows/s"
+    assert meter.line() == "snapshot of shop.users: 10 rows"
     meter.snapshot("shop.users", 10, None, finished=True)
     assert meter.line() == "streaming: 0 events/s, 0 delivered"
+
+
+def test_an_estimate_that_was_too_low_is_not_shown_any_more() -> None:
+    clock = Clock()
+    meter = Meter(clock)
+    meter.snapshot("shop.orders", 700, 42, finished=False)
+    clock.now = 2
+    meter.snapshot("shop.orders", 30_700, 42, finished=False)
+    assert meter.line() == "snapshot of shop.orders: 30,700 rows, 15,000 rows/s"
+    assert meter.facts()["seconds_left"] is None
 
 
 def test_streaming_has_a_rate_over_the_last_seconds_and_the_lag() -> None:
@@ -57,10 +67,10 @@ def test_streaming_has_a_rate_over_the_last_seconds_and_the_lag() -> None:
     meter = Meter(clock, wall)
     clock.now = 5
     meter.committed(500, log_time_ms=998_500, lag_bytes=2_500_000)
-    assert meter.line() == "streaming: 100 events/s, 1.5 s and 2.5 MB behind the log's end, 500 delivered"
+    assert meter.line() == "streaming: 100 events/s, 1.5 s and 2.5 MB behind, 500 delivered"
     clock.now = 12
     meter.committed(100, log_time_ms=999_900, lag_bytes=None)
-    assert meter.line() == "streaming: 60 events/s, 0.1 s behind the log's end, 600 delivered"
+    assert meter.line() == "streaming: 60 events/s, 0.1 s behind, 600 delivered"
     clock.now = 100
     assert meter.events_per_second() == 0
 
@@ -96,7 +106,7 @@ def test_log_lines_come_now_and_then_and_for_milestones(caplog: pytest.LogCaptur
         plugin.cdckit_stopped("inv", None)
     assert [record.getMessage() for record in caplog.records] == [
         "pipeline 'inv' starts on the runner direct from the saved offset",
-        "streaming: 2 events/s, 0.0 s and 0 bytes behind the log's end, 18 delivered",
+        "streaming: 2 events/s, 0.0 s and 0 bytes behind, 18 delivered",
         "snapshot of db.t is done: 24 rows in 0 s",
         "the definition of db.t changes at p1",
         "pipeline 'inv' stopped; 24 events delivered",
@@ -120,7 +130,7 @@ def test_a_terminal_shows_a_live_line_below_the_logs(
     shown += _read_until(terminal, "stopped; 3 events delivered")
     assert process.wait(timeout=30) == 0
     os.close(terminal)
-    assert "0 bytes behind the log's end, 3 delivered" in shown
+    assert "0 bytes behind, 3 delivered" in shown
     assert "\x1b[2K" in shown  # the line is erased before it is written again
     assert "INFO pipeline 'scripted' starts on the runner direct" in shown
 

@@ -13,10 +13,19 @@ WINDOW_SECONDS = 10.0
 
 @dataclass(slots=True)
 class TableProgress:
-    """The snapshot of one table."""
+    """The snapshot of one table.
+
+    Attributes:
+        data_collection: its name.
+        began: when it was first told of.
+        first: how many rows were read by then.
+        rows: how many are read now.
+        estimate: how many there may be; None where nothing is known, or more were read already.
+    """
 
     data_collection: str
     began: float
+    first: int
     rows: int = 0
     estimate: int | None = None
 
@@ -45,8 +54,8 @@ class Meter:
 
     def snapshot(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> TableProgress:
         """Takes one notice of a table's snapshot."""
-        table = self.tables.pop(data_collection, None) or TableProgress(data_collection, self._clock())
-        table.rows, table.estimate = rows, estimate
+        table = self.tables.pop(data_collection, None) or TableProgress(data_collection, self._clock(), rows)
+        table.rows, table.estimate = rows, None if estimate is not None and estimate < rows else estimate
         if not finished:
             self.tables[data_collection] = table
         return table
@@ -75,7 +84,7 @@ class Meter:
             return self._snapshot_line(self._latest)
         lag = [] if self.lag_seconds is None else [f"{self.lag_seconds:.1f} s"]
         lag += [] if self.lag_bytes is None else [size(self.lag_bytes)]
-        behind = f", {' and '.join(lag)} behind the log's end" if lag else ""
+        behind = f", {' and '.join(lag)} behind" if lag else ""
         return f"streaming: {self.events_per_second():,.0f} events/s{behind}, {self.events:,} delivered"
 
     def facts(self) -> dict[str, object]:
@@ -96,13 +105,13 @@ class Meter:
         return next(reversed(self.tables.values()))
 
     def rows_per_second(self, table: TableProgress) -> float:
-        """The mean since the table's snapshot began."""
+        """The mean since the table was first told of."""
         elapsed = self._clock() - table.began
-        return table.rows / elapsed if elapsed else 0.0
+        return (table.rows - table.first) / elapsed if elapsed else 0.0
 
     def _seconds_left(self, table: TableProgress) -> int | None:
         rate = self.rows_per_second(table)
-        return round(max(0, table.estimate - table.rows) / rate) if table.estimate is not None and rate else None
+        return round((table.estimate - table.rows) / rate) if table.estimate is not None and rate else None
 
     def _snapshot_line(self, table: TableProgress) -> str:
         of = f" of about {table.estimate:,}" if table.estimate is not None else ""
@@ -110,7 +119,8 @@ class Meter:
         ending = f", {duration(left)} left" if left is not None else ""
         others = f" (and {len(self.tables) - 1} more)" if len(self.tables) > 1 else ""
         rate = self.rows_per_second(table)
-        return f"snapshot of {table.data_collection}{others}: {table.rows:,}{of} rows, {rate:,.0f} rows/s{ending}"
+        speed = f", {rate:,.0f} rows/s" if rate else ""
+        return f"snapshot of {table.data_collection}{others}: {table.rows:,}{of} rows{speed}{ending}"
 
 
 def duration(seconds: int) -> str:

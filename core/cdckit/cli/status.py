@@ -84,5 +84,6 @@ def _snapshot(snapshot: SnapshotStatus) -> Iterator[tuple[str, str]]:
 
 
 def _table(table: TableStatus) -> str:
-    of = "" if table.finished or table.estimate is None else f" of about {table.estimate:,}"
+    likely = not table.finished and table.estimate is not None and table.estimate >= table.rows
+    of = f" of about {table.estimate:,}" if likely else ""
     return f"{table.name}: {table.rows:,}{of} rows{', done' if table.finished else ''}"

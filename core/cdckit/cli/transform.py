@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import islice
 from typing import IO
 
@@ -26,13 +27,13 @@ BATCH = 1000
 def transform(chosen: Chosen, events: IO[bytes]) -> None:
     """Run the transforms of the pipeline in FILE on recorded events, and print what they become."""
     pipeline = load(chosen)
-    encode = make_encoder(pipeline)
-    stdout = _stdout()
-    stdout.open(SinkContext(pipeline.name, once=True, json_texts=encode.serializer.writes_json))
-    records = read_records(events)
-    while batch := list(islice(records, BATCH)):
-        stdout.write(encode(batch))
-    stdout.flush()
+    with closing(make_encoder(pipeline)) as encode:
+        stdout = _stdout()
+        stdout.open(SinkContext(pipeline.name, once=True, json_texts=encode.serializer.writes_json))
+        records = read_records(events)
+        while batch := list(islice(records, BATCH)):
+            stdout.write(encode(batch))
+        stdout.flush()
 
 
 def _stdout() -> Sink:
