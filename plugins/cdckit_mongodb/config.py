@@ -183,6 +183,12 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     """The filters for `snapshot.collection.filter.overrides`, one option each."""
     snapshot_fetch_size: NonNegativeInt = 0
     """How many documents the server sends at a time in a snapshot; 0: `max.batch.size`."""
+    snapshot_max_threads: PositiveInt = 1
+    """How many connections read a snapshot at the same time; `runner: spark` has its own."""
+    snapshot_max_threads_multiplier: PositiveInt = 1
+    """A factor for the number of parts that large collections are cut into: more parts share out more evenly."""
+    legacy_snapshot_max_threads: bool = False
+    """Whether each collection is read by one connection, in one part."""
     snapshot_delay_ms: NonNegativeInt = 0
     """A pause before the snapshot, in milliseconds."""
     streaming_delay_ms: NonNegativeInt = 0
@@ -222,6 +228,7 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
         "collection.whitelist": "collection.include.list",
         "collection.blacklist": "collection.exclude.list",
         "field.blacklist": "field.exclude.list",
+        "initial.sync.max.threads": "snapshot.max.threads",
         "heartbeat.topics.prefix": "topic.heartbeat.prefix",
     }
     patterns: ClassVar[Mapping[str, str]] = {

@@ -49,7 +49,7 @@ class SnapshotPlace:
     Attributes:
         collection: the collection (`database.name`) in hand; those that sort before it are done.
         after: the `_id` behind which to go on, as BSON in hexadecimal; None: from its beginning; `DONE`: it is done.
-        rows: how many documents have been read.
+        rows: the number of the next document in the records' positions.
     """
 
     collection: str

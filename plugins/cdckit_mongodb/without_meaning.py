@@ -115,12 +115,6 @@ WITHOUT_MEANING = (
         r"snapshot\.(locking\.mode.*|mode\.configuration\.based\.snapshot\.(schema|on\.schema\.error))",
         "collections have neither locks nor definitions",
     ),
-    NoMeaning(r"legacy\.snapshot\.max\.threads", "how Debezium shares out a snapshot among its threads"),
-    NoMeaning(
-        r"(snapshot\.max\.threads(\.multiplier)?|initial\.sync\.max\.threads)",
-        "one connection reads a snapshot on the direct runner; `runner: spark` reads parts of collections in parallel",
-        taken=("1",),
-    ),
     NoMeaning(
         r"snapshot\.query\.mode(\.custom\.name)?",
         "a Java class, which cannot be loaded here: snapshot.collection.filter.overrides chooses documents",

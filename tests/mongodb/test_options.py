@@ -27,7 +27,7 @@ def test_every_default_of_debezium_is_accepted() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"snapshot.max.threads": "4"}, r"source\.snapshot\.max\.threads: one connection reads .* `runner: spark`"),
+        ({"snapshot.max.threads": "0"}, r"source\.snapshot\.max\.threads"),
         ({"converters": "x"}, r"source\.converters: documents have no columns"),
         (
             {"snapshot.mode": "custom", "snapshot.mode.custom.name": "com.shop.Nightly"},
@@ -50,7 +50,9 @@ def test_what_cannot_be_is_refused_by_name(options: dict[str, str], message: str
 
 def test_old_names_are_understood() -> None:
     old = {"mongodb.name": "t", "mongodb.hosts": "rs0/a:1,b:2", "collection.whitelist": "d.c", "snapshot.mode": "never"}
+    old["initial.sync.max.threads"] = "4"
     config, warnings = MongoDbConfig.load(old, "source")
     assert (config.topic_prefix, config.uri, config.replica_set) == ("t", "mongodb://a:1,b:2/?replicaSet=rs0", "rs0")
     assert (config.collection_include_list, config.snapshot_mode) == ("d.c", "no_data")
+    assert config.snapshot_max_threads == 4
     assert "mongodb.name (now topic.prefix)" in warnings[0]

@@ -12,11 +12,18 @@ from cdckit.record import Batch
 from cdckit.snapshot_progress import PartProgress
 from cdckit.source import Notify
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, told
+from cdckit_mongodb.connection import CODEC, Client, told
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import StreamOffset
-from cdckit_mongodb.snapshot.collections import ChosenCollection, choose_collections, documents, identifier_text
+from cdckit_mongodb.snapshot.collections import (
+    ChosenCollection,
+    Document,
+    choose_collections,
+    documents,
+    identifier,
+    identifier_text,
+)
 from cdckit_mongodb.splits import Chunk
 
 _WORTH_DIVIDING = 10_000
@@ -43,26 +50,42 @@ def plan_chunks(
     with told(config, "planning the snapshot"):
         chosen = choose_collections(client, config, filters)
         notify("snapshot_started", data_collections={one.full_name: one.estimate for one in chosen})
-        total = sum(one.estimate for one in chosen)
-        size = max(_WORTH_DIVIDING, total // max(1, parallelism * _CHUNKS_EACH))
-        chunks = [chunk for one in chosen for chunk in _divided(client, one, size)]
+        size = part_size(chosen, parallelism)
+        chunks = [chunk for one in chosen for chunk in divided(client, one, size)]
     return [replace(chunk, first_row=number * _ROWS_EACH) for number, chunk in enumerate(chunks)]
 
 
-def _divided(client: Client, collection: ChosenCollection, size: int) -> Iterator[Chunk]:
+def part_size(chosen: Sequence[ChosenCollection], parallelism: int) -> int:
+    """About how many documents a part has, so that all readers end at about the same time."""
+    total = sum(one.estimate for one in chosen)
+    return max(_WORTH_DIVIDING, total // max(1, parallelism * _CHUNKS_EACH))
+
+
+def divided(client: Client, collection: ChosenCollection, size: int, after: str | None = None) -> Iterator[Chunk]:
+    """The parts of a collection, in the order of `_id`.
+
+    Args:
+        client: where to.
+        collection: which one.
+        size: about how many documents a part has.
+        after: the `_id` to begin at, as BSON in hexadecimal; None: from the beginning.
+    """
     parts = max(1, collection.estimate // size)
-    bounds = [None, *_bounds(client, collection, parts), None] if parts > 1 else [None, None]
+    bounds = [after, *(_bounds(client, collection, parts, after) if parts > 1 else ()), None]
     of = len(bounds) - 1
     for number, (low, high) in enumerate(pairwise(bounds)):
         estimate = collection.estimate // of
         yield Chunk(collection.database, collection.name, low, high, estimate, number=number, of=of)
 
 
-def _bounds(client: Client, collection: ChosenCollection, parts: int) -> list[str]:
-    """Values of `_id` between which about as many documents lie, by a sample of them."""
-    sample = client[collection.database][collection.name].aggregate(
-        [{"$sample": {"size": parts * _SAMPLES}}, {"$project": {"_id": 1}}, {"$sort": {"_id": 1}}]
-    )
+def _bounds(client: Client, collection: ChosenCollection, parts: int, after: str | None) -> list[str]:
+    """Values of `_id` behind `after` between which about as many documents lie, by a sample of them."""
+    stages: list[Document] = [{"$sample": {"size": parts * _SAMPLES}}, {"$project": {"_id": 1}}]
+    if after is not None:
+        # an expression, unlike a condition, compares values of different types
+        stages.append({"$match": {"$expr": {"$gt": ["$_id", {"$literal": identifier(after)["_id"]}]}}})
+    named = client[collection.database].get_collection(collection.name, codec_options=CODEC)
+    sample = named.aggregate([*stages, {"$sort": {"_id": 1}}])
     found = [identifier_text(document["_id"]) for document in sample][_SAMPLES::_SAMPLES]
     return list(dict.fromkeys(found))
 

@@ -15,6 +15,7 @@ from pymongo.read_concern import ReadConcern
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, Client
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.offsets import SnapshotPlace
 
 Document = dict[str, Any]
 
@@ -45,6 +46,23 @@ class ChosenCollection:
     def order(self) -> tuple[str, str]:
         """Debezium takes collections by their names, whatever the database."""
         return self.name, self.database
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocuments:
+    """Some documents of one collection, and how far the snapshot is once they are safe.
+
+    Attributes:
+        collection: theirs.
+        documents: at least one.
+        place: where a snapshot goes on behind them.
+        first_row: the number of the first one in the records' positions.
+    """
+
+    collection: ChosenCollection
+    documents: list[Document]
+    place: SnapshotPlace
+    first_row: int
 
 
 def choose_collections(client: Client, config: MongoDbConfig, filters: Filters) -> list[ChosenCollection]:

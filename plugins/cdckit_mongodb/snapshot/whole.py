@@ -1,11 +1,10 @@
-"""The whole snapshot: every captured collection, one after the other."""
+"""The whole snapshot: every captured collection, one after the other or several at the same time."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from bson import Timestamp
 from pymongo.client_session import ClientSession
@@ -21,11 +20,12 @@ from cdckit_mongodb.offsets import DONE, SnapshotPlace, StreamOffset
 from cdckit_mongodb.snapshot.collections import (
     IN_ORDER_FROM,
     ChosenCollection,
-    Document,
+    FoundDocuments,
     choose_collections,
     documents,
     identifier_text,
 )
+from cdckit_mongodb.snapshot.parallel import ParallelSnapshot
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.tokens import token_time
 
@@ -43,16 +43,6 @@ def note_moment(client: Client, config: MongoDbConfig) -> StreamOffset:
         # time is no measure: it may lie before that, at what a majority has
         sec, order = token_time(stream.token)
         return StreamOffset(sec=sec, ord=order - 1, complete=True, token=stream.token)
-
-
-@dataclass(slots=True)
-class _Found:
-    """Some documents of one collection, and how far the snapshot is once they are safe."""
-
-    collection: ChosenCollection
-    documents: list[Document]
-    place: SnapshotPlace
-    first_row: int
 
 
 class WholeSnapshot:
@@ -86,15 +76,11 @@ class WholeSnapshot:
         with told(self._config, "asking for the collections"):
             left = list(self._left(start.snapshot))
         self._context.notify("snapshot_started", data_collections={one.full_name: one.estimate for one in left})
-        with self._client.start_session() as session, told(self._config, "reading the snapshot"):
-            session.advance_operation_time(Timestamp(*offset.moment))
-            for found, following in _with_following(self._read(session, left, start.snapshot)):
+        with told(self._config, "reading the snapshot"):
+            for found, following in _with_following(self._found(left, start.snapshot, offset)):
                 if self._context.stopping():
                     return
-                place = found.place
-                if following is None or following.collection != found.collection:
-                    place = SnapshotPlace(found.collection.full_name, DONE, found.first_row + len(found.documents))
-                unfinished = offset.with_changes(snapshot_due=True, snapshot=place)
+                unfinished = offset.with_changes(snapshot_due=True, snapshot=self._place(found, following))
                 yield Batch(self._records(found, offset, last=following is None), unfinished.to_json())
         self._context.notify("snapshot_ended", completed=True)
         pause(self._config.streaming_delay_ms, self._context.stopping)
@@ -107,7 +93,14 @@ class WholeSnapshot:
         log.info("snapshot from %d:%d on", *offset.moment)
         return offset
 
-    def _records(self, found: _Found, offset: StreamOffset, *, last: bool) -> list[Record]:
+    def _place(self, found: FoundDocuments, following: FoundDocuments | None) -> SnapshotPlace:
+        """How far the snapshot is behind some documents; several connections have other collections in hand, too."""
+        same = following is not None and following.collection == found.collection
+        if same or self._config.snapshot_max_threads > 1:
+            return found.place
+        return SnapshotPlace(found.collection.full_name, DONE, found.first_row + len(found.documents))
+
+    def _records(self, found: FoundDocuments, offset: StreamOffset, *, last: bool) -> list[Record]:
         """The records of some documents; Debezium marks the very last one of a snapshot."""
         made = self._collections.of(found.collection.database, found.collection.name)
         first = found.first_row
@@ -128,9 +121,22 @@ class WholeSnapshot:
                     continue
             yield collection
 
+    def _found(
+        self, left: Sequence[ChosenCollection], place: SnapshotPlace | None, offset: StreamOffset
+    ) -> Iterator[FoundDocuments]:
+        """The documents of the collections that are left, through one connection or several."""
+        if self._config.snapshot_max_threads > 1:
+            yield from ParallelSnapshot(
+                self._client, self._config, left, place, offset.moment, self._context.notify
+            ).found()
+            return
+        with self._client.start_session() as session:
+            session.advance_operation_time(Timestamp(*offset.moment))
+            yield from self._read(session, left, place)
+
     def _read(
         self, session: ClientSession, left: Sequence[ChosenCollection], place: SnapshotPlace | None
-    ) -> Iterator[_Found]:
+    ) -> Iterator[FoundDocuments]:
         """The documents of the collections that are left, from `place` on."""
         rows = 0 if place is None else place.rows
         for collection in left:
@@ -142,7 +148,7 @@ class WholeSnapshot:
 
     def _documents(
         self, session: ClientSession, collection: ChosenCollection, after: str | None, rows: int
-    ) -> Iterator[_Found]:
+    ) -> Iterator[FoundDocuments]:
         progress = SnapshotProgress(self._context.notify, collection.full_name, collection.estimate)
         in_order = after is not None or collection.estimate > IN_ORDER_FROM
         begin = rows
@@ -154,7 +160,7 @@ class WholeSnapshot:
             place = SnapshotPlace(collection.full_name, None, begin)
             if in_order:
                 place = SnapshotPlace(collection.full_name, identifier_text(batch[-1]["_id"]), rows + len(batch))
-            yield _Found(collection, batch, place, rows)
+            yield FoundDocuments(collection, batch, place, rows)
             rows += len(batch)
             progress.read(len(batch))
         progress.finished()
@@ -165,9 +171,9 @@ def _order(full_name: str) -> tuple[str, str]:
     return name, database
 
 
-def _with_following(found: Iterator[_Found]) -> Iterator[tuple[_Found, _Found | None]]:
+def _with_following(found: Iterator[FoundDocuments]) -> Iterator[tuple[FoundDocuments, FoundDocuments | None]]:
     """Each one with the one after it."""
-    held: _Found | None = None
+    held: FoundDocuments | None = None
     for one in found:
         if held is not None:
             yield held, one
