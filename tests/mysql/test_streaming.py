@@ -12,7 +12,7 @@ import pytest
 from cdckit.errors import DecodeError, SourceError
 from cdckit.record import Batch, Record
 from cdckit.struct import Struct
-from cdckit_mysql.streaming import planning
+from cdckit_mysql.streaming import committed, planning
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 from servers.mariadb import MariaDBServer
@@ -321,6 +321,28 @@ def test_compressed_transactions_are_read(streaming: NewCapture, sql: Sql, db_se
     assert [change[3][0] for change in changes(found)] == [*range(100), *range(100)]
     positions = [record.position for record in found]
     assert positions == sorted(set(positions))
+
+
+@pytest.mark.parametrize("in_memory", [committed.IN_MEMORY, 100])
+def test_what_was_rolled_back_is_not_told(
+    streaming: NewCapture, sql: Sql, in_memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MariaDB's log holds it: a temporary table is not rolled back."""
+    monkeypatch.setattr(committed, "IN_MEMORY", in_memory)
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    start = streaming().offset()
+    sql(
+        "BEGIN; INSERT INTO t VALUES (1); SAVEPOINT `A b`; CREATE TEMPORARY TABLE x (id INT); SAVEPOINT other;"
+        "INSERT INTO t VALUES (2); UPDATE t SET id = 3 WHERE id = 1; ROLLBACK TO `a B`;"
+        "INSERT INTO t VALUES (4); SAVEPOINT `A b`; INSERT INTO t VALUES (5); ROLLBACK TO SAVEPOINT `A b`; COMMIT;"
+        "BEGIN; INSERT INTO t VALUES (6); DROP TEMPORARY TABLE x; INSERT INTO t VALUES (7); ROLLBACK;"
+        "INSERT INTO t VALUES (8); ALTER TABLE t ADD v INT; INSERT INTO t VALUES (9, 9);"
+    )
+    expected = [("c", "t", None, row) for row in ((1,), (4,), (8,), (9, 9))]
+    assert changes(streaming().once()) == expected
+    reading = streaming()
+    reading.keep(start)
+    assert [change for part in reading.parallel(2) for change in changes(part)] == expected
 
 
 def test_prepared_transactions_are_told_once(streaming: NewCapture, sql: Sql) -> None:

@@ -21,7 +21,9 @@ from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, check_given
 from cdckit_mysql.server import Dialect
 from cdckit_mysql.splits import LogWork
+from cdckit_mysql.streaming.committed import CommittedLog
 from cdckit_mysql.streaming.kept_log import read_kept
+from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.reader import LogReader
@@ -127,8 +129,9 @@ class LogFileSource(Source):
         reader = LogReader(self._config, self._open_log, make_processor, self._context)
         return reader.range(start, LogOffset.from_json(split.end or {}))
 
-    def _open_log(self, start: LogOffset) -> tuple[FileLog, LogOffset]:
-        return FileLog(LogFiles(self._config), start), start
+    def _open_log(self, start: LogOffset) -> tuple[OpenedLog, LogOffset]:
+        files = FileLog(LogFiles(self._config), start)
+        return CommittedLog(files) if self._dialect.mariadb else files, start
 
     # -- files and state
 

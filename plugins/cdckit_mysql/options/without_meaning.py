@@ -61,8 +61,7 @@ WITHOUT_MEANING = (
     NoMeaning(r"use\.nongraceful\.disconnect", "a connection that is silent for too long is closed at once"),
     NoMeaning(
         r"binlog\.buffer\.size",
-        "a transaction is in the log only once it is committed, and is read in bounded memory; there is nothing to "
-        "look ahead for",
+        "what was rolled back in a transaction is left out whatever its size, and memory stays bounded",
     ),
     NoMeaning(
         r"ddl\.parser\.type",

@@ -58,10 +58,9 @@ def _first_change(
     strict = config.model_copy(update={"schema_history_internal_skip_unparseable_ddl": False})
     definitions = Definitions(tables.copy(), strict, filters, dialect, notify=notify)
     connection, start = LogOpener(config, follow=False, by_file=True)(start)
-    if (start.file, start.pos) == (end.file, end.pos):
-        connection.close()
-        return None
     with connection:
+        if (start.file, start.pos) == (end.file, end.pos):
+            return None
         survey = LogSurvey(connection, definitions, start, mariadb=dialect.mariadb, piece_bytes=1 << 62, kept_bytes=0)
         try:
             survey.pieces(end)

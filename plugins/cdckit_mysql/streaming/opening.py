@@ -3,66 +3,22 @@
 from __future__ import annotations
 
 import logging
-from types import TracebackType
-from typing import Protocol, Self
 
 from cdckit.errors import SourceError
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
-from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
-from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, connect_for_log, place, release, told
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Server, read_server
+from cdckit_mysql.streaming.committed import CommittedLog
 from cdckit_mysql.streaming.gtid_start import GtidStart
+from cdckit_mysql.streaming.opened_log import OpenedLog
 
 log = logging.getLogger("cdckit.mysql")
 
 _HEARTBEATS = 3
 """A log connection is taken for dead after so many heartbeats that did not come."""
-
-
-class OpenedLog(Protocol):
-    """A log as it arrives, from a server or from files.
-
-    Attributes:
-        parser: knows file and position of the last event.
-        ended: whether the log's end was reached.
-    """
-
-    @property
-    def parser(self) -> EventParser:
-        """See above."""
-
-    @property
-    def ended(self) -> bool:
-        """See above."""
-
-    def packets(self, timeout: float) -> list[Span]:
-        """The bytes of the events that have arrived; waits for the first up to `timeout` seconds.
-
-        Raises:
-            SourceError: the log cannot be read.
-        """
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-class OpenLog(Protocol):
-    """Asks for a log."""
-
-    def __call__(self, start: LogOffset) -> tuple[OpenedLog, LogOffset]:
-        """The log from `start`, and `start` itself as this server counts.
-
-        Raises:
-            RetriableSourceError: the server cannot be reached now.
-            SourceError: it refuses, or is not one that can go on from there.
-        """
 
 
 def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
@@ -113,7 +69,7 @@ class LogOpener:
         self._follow = follow
         self._by_file = by_file
 
-    def __call__(self, start: LogOffset) -> tuple[BinlogConnection, LogOffset]:
+    def __call__(self, start: LogOffset) -> tuple[OpenedLog, LogOffset]:
         """The log from `start`, and `start` itself as this server counts.
 
         Raises:
@@ -127,7 +83,8 @@ class LogOpener:
             heartbeat_seconds=self._config.connect_keep_alive_interval_ms / 1000 / _HEARTBEATS,
             follow=self._follow,
         )
-        return BinlogConnection.open(lambda: connect_for_log(self._config), dump_start, options), start
+        connection = BinlogConnection.open(lambda: connect_for_log(self._config), dump_start, options)
+        return CommittedLog(connection) if server.mariadb else connection, start
 
     def _found(self, start: LogOffset) -> tuple[Server, LogOffset, DumpStart]:
         """The server's facts, the offset as it counts, and where to begin there."""

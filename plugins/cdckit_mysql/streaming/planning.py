@@ -14,7 +14,8 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Dialect
 from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.opening import LogOpener, OpenLog
+from cdckit_mysql.streaming.opened_log import OpenLog
+from cdckit_mysql.streaming.opening import LogOpener
 from cdckit_mysql.streaming.survey import LogPiece, LogSurvey
 from cdckit_mysql.table import Tables
 

@@ -18,7 +18,7 @@ from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.events.names import Topics
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
-from cdckit_mysql.streaming.opening import OpenedLog, OpenLog
+from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
 from cdckit_mysql.streaming.processor import LogProcessor
 
 log = logging.getLogger("cdckit.mysql")

@@ -16,7 +16,7 @@ from cdckit_mysql.binlog.place import HeaderScan
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.offsets import LogOffset, LogPosition, file_number
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.opening import OpenedLog
+from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.table import Tables
 

@@ -1,0 +1,259 @@
+"""MariaDB's log by whole transactions, without the rows that were rolled back in them.
+
+What is rolled back does not reach MySQL's log. MariaDB's has it, where the transaction has also written to a table that
+knows no transactions, or has made or dropped a temporary one. What undoes it stands behind it: ROLLBACK TO a savepoint,
+or ROLLBACK in the place of the commit. Nothing at a transaction's begin tells which end it has.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from array import array
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import IO, Self
+
+from cdckit.errors import SourceError
+from cdckit_mysql.binlog import event_types
+from cdckit_mysql.binlog.events import MariaDbGtid
+from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.parser import EventParser
+from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE
+from cdckit_mysql.binlog.query import CompressedQuery, Query
+from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES
+from cdckit_mysql.streaming.opened_log import OpenedLog
+
+IN_MEMORY = 1 << 22
+"""A transaction that has not ended after so many bytes goes on in a temporary file."""
+_PART = 1 << 20
+"""So many bytes of that file are read at a time, if they are not more events than these."""
+_MOST_EVENTS = 10_000
+
+_CODE = 4
+"""Where an event's header holds its type."""
+_FLAGS = 12
+"""Where the body of MariaDB's GTID event holds its flags."""
+_STATEMENTS = (event_types.QUERY, event_types.MARIADB_QUERY_COMPRESSED)
+_GTID = bytes([event_types.MARIADB_GTID])
+_WITHIN = ROWS_EVENT_TYPES | {
+    event_types.TABLE_MAP,
+    event_types.MARIADB_ANNOTATE_ROWS,
+    event_types.INTVAR,
+    event_types.RAND,
+    event_types.USER_VAR,
+    event_types.BEGIN_LOAD_QUERY,
+    event_types.EXECUTE_LOAD_QUERY,
+}
+"""Events, besides statements, behind which a transaction goes on."""
+_END = re.compile(rb"COMMIT|ROLLBACK(?! TO `)|XA (?:COMMIT|ROLLBACK)")
+_SAVEPOINT = re.compile(rb"SAVEPOINT `((?:[^`]|``)*)`")
+_ROLLBACK = re.compile(rb"ROLLBACK(?: TO `((?:[^`]|``)*)`)?")
+"""As the server itself writes them."""
+
+
+class CommittedLog:
+    """A log of MariaDB's that gives transactions when they are whole, without what was rolled back.
+
+    Args:
+        log: gives the events as they stand in the log; closed with this one.
+
+    Attributes:
+        ended: whether the log's end was reached.
+    """
+
+    def __init__(self, log: OpenedLog) -> None:
+        self._log = log
+        self.ended = False
+        self._whole, self._held = HeldEvents(), HeldEvents()
+        self._ready = self._whole.committed()
+
+    @property
+    def parser(self) -> EventParser:
+        """Knows file and position of the last event."""
+        return self._log.parser
+
+    def packets(self, timeout: float) -> list[Span]:
+        """The bytes of whole transactions that have arrived; waits up to `timeout` seconds for more of one.
+
+        Raises:
+            SourceError: the log cannot be read, or there is no room for a large transaction.
+        """
+        while True:
+            for ready in self._ready:
+                if ready:
+                    return ready
+            spans = [] if self._log.ended else self._log.packets(timeout)
+            if not spans:
+                self.ended = self._log.ended
+                return []
+            self._take(spans)
+
+    def _take(self, spans: list[Span]) -> None:
+        behind = _behind_last_end(spans, alone=self._held.alone)
+        self._held.add(spans[:behind])
+        if behind:
+            self._whole, self._held = self._held, HeldEvents()
+            self._ready = self._whole.committed()
+        self._held.add(spans[behind:])
+        self._held.make_room()
+
+    def __enter__(self) -> Self:
+        self._log.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._whole.close()
+        self._held.close()
+        self._log.__exit__(kind, error, trace)
+
+
+def _behind_last_end(spans: Sequence[Span], *, alone: bool) -> int:
+    """How many of the events are not part of a transaction that goes on behind them.
+
+    Args:
+        spans: the events.
+        alone: whether what was begun before them is a statement that stands alone.
+    """
+    statement = False
+    for number in range(len(spans) - 1, -1, -1):
+        buffer, at, _ = spans[number]
+        code = buffer[at + _CODE]
+        if code in _STATEMENTS:
+            if _END.match(_text(spans[number])):
+                return number + 1
+            statement = True
+        elif code == event_types.MARIADB_GTID:
+            return len(spans) if statement and _stands_alone(spans[number]) else number
+        elif code not in _WITHIN:
+            return number + 1
+    return len(spans) if statement and alone else 0
+
+
+def _stands_alone(gtid: Span) -> bool:
+    buffer, at, _ = gtid
+    return bool(buffer[at + HEADER_SIZE + _FLAGS] & MariaDbGtid.STANDALONE)
+
+
+def _text(statement: Span) -> bytes:
+    """The statement; a checksum behind it is not told from it, which those that matter here allow."""
+    buffer, at, end = statement
+    header = HEADER.unpack_from(buffer, at)
+    kind = Query if header[1] == event_types.QUERY else CompressedQuery
+    return kind(header, 0, 0, buffer, at + HEADER_SIZE, end).statement
+
+
+class HeldEvents:
+    """Events of the log, from the begin of a transaction on; many of them in a file."""
+
+    def __init__(self) -> None:
+        self._spans: list[Span] = []
+        self._size = self._measured = 0
+        self._codes = bytearray()
+        self._file: IO[bytes] | None = None
+        self._lengths = array("Q")
+        self._points: dict[str, int] = {}
+        self._undone: list[range] = []
+
+    @property
+    def alone(self) -> bool:
+        """Whether what they begin with is a statement that stands alone."""
+        return self._codes.startswith(_GTID) and bool(self._spans) and _stands_alone(self._spans[0])
+
+    def add(self, spans: Sequence[Span]) -> None:
+        """Takes the events that follow."""
+        first = len(self._codes)
+        self._codes += bytes([buffer[at + _CODE] for buffer, at, _ in spans])
+        self._spans += spans
+        for code in _STATEMENTS:
+            number = self._codes.find(code, first)
+            while number >= 0:
+                self._look_at(spans[number - first], number)
+                number = self._codes.find(code, number + 1)
+
+    def make_room(self) -> None:
+        """Puts them into a file where they are many.
+
+        Raises:
+            SourceError: there is no room for them.
+        """
+        self._size += sum(end - at for _, at, end in self._spans[self._measured :])
+        self._measured = len(self._spans)
+        if self._size > IN_MEMORY:
+            self._write()
+
+    def committed(self) -> Iterator[list[Span]]:
+        """The events without those that were rolled back, a part at a time."""
+        if self._file is not None:
+            self._write()
+            yield from self._read(self._file)
+        elif self._undone:
+            dropped = self._dropped()
+            yield [span for span, drop in zip(self._spans, dropped, strict=True) if not drop]
+        else:
+            yield self._spans
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _look_at(self, statement: Span, number: int) -> None:
+        text = _text(statement)
+        if point := _SAVEPOINT.match(text):
+            self._points[_name(point[1])] = number
+        elif back := _ROLLBACK.match(text):
+            begin = self._codes.rfind(_GTID, 0, number)
+            since = begin if back[1] is None else self._points.get(_name(back[1]), -1)
+            if since >= max(begin, 0):
+                self._undone.append(range(since + 1, number))
+
+    def _dropped(self) -> bytearray:
+        """A 1 for each event that was rolled back."""
+        dropped = bytearray(len(self._codes))
+        for numbers in self._undone:
+            dropped[numbers.start : numbers.stop] = b"\1" * len(numbers)
+        return dropped
+
+    def _write(self) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="cdckit-")  # noqa: SIM115 - it is kept
+            for buffer, at, end in self._spans:
+                self._lengths.append(end - at)
+                self._file.write(memoryview(buffer)[at:end])
+        except OSError as error:
+            raise SourceError(
+                f"a transaction of more than {self._size / 1e6:,.0f} MB cannot be kept in {tempfile.gettempdir()} "
+                f"until it ends: {error}; name a folder with more room in TMPDIR"
+            ) from error
+        self._spans, self._measured = [], 0
+
+    def _read(self, file: IO[bytes]) -> Iterator[list[Span]]:
+        dropped, number = self._dropped(), 0
+        file.seek(0)
+        while number < len(self._lengths):
+            part, at, spans = file.read(self._part(number)), 0, []
+            while at < len(part):
+                behind = at + self._lengths[number]
+                if not dropped[number]:
+                    spans.append((part, at, behind))
+                at, number = behind, number + 1
+            yield spans
+        file.close()
+
+    def _part(self, number: int) -> int:
+        """How many bytes the next events have together, from one on."""
+        size = 0
+        for length in self._lengths[number : number + _MOST_EVENTS]:
+            size += length
+            if size >= _PART:
+                break
+        return size
+
+
+def _name(quoted: bytes) -> str:
+    """A savepoint's name, whatever its case."""
+    return quoted.decode("utf-8", "replace").casefold()
