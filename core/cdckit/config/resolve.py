@@ -46,8 +46,18 @@ def resolve(draft: Draft) -> ResolvedPipeline:
         position_header=pipeline.position_header,
         offset_flush_interval_ms=pipeline.offset_flush_interval_ms,
         metrics_address=pipeline.metrics_address,
-        warnings=tuple(reader.warnings),
+        warnings=(*reader.warnings, *_left_out(pipeline, source)),
     )
+
+
+def _left_out(pipeline: PipelineConfig, source: Component) -> list[str]:
+    """What the source is asked for that has no place on the pipeline's runner, a sentence each."""
+    if pipeline.runner == "spark" and getattr(source.config, "heartbeat_interval_ms", None):
+        return [
+            "source.heartbeat.interval.ms: left out, for Spark asks its workers for changes and none of them waits for "
+            "the next heartbeat; --runner direct has them"
+        ]
+    return []
 
 
 def _pipeline_options(draft: Draft, reader: ComponentReader) -> PipelineConfig | None:

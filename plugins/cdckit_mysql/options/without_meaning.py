@@ -40,6 +40,10 @@ WITHOUT_MEANING = (
         "options of Kafka Connect's clients; those of the sink are its own (sink: type: kafka)",
     ),
     NoMeaning(
+        r"offset\.flush\.interval\.ms",
+        "it stands beside the source, not in it, and means the same; in a connector's configuration it may stay",
+    ),
+    NoMeaning(
         r"offset\..+",
         "offsets are in the pipeline's `state`, saved after the sink has what lies before them",
     ),
