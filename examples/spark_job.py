@@ -26,8 +26,8 @@ def main(pipeline: str, output: str) -> None:
         "op string, before struct<id: bigint, price: string>, after struct<id: bigint, price: string>",
     )
     prices = (
-        changes.where("value is not null")
-        .select("topic", "position", event.alias("event"))
+        changes.select("topic", "position", event.alias("event"))
+        .where("event.op is not null")  # tombstones and changes of definitions have none
         .select(
             "topic",
             "position",

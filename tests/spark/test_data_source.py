@@ -73,7 +73,8 @@ def test_the_example_goes_on_where_it_stopped(
     session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
 ) -> None:
     pipeline = tmp_path / "pipeline.json"
-    pipeline.write_text(json.dumps(_nested(options(mysql_server, shop)) | {"state": str(tmp_path / "state")}))
+    told = options(mysql_server, shop) | {"source.include.schema.changes": "true"}
+    pipeline.write_text(json.dumps(_nested(told) | {"state": str(tmp_path / "state")}))
     assert _run_example(pipeline, tmp_path / "out") == 0
     mysql_server.execute(f"update {shop}.items set price = 9.99 where id = 2")
     assert _run_example(pipeline, tmp_path / "out") == 0

@@ -19,19 +19,20 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 TABLES = """
 create table items (id int primary key, name varchar(40), price decimal(12,3), bought datetime(6), body blob, n int);
-create table places (a int, b varchar(10), x double, day date, primary key (a, b));
+create table places (a int, b varchar(10), x double not null, day date not null, primary key (a, b));
 create table notes (word varchar(10), n bigint unsigned);
 """
 ALTERED = """
 truncate table notes;
+truncate table places;
 alter table items add column extra varchar(20);
 update items set extra = 'new' where id < 20;
 """
 MINIMAL = """
 set binlog_row_image = minimal;
 update items set n = -7, extra = null where id < 40;
+update places set day = '2000-01-01' where a < 4;
 delete from places where a = 1;
-truncate table places;
 update items set name = 'minimal' where id between 5 and 15;
 """
 NAMES = ("items", "places", "notes")
