@@ -73,10 +73,10 @@ def _cpu(found: dict[tuple[str, str], Measured]) -> Iterator[Figure]:
 
 def _memory(measured: Sequence[Measured]) -> Iterator[Figure]:
     own = [one for one in measured if one.system in (*PEERS, KAFKA)]
-    usual = [one.usage.rss for one in own if one.scenario != HUGE]
+    usual = [one.usage.rss for one in own if one.scenario not in (HUGE, MANY)]
     huge = [one.usage.rss for one in own if one.scenario == HUGE]
     if usual:
-        yield Figure("direct: peak RSS of all runs", max(usual), 120, None, "MiB")
+        yield Figure("direct: peak RSS, one table", max(usual), 120, None, "MiB")
     if huge:
         yield Figure("direct: peak RSS, one huge transaction", max(huge), 300, None, "MiB")
 
