@@ -23,6 +23,7 @@ CHOICES = {
         "change_streams_update_full",
         "change_streams_update_full_with_pre_image",
     ),
+    "capture.scope": ("deployment", "database"),
     "tombstones.on.delete": ("true", "false"),
     "provide.transaction.metadata": ("false", "true"),
     "schema.name.adjustment.mode": ("none", "avro"),
@@ -71,6 +72,7 @@ def _options(mongo: MongoReplicaSet, seed: int) -> str:
         "topic.prefix": f"g{seed}",
         "mongodb.connection.string": mongo.uri,
         "database.include.list": _database(seed),
+        "capture.target": _database(seed),
         "capture.mode.full.update.type": "post_image",  # what is looked up depends on when
         "errors.max.retries": 0,
         "offset.storage": "org.apache.kafka.connect.storage.MemoryOffsetBackingStore",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -180,6 +181,16 @@ def test_connections_read_at_the_same_time_and_none_outlives_the_snapshot(mongo:
     assert _readers() == []
     capture.once()
     assert _readers() == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_time_series_are_read_in_one_part(mongo: MongoReplicaSet, own_database: Own, threads: int) -> None:
+    """They have no index of `_id` that there could be ranges of."""
+    own_database.create_collection("series", timeseries={"timeField": "at"})
+    begin = datetime.datetime(2020, 1, 1)
+    own_database.series.insert_many({"_id": n, "at": begin + datetime.timedelta(seconds=n)} for n in range(200))
+    records = _capture(mongo, own_database, snapshot_max_threads=threads).once()
+    assert len(_names(records)) == len(records) == 200
 
 
 def test_nothing_to_read(mongo: MongoReplicaSet, own_database: Own) -> None:

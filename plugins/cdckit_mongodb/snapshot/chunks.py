@@ -70,7 +70,7 @@ def divided(client: Client, collection: ChosenCollection, size: int, after: str 
         size: about how many documents a part has.
         after: the `_id` to begin at, as BSON in hexadecimal; None: from the beginning.
     """
-    parts = max(1, collection.estimate // size)
+    parts = max(1, collection.estimate // size) if collection.indexed else 1
     bounds = [after, *(_bounds(client, collection, parts, after) if parts > 1 else ()), None]
     of = len(bounds) - 1
     for number, (low, high) in enumerate(pairwise(bounds)):

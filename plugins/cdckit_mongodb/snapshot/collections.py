@@ -19,6 +19,7 @@ from cdckit_mongodb.offsets import SnapshotPlace
 
 Document = dict[str, Any]
 
+_COLLECTION, _TIME_SERIES = "collection", "timeseries"
 IN_ORDER_FROM = 100_000
 """Collections of more documents than this are read in the order of `_id`, so that reading can go on in their middle."""
 
@@ -31,11 +32,13 @@ class ChosenCollection:
         database: its database.
         name: its name there.
         estimate: about how many documents it has.
+        indexed: whether it has an index of `_id`: time series have none.
     """
 
     database: str
     name: str
     estimate: int
+    indexed: bool = True
 
     @property
     def full_name(self) -> str:
@@ -68,24 +71,29 @@ class FoundDocuments:
 def choose_collections(client: Client, config: MongoDbConfig, filters: Filters) -> list[ChosenCollection]:
     """The captured collections that the snapshot reads, in order; views have nothing to read."""
     chosen = [
-        ChosenCollection(database, name, client[database][name].estimated_document_count())
-        for database, name in captured(client, config, filters)
+        ChosenCollection(database, name, client[database][name].estimated_document_count(), kind != _TIME_SERIES)
+        for database, name, kind in _described(client, config, filters)
         if filters.snapshot(database, name)
     ]
     return sorted(chosen, key=lambda one: one.order)
 
 
 def captured(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str]]:
-    """The captured collections that there are now; a narrower scope needs no right to list the rest."""
+    """The captured collections that there are now."""
+    return ((database, name) for database, name, _ in _described(client, config, filters))
+
+
+def _described(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str, str]]:
+    """Each one's database, name and type; a narrower scope needs no right to list the rest."""
     database, _, collection = config.capture_target.partition(".")
     if config.capture_scope == "collection":
-        yield database, collection
+        yield database, collection, _COLLECTION
         return
     databases = [config.capture_target] if config.capture_scope == "database" else client.list_database_names()
     for one in filter(filters.database, databases):
-        for described in client[one].list_collections(filter={"type": {"$in": ["collection", "timeseries"]}}):
+        for described in client[one].list_collections(filter={"type": {"$in": [_COLLECTION, _TIME_SERIES]}}):
             if filters.captures(one, described["name"]):
-                yield one, described["name"]
+                yield one, described["name"], described["type"]
 
 
 def documents(

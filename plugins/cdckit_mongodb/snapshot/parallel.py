@@ -155,7 +155,7 @@ class ParallelSnapshot:
 
 def _part(collection: ChosenCollection, chunk: Chunk, after: str | None) -> Part:
     begins = chunk.number == 0
-    in_order = chunk.of > 1 or after is not None or collection.estimate > IN_ORDER_FROM
+    in_order = chunk.of > 1 or after is not None or (collection.indexed and collection.estimate > IN_ORDER_FROM)
     return Part(collection, chunk.low, chunk.high, in_order, begins, begins and after is not None)
 
 

@@ -150,7 +150,7 @@ class WholeSnapshot:
         self, session: ClientSession, collection: ChosenCollection, after: str | None, rows: int
     ) -> Iterator[FoundDocuments]:
         progress = SnapshotProgress(self._context.notify, collection.full_name, collection.estimate)
-        in_order = after is not None or collection.estimate > IN_ORDER_FROM
+        in_order = after is not None or (collection.indexed and collection.estimate > IN_ORDER_FROM)
         begin = rows
         for found in documents(self._client, self._config, session, collection, low=after, in_order=in_order):
             read_before = after is not None and found and identifier_text(found[0]["_id"]) == after
