@@ -22,6 +22,10 @@ from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
 from cdckit_mongodb.without_meaning import WITHOUT_MEANING
 
 _SNAPSHOT_MODES = {"never": "no_data"}
+_FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    "1.9": {"schema.name.adjustment.mode": "avro", "skipped.operations": "none"}
+}
+"""For each format the defaults that its Debezium had and that are different now."""
 _OPERATIONS = ("c", "u", "d", "t", "none")
 
 SnapshotMode = Annotated[
@@ -75,7 +79,9 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
         Literal["3", "1.9"],
         BeforeValidator(lambda value: str(value) if isinstance(value, int | float) else value),
     ] = "3"
-    """Which Debezium's events to send."""
+    """Which Debezium's events to send: `3` or `1.9`, which brings its defaults with it:
+    `schema.name.adjustment.mode=avro`, `skipped.operations=none`.
+    """
     mongodb_connection_string: SecretStr = SecretStr("")
     """The connection string of the replica set or of the cluster's routers, `mongodb://…` or `mongodb+srv://…`."""
     mongodb_hosts: str = ""
@@ -237,6 +243,11 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = _peer_options()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_the_format(cls, given: Any) -> Any:
+        return {**_FORMAT_DEFAULTS.get(str(given.get("event.format")), {}), **given}
+
     @field_validator("skipped_operations")
     @classmethod
     def _known_operations(cls, text: str) -> str:
@@ -286,6 +297,12 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     def _filters_of_snapshots(self) -> Self:
         for collection in split_names(self.snapshot_collection_filter_overrides):
             self.filter_for(collection)
+        return self
+
+    @model_validator(mode="after")
+    def _threshold_of_skipping(self) -> Self:
+        if self.cursor_oversize_handling_mode == "skip" and not self.cursor_oversize_skip_threshold:
+            raise ValueError("cursor.oversize.handling.mode=skip needs cursor.oversize.skip.threshold, in bytes")
         return self
 
     @model_validator(mode="after")

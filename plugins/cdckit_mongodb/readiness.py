@@ -84,7 +84,13 @@ def _needs_images(config: MongoDbConfig) -> bool:
 
 def _images(client: Client, collections: Sequence[tuple[str, str]]) -> Finding:
     """Pre- and post-images are enabled collection by collection."""
-    without = [f"{database}.{name}" for database, name in collections if not _has_images(client, database, name)]
+    try:
+        without = [f"{database}.{name}" for database, name in collections if not _has_images(client, database, name)]
+    except PyMongoError:
+        return Finding(
+            "changeStreamPreAndPostImages", "warn", "cannot be told without the right listCollections",
+            "grant it, or look at db.getCollectionInfos()",
+        )  # fmt: skip
     if not without:
         return Finding("changeStreamPreAndPostImages", "ok", "enabled on every captured collection")
     return Finding(

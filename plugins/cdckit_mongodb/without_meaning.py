@@ -103,8 +103,7 @@ WITHOUT_MEANING = (
     ),
     NoMeaning(
         r"(field\.name\.adjustment\.mode|sanitize\.field\.names)",
-        "names of fields are inside of Extended JSON, which Avro sees as one string: ExtractNewDocumentState makes "
-        "fields of them, with field.name.adjustment.mode of its own",
+        "names of fields are inside of Extended JSON, which Avro sees as one string: field.renames changes single ones",
         taken=("none", "false"),
     ),
     NoMeaning(

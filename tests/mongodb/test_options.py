@@ -33,6 +33,7 @@ def test_every_default_of_debezium_is_accepted() -> None:
             {"snapshot.mode": "custom", "snapshot.mode.custom.name": "com.shop.Nightly"},
             r"no installed plugin knows the name 'com\.shop\.Nightly' .*Java classes cannot be loaded here",
         ),
+        ({"cursor.oversize.handling.mode": "skip"}, r"needs cursor\.oversize\.skip\.threshold"),
         ({"capture.mode": "oplog"}, r"source\.capture\.mode: should be 'change_streams'"),
         ({"colection.include.list": "x"}, r"did you mean 'collection\.include\.list'"),
         ({"field.exclude.list": "a.b"}, r"'a\.b' does not look like database\.collection\.field"),
@@ -56,3 +57,10 @@ def test_old_names_are_understood() -> None:
     assert (config.collection_include_list, config.snapshot_mode) == ("d.c", "no_data")
     assert config.snapshot_max_threads == 4
     assert "mongodb.name (now topic.prefix)" in warnings[0]
+
+
+def test_an_old_format_brings_its_defaults() -> None:
+    old, _ = MongoDbConfig.load({**BASE, "event.format": "1.9"}, "source")
+    assert (old.schema_name_adjustment_mode, old.skipped) == ("avro", frozenset())
+    chosen, _ = MongoDbConfig.load({**BASE, "event.format": "1.9", "schema.name.adjustment.mode": "none"}, "source")
+    assert chosen.schema_name_adjustment_mode == "none"
