@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 
 class SnapshotMode(ABC):
@@ -36,6 +38,33 @@ class SnapshotMode(ABC):
     @abstractmethod
     def takes_schema(self, *, offset_exists: bool, in_progress: bool) -> bool:
         """Whether definitions are read; they always are together with rows."""
+
+
+When = Literal["never", "first", "always"]
+"""At no start, at those before a snapshot is finished, at every start."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainMode(SnapshotMode):
+    """A mode that needs no more than a word for rows and one for definitions."""
+
+    data: When
+    schema: When = "never"
+    streams: bool = True
+    on_schema_error: bool = False
+    on_data_error: bool = False
+
+    def takes_data(self, *, offset_exists: bool, in_progress: bool) -> bool:
+        """Whether rows are read."""
+        return _applies(self.data, offset_exists, in_progress)
+
+    def takes_schema(self, *, offset_exists: bool, in_progress: bool) -> bool:
+        """Whether definitions are read."""
+        return _applies(self.schema, offset_exists, in_progress)
+
+
+def _applies(when: When, offset_exists: bool, in_progress: bool) -> bool:
+    return when == "always" or (when == "first" and (in_progress or not offset_exists))
 
 
 class SnapshotLock(ABC):

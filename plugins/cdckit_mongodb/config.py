@@ -11,8 +11,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr, field_validator, model_validator
 
 from cdckit.avro_names import NameAdjustment
+from cdckit.config.event_format import AS_TEXT, EventFormatDefaults
 from cdckit.config.lists import NameList, RegexList, patterns, split_names
 from cdckit.config.no_meaning import NoMeaning
+from cdckit.config.operations import OperationList, skipped_operations
 from cdckit.guardrail import GuardrailOptions
 from cdckit.metrics.tags import MetricTags
 from cdckit.notifications import NotificationOptions
@@ -22,11 +24,6 @@ from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
 from cdckit_mongodb.without_meaning import WITHOUT_MEANING
 
 _SNAPSHOT_MODES = {"never": "no_data"}
-_FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {
-    "1.9": {"schema.name.adjustment.mode": "avro", "skipped.operations": "none"}
-}
-"""For each format the defaults that its Debezium had and that are different now."""
-_OPERATIONS = ("c", "u", "d", "t", "none")
 
 SnapshotMode = Annotated[
     Literal["always", "initial", "initial_only", "no_data", "when_needed", "configuration_based", "custom"],
@@ -67,7 +64,7 @@ def _check_patterns(text: str, option: str) -> None:
         raise ValueError(f"{option}: {error}") from None
 
 
-class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, MetricTags):
+class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, SignalOptions, MetricTags):
     """Options of the `mongodb` source."""
 
     connector: ClassVar[str] = "mongodb"
@@ -75,10 +72,7 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
 
     topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     """The logical name of the cluster: the first part of every topic's name. Letters, digits, `.`, `_` and `-`."""
-    event_format: Annotated[
-        Literal["3", "1.9"],
-        BeforeValidator(lambda value: str(value) if isinstance(value, int | float) else value),
-    ] = "3"
+    event_format: Annotated[Literal["3", "1.9"], AS_TEXT] = "3"
     """Which Debezium's events to send: `3` or `1.9`, which brings its defaults with it:
     `schema.name.adjustment.mode=avro`, `skipped.operations=none`.
     """
@@ -163,7 +157,7 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     """Fields to leave out: `database.collection.field.nested`; `*` in the first two parts stands for anything."""
     field_renames: NameList = ""
     """Fields to rename: `database.collection.field.nested:name`, the new name of the last part."""
-    skipped_operations: NameList = "t"
+    skipped_operations: OperationList = "t"
     """Operations of the stream to leave out: `c`, `u`, `d`, `t`, or `none`."""
 
     snapshot_mode: SnapshotMode = "initial"
@@ -242,19 +236,6 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     }
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = _peer_options()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _defaults_of_the_format(cls, given: Any) -> Any:
-        return {**_FORMAT_DEFAULTS.get(str(given.get("event.format")), {}), **given}
-
-    @field_validator("skipped_operations")
-    @classmethod
-    def _known_operations(cls, text: str) -> str:
-        unknown = [item for item in split_names(text) if item not in _OPERATIONS]
-        if unknown:
-            raise ValueError(f"'{unknown[0]}' is no operation; known are {', '.join(_OPERATIONS)}")
-        return text
 
     @field_validator("field_exclude_list")
     @classmethod
@@ -355,7 +336,7 @@ class MongoDbConfig(GuardrailOptions, NotificationOptions, SignalOptions, Metric
     @property
     def skipped(self) -> frozenset[str]:
         """The operations that make no record."""
-        return frozenset(split_names(self.skipped_operations)) - {"none"}
+        return skipped_operations(self.skipped_operations)
 
     def filter_for(self, collection: str) -> Stage:
         """The user's filter for a collection's snapshot (`database.collection`); empty for all of it.

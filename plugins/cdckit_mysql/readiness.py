@@ -36,17 +36,7 @@ def readiness(config: MySqlConfig) -> Sequence[Finding]:
         with told(config, "asking for the server's settings"):
             server = read_server(connection)
         found = [Finding("connection", "ok", f"{server.name}, user '{config.database_user}'")]
-        for check in (
-            _log,
-            _row_metadata,
-            _gtids,
-            _privileges,
-            _server_id,
-            _retention,
-            _query_text,
-            _tables,
-            signal_table,
-        ):
+        for check in _CHECKS:
             found += _findings(check, connection, server, config)
     finally:
         connection.close()
@@ -204,7 +194,7 @@ def _variable(connection: Connection, name: str) -> str | None:
     return str(rows[0][1]) if rows else None
 
 
-CHECKS: Sequence[Check] = (
+_CHECKS: Sequence[Check] = (
     _log,
     _row_metadata,
     _gtids,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from running import Pipeline, Running, create_reader, source_of, to_file
+from servers.mariadb import MariaDBServer
 from servers.mysql import MySQLServer
 from servers.mysql_family import SQLServer
 
@@ -16,6 +17,10 @@ NewPipeline = Callable[..., Pipeline]
 
 MANY = 40_000
 """Rows that take some time to be read."""
+DATABASE = "shop"
+"""The database on the server that is spoiled."""
+BEFORE = [("r", None, (1, "a")), ("r", None, (2, "b"))]
+"""The events of a snapshot of what `fill` makes."""
 
 
 @pytest.fixture
@@ -38,6 +43,22 @@ def own_server() -> Iterator[MySQLServer]:
     with MySQLServer() as server:
         create_reader(server)
         yield server
+
+
+@pytest.fixture(scope="module", params=[MySQLServer, MariaDBServer], ids=["mysql", "mariadb"])
+def spoiled_server(request: pytest.FixtureRequest) -> Iterator[SQLServer]:
+    """A server of each kind, which may be killed, and whose log may be thrown away."""
+    with request.param() as server:
+        create_reader(server)
+        yield server
+
+
+@pytest.fixture
+def server(spoiled_server: SQLServer) -> SQLServer:
+    """The same with a new database."""
+    spoiled_server.run_sql(f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE}")
+    fill(spoiled_server, DATABASE)
+    return spoiled_server
 
 
 def fill(server: SQLServer, database: str) -> None:

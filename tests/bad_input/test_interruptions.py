@@ -3,35 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from bad_input.conftest import MANY, fill, has_events, past_snapshot, rows, with_many_rows
-from running import create_reader, source_of, to_file
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
+from bad_input.conftest import BEFORE, DATABASE, MANY, has_events, past_snapshot, rows, with_many_rows
+from running import source_of, to_file
 from servers.mysql_family import SQLServer
-
-DATABASE = "shop"
-BEFORE = [("r", None, (1, "a")), ("r", None, (2, "b"))]
-
-
-@pytest.fixture(scope="module", params=[MySQLServer, MariaDBServer], ids=["mysql", "mariadb"])
-def own_server(request: pytest.FixtureRequest) -> Iterator[SQLServer]:
-    """A server that may be killed."""
-    with request.param() as server:
-        create_reader(server)
-        yield server
-
-
-@pytest.fixture
-def server(own_server: SQLServer) -> SQLServer:
-    """The same with a new database."""
-    own_server.run_sql(f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE}")
-    fill(own_server, DATABASE)
-    return own_server
 
 
 def test_a_server_that_is_killed_and_comes_back_is_read_on(server: SQLServer, tmp_path: Path) -> None:

@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from bad_input.conftest import fill, rows
-from running import Pipeline, create_reader, source_of, to_file
+from bad_input.conftest import BEFORE, DATABASE, rows
+from running import Pipeline, source_of, to_file
 from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
 from servers.mysql_family import SQLServer
-
-DATABASE = "shop"
-BEFORE = [("r", None, (1, "a")), ("r", None, (2, "b"))]
-
-
-@pytest.fixture(scope="module", params=[MySQLServer, MariaDBServer], ids=["mysql", "mariadb"])
-def own_server(request: pytest.FixtureRequest) -> Iterator[SQLServer]:
-    """A server whose log may be thrown away."""
-    with request.param() as server:
-        create_reader(server)
-        yield server
-
-
-@pytest.fixture
-def server(own_server: SQLServer) -> SQLServer:
-    """The same with a new database."""
-    own_server.run_sql(f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE}")
-    fill(own_server, DATABASE)
-    return own_server
 
 
 def _forget_log(server: SQLServer) -> None:

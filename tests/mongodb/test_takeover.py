@@ -13,33 +13,20 @@ from cdckit.config.loading import load_pipeline
 from cdckit.errors import StateError
 from cdckit.runners.direct import DirectRunner
 from cdckit_mongodb.offsets import StreamOffset, oldest_of_shards
+from connector import Connector
 from servers.mongodb import MongoReplicaSet
 
 
-class Connector:
-    """A connector's configuration and what it leaves behind, in a folder."""
-
-    def __init__(self, folder: Path, uri: str, database: str) -> None:
-        self.folder = folder
-        self.log = folder / "engine.log"
-        self.file = folder / "connector.properties"
-        options = {
-            "connector.class": "io.debezium.connector.mongodb.MongoDbConnector",
-            "topic.prefix": "g",
-            "mongodb.connection.string": uri,
-            "database.include.list": database,
-            "max.batch.size": 1,
-        }
-        self.file.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
-
-    def write(self) -> Path:
-        """The configuration's file."""
-        return self.file
-
-    def captures(self, events: int) -> int:
-        """Lets the connector run until it has given so many events, and tells how many it gave."""
-        debezium.Debezium("Debezium", ()).capture(self, events)
-        return int(re.findall(r"^(\d+) events", self.log.read_text(encoding="utf-8"), re.MULTILINE)[-1])
+def connector_of(folder: Path, uri: str, database: str) -> Connector:
+    """A connector that captures a database, one event a batch."""
+    options = {
+        "connector.class": "io.debezium.connector.mongodb.MongoDbConnector",
+        "topic.prefix": "g",
+        "mongodb.connection.string": uri,
+        "database.include.list": database,
+        "max.batch.size": 1,
+    }
+    return Connector(folder, options)
 
 
 @pytest.mark.nightly
@@ -50,7 +37,7 @@ def test_a_pipeline_goes_on_where_the_connector_stopped(
     with mongo.client() as client:
         collection = client[unique_name].t
         collection.insert_many([{"_id": 1}, {"_id": 2}])
-        connector = Connector(tmp_path, mongo.uri, unique_name)
+        connector = connector_of(tmp_path, mongo.uri, unique_name)
         given = connector.captures(2)
         collection.insert_many([{"_id": number} for number in range(3, 9)])
         given += connector.captures(2)

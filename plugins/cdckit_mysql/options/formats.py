@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, model_validator
+from cdckit.config.event_format import AS_TEXT, EventFormatDefaults
 
-from cdckit.config.model import PluginConfig
-
-EventFormatName = Annotated[
-    Literal["3", "1.9", "1.1"],
-    BeforeValidator(lambda value: str(value) if isinstance(value, int | float) else value),
-]
-
-_OLD_DEFAULTS: Mapping[str, Any] = {"schema.name.adjustment.mode": "avro", "skipped.operations": "none"}
-FORMAT_DEFAULTS: Mapping[str, Mapping[str, Any]] = {"3": {}, "1.9": _OLD_DEFAULTS, "1.1": _OLD_DEFAULTS}
-"""For each format the defaults that its Debezium had and that are different now."""
+EventFormatName = Annotated[Literal["3", "1.9", "1.1"], AS_TEXT]
 
 
-class FormatOptions(PluginConfig):
+class FormatOptions(EventFormatDefaults):
     """The format of events."""
 
     event_format: EventFormatName = "3"
     """Which Debezium's events to send: `3`, `1.9` or `1.1`. The old ones bring their defaults with them:
     `schema.name.adjustment.mode=avro`, `skipped.operations=none`.
     """
-
-    @model_validator(mode="before")
-    @classmethod
-    def _defaults_of_the_format(cls, given: Any) -> Any:
-        return {**FORMAT_DEFAULTS.get(str(given.get("event.format")), {}), **given}
 
     @classmethod
     def advice(cls, given: Mapping[str, str]) -> list[str]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from cdckit.config.debezium_options import OF_EVERY_CONNECTOR
 from cdckit.config.no_meaning import NoMeaning
 
 WITHOUT_MEANING = (
-    NoMeaning(
-        r"name|tasks\.max|connector\.class|exactly\.once\.support|transaction\.boundary|predicates|transforms",
-        "Kafka Connect's own; the pipeline file has `type`, `transforms` and `predicates` for them",
-    ),
     NoMeaning(
         r"errors\.(tolerance|log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
         "Kafka Connect's own; what becomes of events that fail is said by *.failure.handling.mode",
@@ -36,20 +33,8 @@ WITHOUT_MEANING = (
         "an option of the JDBC driver; dates with zeros are null, or what ZeroDateFallbackConverter says (converters)",
     ),
     NoMeaning(
-        r"(producer|consumer)\..+",
-        "options of Kafka Connect's clients; those of the sink are its own (sink: type: kafka)",
-    ),
-    NoMeaning(
         r"offset\.flush\.interval\.ms",
         "it stands beside the source, not in it, and means the same; in a connector's configuration it may stay",
-    ),
-    NoMeaning(
-        r"offset\..+",
-        "offsets are in the pipeline's `state`, saved after the sink has what lies before them",
-    ),
-    NoMeaning(
-        r"debezium\.embedded\..+|executor\.shutdown\.timeout\.ms",
-        "threads of the JVM; a pipeline ends with what it has begun, on SIGTERM too",
     ),
     NoMeaning(
         r"(schema\.history\.internal|database\.history)(\.(kafka|producer|consumer|file|connector|name)(\..+)?)?"
@@ -75,32 +60,11 @@ WITHOUT_MEANING = (
         r"memory\.management\.(schemas|tables)\.class",
         "Java classes; definitions are kept once, and those that are alike share their code",
     ),
-    NoMeaning(r"statistics\.metrics\.enabled", "metrics are counted by batch where metrics.address asks for them"),
-    NoMeaning(
-        r"custom\.sanitize\.pattern",
-        "values of options are never logged, and passwords never shown",
-    ),
     NoMeaning(
         r"(query\.fetch\.size|min\.row\.count\.to\.stream\.results)",
         "rows of every table are streamed as the server sends them; snapshot.fetch.size limits a batch",
     ),
-    NoMeaning(
-        r"max\.queue\.size(\.in\.bytes)?|queue\.provider\.type",
-        "there is no queue between reading and delivery; max.batch.size limits what is held",
-    ),
     NoMeaning(r"topic\.cache\.size", "a topic's name is made once for each version of a table"),
-    NoMeaning(r"internal\..+", "internal to Debezium"),
-    NoMeaning(
-        r"openlineage\.integration\.enabled",
-        "lineage is not told to OpenLineage: leave it out",
-        taken=("false",),
-    ),
-    NoMeaning(r"openlineage\..+", "lineage is not told to OpenLineage"),
-    NoMeaning(
-        r"post\.processors",
-        "post processors are Java classes, which cannot be loaded here: use transforms, or write one as a plugin",
-        taken=(),
-    ),
     NoMeaning(
         r"sourceinfo\.struct\.maker",
         "a Java class, which cannot be loaded here: event.format says which source block events have",
@@ -108,11 +72,6 @@ WITHOUT_MEANING = (
             "io.debezium.connector.mysql.mysqlsourceinfostructmaker",
             "io.debezium.connector.mariadb.mariadbsourceinfostructmaker",
         ),
-    ),
-    NoMeaning(
-        r"transaction\.metadata\.factory",
-        "a Java class, which cannot be loaded here: provide.transaction.metadata gives Debezium's own metadata",
-        taken=("io.debezium.pipeline.txmetadata.defaulttransactionmetadatafactory",),
     ),
     NoMeaning(
         r"source\.struct\.version",
@@ -135,4 +94,5 @@ WITHOUT_MEANING = (
         "a replication channel that is new is always read from its beginning, as Debezium does since 1.3",
         taken=("earliest", "latest"),
     ),
+    *OF_EVERY_CONNECTOR,
 )

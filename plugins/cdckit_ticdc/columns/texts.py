@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -15,6 +15,7 @@ from cdckit_ticdc.columns.column import Column, Read
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.schemas import schema_of
 from cdckit_ticdc.columns.types import BINARY, INTEGERS, TEXT, MySqlType
+from cdckit_ticdc.definitions import Definition
 
 _TEXT_TYPES = TEXT | {"json"}
 
@@ -62,6 +63,14 @@ class TextColumns:
         if optional:
             schema = schema.as_optional()
         return Column(name, schema, self._reader(type, schema))
+
+    def of_table(self, definition: Definition) -> tuple[list[Column], Sequence[str]]:
+        """The columns of a table's definition, and the names of its key's; raises as `column`."""
+        table = (definition.database, definition.table)
+        columns = [
+            self.column(table, column.name, column.type, optional=column.optional) for column in definition.columns
+        ]
+        return columns, definition.key
 
     def _reader(self, type: MySqlType, schema: Schema) -> Read | None:
         name = type.name

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from cdckit.errors import DecodeError
 from cdckit_ticdc.columns.binary import BINARY_FORMS
-from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.texts import Forms, TextColumns
 from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions
 from cdckit_ticdc.definitions import Definition, Definitions
@@ -101,12 +100,4 @@ class CsvDecoder(Decoder):
 
     def _layout(self, definition: Definition) -> Layout:
         table = (definition.database, definition.table)
-
-        def make() -> tuple[list[Column], Sequence[str]]:
-            columns = [
-                self._columns.column(table, column.name, column.type, optional=column.optional)
-                for column in definition.columns
-            ]
-            return columns, definition.key
-
-        return self.layout(definition, "default", table, make)
+        return self.layout(definition, "default", table, lambda: self._columns.of_table(definition))

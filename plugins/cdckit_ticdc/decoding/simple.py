@@ -13,7 +13,6 @@ import orjson
 
 from cdckit.errors import DecodeError
 from cdckit_ticdc.columns.binary import from_base64
-from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.texts import Forms, TextColumns
 from cdckit_ticdc.columns.types import MySqlType
 from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions, Peek
@@ -83,15 +82,8 @@ class SimpleDecoder(Decoder):
                 f"table {'.'.join(table)}: no message has brought its schema version {version} so far: begin at an "
                 "earlier offset, where its DDL or BOOTSTRAP message is"
             )
-
-        def make() -> tuple[list[Column], Sequence[str]]:
-            columns = [
-                self._columns.column(table, column.name, column.type, optional=column.optional)
-                for column in definition.columns
-            ]
-            return columns, definition.key
-
-        return self.layout(definition, "default", table, make)
+        known = definition
+        return self.layout(known, "default", table, lambda: self._columns.of_table(known))
 
 
 def _binary(value: Any) -> bytes:
