@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -55,6 +55,14 @@ def _parsed(text: str, option: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise ValueError(f"{option} is no JSON: {error}") from None
+
+
+def _groups(value: Any) -> Any:
+    """The groups of a text with `;` between them, or as YAML has them."""
+    return [part for part in value.split(";") if part.strip()] if isinstance(value, str) else value or []
+
+
+CollectionGroups = Annotated[list[NameList], BeforeValidator(_groups)]
 
 
 def _check_patterns(text: str, option: str) -> None:
@@ -128,6 +136,12 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     """Whether one change stream is opened on everything, on a database or on a collection."""
     capture_target: str = ""
     """The database, or `database.collection`, of a narrower `capture.scope`."""
+    capture_collection_groups: CollectionGroups = Field(default_factory=list)
+    """cdckit's own, not Debezium's: groups of collections whose changes `runner: spark` reads at the same time, each
+    by a change stream of its own; what is in no group is one more. A list of groups, or a text with `;` between them;
+    a group is written as `collection.include.list` is, and a collection belongs to the first that names it.
+    `runner: direct` reads all changes in one stream.
+    """
     capture_start_op_time: int = -1
     """A cluster time (BSON timestamp as one number) to start the stream from, where there is no offset."""
     cursor_max_await_time_ms: NonNegativeInt = 0
@@ -268,10 +282,27 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
 
     @model_validator(mode="after")
     def _lists_of_patterns(self) -> Self:
-        for kind in ("database", "collection"):
-            for way in ("include", "exclude"):
-                if self.filters_match_mode == "regex":
+        if self.filters_match_mode == "regex":
+            for kind in ("database", "collection"):
+                for way in ("include", "exclude"):
                     _check_patterns(getattr(self, f"{kind}_{way}_list"), f"{kind}.{way}.list")
+            for group in self.capture_collection_groups:
+                _check_patterns(group, "capture.collection.groups")
+        return self
+
+    @model_validator(mode="after")
+    def _groups_of_collections(self) -> Self:
+        if not self.capture_collection_groups:
+            return self
+        if not all(map(split_names, self.capture_collection_groups)):
+            raise ValueError("capture.collection.groups: a group names no collection")
+        if self.capture_scope == "collection":
+            raise ValueError("capture.collection.groups: capture.scope=collection has one collection, and no groups")
+        if self.provide_transaction_metadata:
+            raise ValueError(
+                "provide.transaction.metadata and capture.collection.groups exclude each other: begin, end and order "
+                "of a transaction can be told only where one stream shows all of it"
+            )
         return self
 
     @model_validator(mode="after")
@@ -332,6 +363,12 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     def whole_updates(self) -> bool:
         """Whether an update's event carries the whole document."""
         return "update_full" in self.capture_mode
+
+    @property
+    def groups(self) -> Sequence[int | None]:
+        """The numbers of the groups of collections, that of the rest included; None alone where there are none."""
+        groups = self.capture_collection_groups
+        return range(len(groups) + 1) if groups else [None]
 
     @property
     def skipped(self) -> frozenset[str]:

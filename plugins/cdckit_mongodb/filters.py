@@ -23,15 +23,22 @@ class Names:
 
 
 class Filters:
-    """The capture lists of a configuration, and the scope of its stream."""
+    """The capture lists of a configuration, and the scope of its stream.
 
-    def __init__(self, config: MongoDbConfig) -> None:
+    Args:
+        config: the source's options.
+        group: the number of the group of collections (`capture.collection.groups`) that is captured; None: all of them.
+    """
+
+    def __init__(self, config: MongoDbConfig, group: int | None = None) -> None:
         chosen = Choice if config.filters_match_mode == "regex" else Names
         self._databases = chosen(config.database_include_list, config.database_exclude_list)
         self._collections = chosen(config.collection_include_list, config.collection_exclude_list)
         self._snapshot = Choice(config.snapshot_include_collection_list, "")
         self._scope = config.capture_scope
         self._target = config.capture_target
+        self._groups = [chosen(group, "") for group in config.capture_collection_groups]
+        self._group = group
         self.captures = cache(self._captures)
 
     def database(self, name: str) -> bool:
@@ -47,7 +54,12 @@ class Filters:
         name = f"{database}.{collection}"
         if collection.startswith("system.") or (self._scope == "collection" and name != self._target):
             return False
-        return self.database(database) and self._collections(name)
+        return self.database(database) and self._collections(name) and self._group in (None, self._group_of(name))
+
+    def _group_of(self, name: str) -> int:
+        """The number of the first group that a collection belongs to; that of the rest comes last."""
+        found = (number for number, chosen in enumerate(self._groups) if chosen(name))
+        return next(found, len(self._groups))
 
     def snapshot(self, database: str, collection: str) -> bool:
         """Whether a captured collection's documents are read by the snapshot."""

@@ -149,7 +149,7 @@ class MongoDbSource(Source):
         if end is not None:
             if StreamOffset.from_json(end).after_snapshot:
                 return self._plan_chunks(start, end, parallelism)
-            return [Split(start, end, StreamWork())]
+            return [Split(start, end, StreamWork(group)) for group in self._config.groups]
         at = self._checked(StreamOffset.from_json(start))
         if at.snapshot_due:
             return [Split(at.to_json(), at.to_json(), SnapshotWork(with_documents=self._reads_documents(at)))]
@@ -158,8 +158,8 @@ class MongoDbSource(Source):
         return [Split(start, None, StreamWork())]
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
-        """The split up to `end`; where signals are taken, it is read even if nothing has come."""
-        return self.plan(split.start, end) if self._mailbox is None else [replace(split, end=end)]
+        """The split up to `end`, in one stream; where signals are taken, it is read even if nothing has come."""
+        return [] if self._mailbox is None and split.start == end else [replace(split, end=end)]
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         if not self._reads_documents(StreamOffset.from_json(start)):
@@ -218,14 +218,16 @@ class MongoDbSource(Source):
             moment = StreamOffset.from_json(split.end or {})
             chunks = split.payload.chunks
             return read_chunks(self._asked(), self._config, self._collections, chunks, moment, self._context.notify)
+        group = split.payload.group
         reader = StreamReader(
             self._asked(),
             self._config,
-            self._filters,
+            self._filters if group is None else Filters(self._config, group),
             self._collections,
             self._context,
             self._notifications,
             self._mailbox,
+            group,
         )
         end = None if split.end is None else StreamOffset.from_json(split.end)
         batches = self._following(reader, start) if end is None else reader.range(start, end)

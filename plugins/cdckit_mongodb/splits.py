@@ -54,4 +54,10 @@ class ChunkWork:
 
 @dataclass(frozen=True, slots=True)
 class StreamWork:
-    """A range of the stream, or all of it from the split's start on."""
+    """A range of the stream, or all of it from the split's start on.
+
+    Attributes:
+        group: the number of the group of collections whose changes are read; None: those of all collections.
+    """
+
+    group: int | None = None

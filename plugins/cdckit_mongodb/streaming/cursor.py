@@ -35,6 +35,7 @@ class ChangeStream:
         client: where to.
         config: the source's options.
         start: where to go on; None: from now on.
+        group: the number of the group of collections whose events are read; None: those of all collections.
 
     Attributes:
         token: behind everything that was read so far.
@@ -45,7 +46,9 @@ class ChangeStream:
         SourceError: it refuses.
     """
 
-    def __init__(self, client: Client, config: MongoDbConfig, start: StreamOffset | None) -> None:
+    def __init__(
+        self, client: Client, config: MongoDbConfig, start: StreamOffset | None, group: int | None = None
+    ) -> None:
         self._config = config
         self._start = start
         self._id = 0
@@ -55,7 +58,7 @@ class ChangeStream:
         self._database = client.get_database(database, codec_options=CODEC)
         command: Stage = {
             "aggregate": collection,
-            "pipeline": stages(config, start),
+            "pipeline": stages(config, start, group),
             "cursor": {"batchSize": config.max_batch_size if start is not None else 0},
         }
         reply = self._command(command)

@@ -12,24 +12,28 @@ from cdckit.config.lists import split_names
 from cdckit.java_regex import split_patterns
 from cdckit_mongodb.config import MongoDbConfig, Stage
 from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.tokens import Token, is_event, token_time
 
 _KINDS = {"c": ("insert",), "u": ("update", "replace"), "d": ("delete",)}
 _NOTICES = ("drop", "rename", "dropDatabase", "invalidate")
 """Events that make no record, yet are told of."""
 _SIMPLE_PATTERN = re.compile(r"(?:[\w*+?|()$^. -]|\\[.dswDSW$-])*")
 """Regular expressions that mean the same to Java and to the server; `*+` and the like do not stand in them."""
+_UNUSUAL_NAME = "[^ -~]"
+"""Names with letters of which Java and the server think differently (case, line ends): they are left out here."""
 _POSSESSIVE = re.compile(r"[*+?][+]|\(\?")
 
 
-def stages(config: MongoDbConfig, offset: StreamOffset | None) -> list[Stage]:
+def stages(config: MongoDbConfig, offset: StreamOffset | None, group: int | None = None) -> list[Stage]:
     """The stages, by `cursor.pipeline.order`.
 
     Args:
         config: the source's options.
         offset: where to go on; None: from now on.
+        group: the number of the group of collections that the stream is of; None: all of them.
     """
     user = json_util.loads(json.dumps(config.cursor_pipeline))
-    own = _match(config)
+    own = _match(config, group, None if offset is None or group is None else offset.token)
     order = {"internal_first": [*own, *user], "user_first": [*user, *own], "user_only": user}
     split: list[Stage] = (
         [{"$changeStreamSplitLargeEvent": {}}] if config.cursor_oversize_handling_mode == "split" else []
@@ -71,16 +75,22 @@ def _sizes(config: MongoDbConfig) -> list[Stage]:
     return [{"$match": {"$and": small}}]
 
 
-def _match(config: MongoDbConfig) -> list[Stage]:
-    """What the server need not send: other operations, and what the lists leave out as far as it can tell."""
+def _match(config: MongoDbConfig, group: int | None, token: Token | None) -> list[Stage]:
+    """What the server need not send: other operations, and what the lists leave out as far as it can tell.
+
+    A server resumes at an event only where the stages let that event pass, which may be one of another group.
+    """
     kinds = [kind for operation, kinds in _KINDS.items() if operation not in config.skipped for kind in kinds]
-    changes: Stage = {"operationType": {"$in": kinds}, **_namespace(config)}
+    changes: Stage = {"operationType": {"$in": kinds}, **_namespace(config, group)}
     database, _, collection = config.signal_data_collection.partition(".")
     signals: list[Stage] = [{"ns": {"db": database, "coll": collection}}] if database else []
-    return [{"$match": {"$or": [changes, *signals, {"operationType": {"$in": list(_NOTICES)}}]}}]
+    resumed: list[Stage] = []
+    if token is not None and is_event(token):
+        resumed = [{"clusterTime": Timestamp(*token_time(token))}]
+    return [{"$match": {"$or": [changes, *signals, *resumed, {"operationType": {"$in": list(_NOTICES)}}]}}]
 
 
-def _namespace(config: MongoDbConfig) -> Stage:
+def _namespace(config: MongoDbConfig, group: int | None) -> Stage:
     name = {"$concat": ["$ns.db", ".", "$ns.coll"]}
     conditions = [
         condition
@@ -90,11 +100,21 @@ def _namespace(config: MongoDbConfig) -> Stage:
         )
         for condition in (_listed(config, field, include), _not(_listed(config, field, exclude)))
         if condition
-    ]
+    ] + _grouped(config, name, group)
     if not conditions:
         return {}
+    if config.filters_match_mode == "literal":
+        return {"$expr": {"$and": conditions}}
+    return {"$expr": {"$or": [{"$and": conditions}, {"$regexMatch": {"input": name, "regex": _UNUSUAL_NAME}}]}}
 
-    return {"$expr": {"$and": conditions}}
+
+def _grouped(config: MongoDbConfig, name: Stage, group: int | None) -> list[Stage]:
+    """A group's collections: those that are in its list and in none before it; the rest is behind the last list."""
+    if group is None:
+        return []
+    lists = [_listed(config, name, text) for text in config.capture_collection_groups]
+    conditions = [*map(_not, lists[:group]), *lists[group : group + 1]]
+    return [condition for condition in conditions if condition]
 
 
 def _listed(config: MongoDbConfig, field: Any, text: str) -> Stage | None:

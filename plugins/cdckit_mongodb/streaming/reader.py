@@ -43,6 +43,7 @@ class StreamReader:
         context: the runner's.
         notifications: told of snapshots that signals ask for.
         mailbox: signals of channels beside the stream; None where no signals are taken.
+        group: the number of the group of collections whose changes are read; None: those of all collections.
     """
 
     def __init__(
@@ -54,9 +55,11 @@ class StreamReader:
         context: SourceContext,
         notifications: Notifications,
         mailbox: Mailbox | None,
+        group: int | None = None,
     ) -> None:
         self._notifications = notifications
         self._mailbox = mailbox
+        self._group = group
         self._done = False
         self._client = client
         self._config = config
@@ -123,7 +126,7 @@ class StreamReader:
                 at = StreamOffset.from_json(batch.offset) if batch.offset is not None else at
 
     def _opened(self, start: StreamOffset, end: StreamOffset | None = None) -> Iterator[Batch]:
-        with ChangeStream(self._client, self._config, start) as stream, self._signalling(start) as signalling:
+        with self._stream(start) as stream, self._signalling(start) as signalling:
             self._notify("connection", connected=True, reason="")
             processor = StreamProcessor(self._config, self._filters, self._collections, start, signalling)
             processor.count_in(self._counts)
@@ -169,7 +172,7 @@ class StreamReader:
 
     def _stretch(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
         """Until everything up to `end` has come, or the stream was invalidated."""
-        with ChangeStream(self._client, self._config, start) as stream:
+        with self._stream(start) as stream:
             processor = StreamProcessor(self._config, self._filters, self._collections, start)
             processor.count_in(self._counts)
             while stream.alive:
@@ -181,6 +184,9 @@ class StreamReader:
                     yield Batch(processor.take(), end.to_json(), processor.time_ms)
                     return
                 yield self._batch(stream, processor, events)
+
+    def _stream(self, start: StreamOffset) -> ChangeStream:
+        return ChangeStream(self._client, self._config, start, self._group)
 
     def _batch(self, stream: ChangeStream, processor: StreamProcessor, events: list[dict[str, object]]) -> Batch:
         processor.process_all(events)
