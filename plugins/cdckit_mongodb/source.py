@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cdckit.checks import Finding
-from cdckit.errors import RetriableSourceError, SourceError, StateError
+from cdckit.errors import RetriableSourceError, SnapshotDueError, SourceError, StateError
 from cdckit.guardrail import check_guardrail
 from cdckit.notifications import Notifications
 from cdckit.notifications.listener import SnapshotListener
 from cdckit.record import Batch, Offset
+from cdckit.retry_schedule import RetrySchedule
 from cdckit.signals import Mailbox
 from cdckit.source import Source, SourceContext, Split
 from cdckit.takeover.history import HistoryRecord
@@ -22,6 +23,7 @@ from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, to
 from cdckit_mongodb.elections import Elections
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.members import Members
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset, oldest_of_shards
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
@@ -29,9 +31,10 @@ from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
-from cdckit_mongodb.streaming.cursor import HistoryLostError
+from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_lost_time
 from cdckit_mongodb.streaming.reader import StreamReader
 from cdckit_mongodb.streaming.retention import why_lost
+from cdckit_mongodb.tokens import check_token
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -48,6 +51,7 @@ class MongoDbSource(Source):
         self._collections = Collections(config)
         self._context = SourceContext(config.topic_prefix)
         self._client: Client | None = None
+        self._members = Members()
         self._cluster: Cluster | None = None
         self._mailbox: Mailbox | None = None
         self._started = False
@@ -81,16 +85,31 @@ class MongoDbSource(Source):
         if self._mailbox is not None:
             self._mailbox.close()
 
+    def retry_schedule(self) -> RetrySchedule:
+        """Rounds of `connect.max.attempts`, as many more as `errors.max.retries` says."""
+        config = self._config
+        return RetrySchedule(
+            attempts=config.connect_max_attempts,
+            first_wait=config.connect_backoff_initial_delay_ms / 1000,
+            longest_wait=config.connect_backoff_max_delay_ms / 1000,
+            restarts=config.errors_max_retries,
+            restart_wait=config.retriable_restart_connector_wait_ms / 1000,
+            at_start=True,
+            options="connect.max.attempts, errors.max.retries",
+        )
+
     def committed(self, offset: Offset) -> None:
         """Signals that the offset knows of need not be kept any more."""
         if self._mailbox is not None:
             self._mailbox.committed()
 
     def check_offset(self, offset: Offset) -> None:
-        """It must tell a resume token or a cluster time, unless a snapshot is due."""
+        """It must tell a whole resume token or a cluster time, unless a snapshot is due."""
         at = StreamOffset.from_json(offset)
         if not (at.snapshot_due or at.token or at.sec):
             raise StateError("`resume_token`, or `sec` and `ord`, say where to go on: see `cdc offsets show`")
+        if at.token is not None:
+            check_token(at.token)
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood; offsets of single shards, as before Debezium 2.6, by the oldest of them."""
@@ -176,9 +195,10 @@ class MongoDbSource(Source):
         Raises:
             SourceError: the place is gone from the oplog.
         """
-        first, self._started = not self._started, True
-        if not first:
+        if self._started:
             return at
+        self._asked()  # while the servers are away nothing is decided
+        self._started = True
         if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
         if not at.snapshot_due and self._mode.takes_data(offset_exists=True, in_progress=False):
@@ -186,16 +206,23 @@ class MongoDbSource(Source):
             return StreamOffset(snapshot_due=True)
         if at.snapshot_due and at.snapshot is None:
             return at
-        reason = why_lost(self._asked(), self._config, at)
-        if reason is None:
-            return at
-        if self._mode.on_data_error:
-            return self._again(reason)
-        raise SourceError(_lost(reason))
+        error = why_lost(self._asked(), self._config, at)
+        return at if error is None else self._again(error, begun=at.snapshot is not None)
 
-    def _again(self, reason: str) -> StreamOffset:
-        """The beginning of a new snapshot, which has its place in the stream already."""
-        log.warning("%s: a new snapshot is taken", reason)
+    def _again(self, error: HistoryLostError, *, begun: bool = False) -> StreamOffset:
+        """The beginning of a new snapshot, which has its place in the stream already.
+
+        Args:
+            error: why.
+            begun: whether it replaces one that was not finished.
+
+        Raises:
+            SourceError: none is to be taken for that.
+        """
+        if not (begun or self._mode.on_data_error):
+            raise unrecoverable(self._asked(), error) from error
+        reason = with_lost_time(self._asked(), error)
+        log.warning("%s: a new snapshot is taken (snapshot.mode=%s)", reason, self._config.snapshot_mode)
         return note_moment(self._asked(), self._config).with_changes(snapshot_due=True, snapshot=FIRST_PLACE)
 
     def _reads_documents(self, at: StreamOffset) -> bool:
@@ -230,7 +257,7 @@ class MongoDbSource(Source):
             group,
         )
         end = None if split.end is None else StreamOffset.from_json(split.end)
-        batches = self._following(reader, start) if end is None else reader.range(start, end)
+        batches = self._following(reader, start) if end is None else self._ranged(reader.range(start, end))
         return batches if self._context.state is None else self._told.log(batches)
 
     def _following(self, reader: StreamReader, start: StreamOffset) -> Iterator[Batch]:
@@ -238,17 +265,25 @@ class MongoDbSource(Source):
         try:
             yield from reader.follow(start)
         except HistoryLostError as error:
+            yield Batch([], self._again(error).to_json())
+
+    def _ranged(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Lets the runner plan anew where the place was lost and a snapshot is to be taken."""
+        try:
+            yield from batches
+        except HistoryLostError as error:
             if not self._mode.on_data_error:
-                raise SourceError(_lost(str(error))) from error
-            yield Batch([], self._again(str(error)).to_json())
+                raise unrecoverable(self._asked(), error) from error
+            self._started = False
+            raise SnapshotDueError(with_lost_time(self._asked(), error)) from error
 
     def _tell_captured(self) -> None:
         """Which collections there are to capture, once, where somebody asks or there is a limit."""
         wanted = self._context.counts.wanted or self._config.guardrail_collections_max
         if wanted and not self._captured_told:
-            self._captured_told = True
             with told(self._config, "asking for the captured collections"):
                 names = [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+            self._captured_told = True
             check_guardrail(self._config, len(names))
             self._context.notify("captured", data_collections=names)
 
@@ -257,7 +292,8 @@ class MongoDbSource(Source):
     def lag_bytes(self, offset: Offset) -> int | None:
         """0 where nothing lies behind but the rest of a transaction; how many bytes do, the server does not tell."""
         at = StreamOffset.from_json(offset)
-        if at.snapshot_due:
+        away = self._client is not None and not self._client.topology_description.has_writable_server()
+        if at.snapshot_due or away:
             return None
         try:
             return 0 if self._newest() <= at.time else None
@@ -269,34 +305,24 @@ class MongoDbSource(Source):
         return StreamOffset.from_json(offset).sec * 1000 or None
 
     def _asked(self) -> Client:
-        """The client, once the servers are known to be fit.
+        """The client, once there is a primary and the servers are known to be fit.
 
         Raises:
-            SourceError: they cannot be reached for the first time, refuse, or are no replica set.
-            RetriableSourceError: they cannot be reached any more.
+            RetriableSourceError: no primary can be reached now.
+            SourceError: they refuse, are no replica set, or another one.
         """
         if self._client is None:
-            client = connect(self._config, Elections(self._context.counts))
-            try:
-                self._cluster = read_cluster(client, self._config)
-            except RetriableSourceError as error:
-                client.close()
-                if self._cluster is not None:
-                    raise
-                raise SourceError(f"{error}; check mongodb.connection.string") from error
-            except SourceError:
-                client.close()
+            self._client = connect(self._config, Elections(self._context.counts), self._members)
+        try:
+            self._members.await_primary(self._client, self._config, self._context.stopping)
+            if self._cluster is None:
+                self._cluster = read_cluster(self._client, self._config)
+        except RetriableSourceError as error:
+            if self._cluster is not None:
                 raise
-            self._client = client
+            raise RetriableSourceError(f"{error}; check mongodb.connection.string") from error
         return self._client
 
 
 def _behind_snapshot(offset: Offset) -> bool:
     return not StreamOffset.from_json(offset).snapshot_due
-
-
-def _lost(reason: str) -> str:
-    return (
-        f"{reason}: changes are lost; snapshot.mode=when_needed takes a new snapshot, as does a new state folder; "
-        "a larger oplog (--oplogSize, storage.oplogMinRetentionHours) keeps more"
-    )

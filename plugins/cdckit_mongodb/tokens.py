@@ -37,6 +37,20 @@ def token_time(token: Token) -> tuple[int, int]:
     return int(data[2:10], 16), int(data[10:18], 16)
 
 
+def check_token(token: Token) -> None:
+    """Whether all is there that an event's place is read from.
+
+    Raises:
+        StateError: it is damaged, or no token that this program can read.
+    """
+    token_time(token)
+    try:
+        bytes.fromhex(token["_data"])
+        operation_number(token)
+    except ValueError as error:
+        raise StateError(f"the resume token {token} is damaged: {error}") from None
+
+
 def token_moment(token: Token) -> str:
     """The same as 16 hexadecimal digits, which sort as the times do."""
     moment: str = token["_data"][2:18]

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.cli.meter import Meter, duration, size
+from cdckit.cli.meter import Meter, size
 from cdckit.cli.progress import ProgressPlugin
+from cdckit.durations import duration
 
 PROGRAM = Path(sys.executable).parent / "cdc"
 

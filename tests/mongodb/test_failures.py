@@ -1,10 +1,9 @@
-"""What breaks: the oplog rolled over, the primary stepped down or killed, the set away for a while."""
+"""What breaks: the primary stepped down or killed, the set away for a while."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,53 +15,6 @@ from mongodb.capture import Capture, shown
 from servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def small_oplog() -> Iterator[MongoReplicaSet]:
-    """A set that forgets quickly."""
-    with MongoReplicaSet(oplogSize="1", syncdelay="1") as replica_set:
-        yield replica_set
-
-
-@pytest.mark.parametrize("mode", ["initial", "when_needed"])
-def test_a_place_gone_from_the_oplog(small_oplog: MongoReplicaSet, mode: str, unique_name: str) -> None:
-    with small_oplog.client() as client:
-        client[unique_name].a.insert_one({"_id": 1})
-        capture = Capture(small_oplog.uri, database_include_list=unique_name, snapshot_mode=mode)
-        capture.once()
-        client[unique_name].a.insert_one({"_id": 2})
-        _fill_the_oplog(client, capture.offset or {})
-        if mode == "initial":
-            with pytest.raises(SourceError, match=r"gone from the oplog: changes are lost; snapshot\.mode=when_needed"):
-                capture.once()
-            return
-        assert _documents_in_chunks(capture) == ["1", "2"]
-        assert sorted(shown(record)[:2] for record in capture.once()) == [("r", "1"), ("r", "2")]
-        client[unique_name].a.insert_one({"_id": 3})
-        assert [shown(record)[:2] for record in capture.once()] == [("c", "3")]
-    positions = [record.position for record in capture.records]
-    assert positions == sorted(positions)
-
-
-def _documents_in_chunks(capture: Capture) -> list[str]:
-    """The keys that readers side by side find in a snapshot that is taken instead of going on."""
-    with capture.source() as source:
-        assert capture.offset is not None
-        splits = source.plan(capture.offset, source.latest_offset(capture.offset), 2)
-        return sorted(shown(record)[1] for split in splits for batch in source.read(split) for record in batch.records)
-
-
-def _fill_the_oplog(client: MongoClient[Document], offset: Document) -> None:
-    """Writes until the oplog begins after the offset."""
-    filling = client.filling.a
-    for _ in range(200):
-        filling.insert_many([{"text": "x" * 100_000} for _ in range(10)])
-        filling.delete_many({})
-        first = next(iter(client.local["oplog.rs"].find().sort("$natural", 1).limit(1)))["ts"]
-        if (first.time, first.inc) > (offset["sec"], offset["ord"]) and first.time > offset["sec"]:
-            return
-    raise AssertionError("the oplog still holds the place")
 
 
 class Writer:
@@ -172,13 +124,20 @@ def test_a_stream_waits_for_servers_that_are_away(unique_name: str) -> None:
 
 def test_retries_come_to_an_end(unique_name: str) -> None:
     with MongoReplicaSet() as replica_set:
-        options = {"errors_max_retries": 1, "mongodb_server_selection_timeout_ms": 300}
-        capture = Capture(replica_set.uri, database_include_list=unique_name, **options)
+        capture = Capture(
+            replica_set.uri,
+            database_include_list=unique_name,
+            connect_backoff_initial_delay_ms=10,
+            connect_max_attempts=2,
+            errors_max_retries=1,
+            retriable_restart_connector_wait_ms=10,
+            mongodb_server_selection_timeout_ms=300,
+        )
         capture.once()
-        with capture.source() as source:
-            assert capture.offset is not None
-            batches = source.read(source.plan(capture.offset, None)[0])
-            next(batches)
-            replica_set.nodes[0].kill()
-            with pytest.raises(SourceError, match=r"gave up after 1 attempts \(errors\.max\.retries\)"):
-                list(batches)
+        killing = threading.Timer(0.5, replica_set.nodes[0].kill)
+        killing.start()
+        with pytest.raises(
+            SourceError, match=r"gave up after 5 attempts \(connect\.max\.attempts, errors\.max\.retries"
+        ):
+            capture.follow(lambda: False)
+        killing.join()

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cdckit.durations import duration
+
 WINDOW_SECONDS = 10.0
 """The time over which events a second are counted."""
 
@@ -121,15 +123,6 @@ class Meter:
         rate = self.rows_per_second(table)
         speed = f", {rate:,.0f} rows/s" if rate else ""
         return f"snapshot of {table.data_collection}{others}: {table.rows:,}{of} rows{speed}{ending}"
-
-
-def duration(seconds: int) -> str:
-    """`59 s`, `2 min 05 s`, `3 h 07 min`."""
-    minutes, rest = divmod(seconds, 60)
-    if minutes < 1:
-        return f"{rest} s"
-    hours, minutes_rest = divmod(minutes, 60)
-    return f"{hours} h {minutes_rest:02} min" if hours else f"{minutes} min {rest:02} s"
 
 
 def size(number: float) -> str:

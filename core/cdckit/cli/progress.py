@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from cdckit.cli.meter import Meter, duration
+from cdckit.cli.meter import Meter
 from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.durations import duration
 from cdckit.hookspecs import hookimpl
 from cdckit.plugins import plugin_manager
 from cdckit.record import Offset

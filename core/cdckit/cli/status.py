@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import click
 
-from cdckit.cli.meter import duration, size
+from cdckit.cli.meter import size
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
+from cdckit.durations import duration
 from cdckit.metrics.status import PipelineStatus, SnapshotStatus, TableStatus, pipeline_status
 
 _MOST_TABLES = 20

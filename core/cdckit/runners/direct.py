@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SinkError, StateError
+from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SinkError, SnapshotDueError, StateError
 from cdckit.metrics.figures import Figures
 from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.record import Offset
@@ -65,8 +65,8 @@ class DirectRunner(Runner):
         return sink
 
     def _drive(self, source: Source, encode: Encoder, sink: Sink, progress: Progress, once: bool) -> None:
-        """Reads on from where it has come; once something was read, again after a pause while the source is away."""
-        retries, begun = Retries(self.pipeline, self.stopping), False
+        """Reads on from where it has come; again after a pause while the source is away."""
+        retries = Retries(source.retry_schedule(), self.stopping)
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         while not self.stopping():
             try:
@@ -75,14 +75,16 @@ class DirectRunner(Runner):
                     if batch.records:
                         sink.write(encode(batch.records))
                     progress.took(batch)
-                    begun = True
                     retries.progressed()
                     if self.stopping():
                         return
+            except SnapshotDueError:  # the source has said why
+                pass
             except RetriableSourceError as error:
-                if not begun:
+                if not retries.due:
                     raise
                 self.notify("connection", connected=False, reason=str(error))
+                progress.save()
                 retries.pause(error)
             else:
                 if last or not splits:

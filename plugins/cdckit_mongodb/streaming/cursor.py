@@ -8,24 +8,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Self
 
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import PyMongoError
 
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig, Stage
-from cdckit_mongodb.connection import CODEC, Client, place, told
-from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.connection import CODEC, Client, told
+from cdckit_mongodb.offsets import Moment, StreamOffset
+from cdckit_mongodb.streaming.lost import explained
 from cdckit_mongodb.streaming.pipeline import stages
-from cdckit_mongodb.tokens import Token
+from cdckit_mongodb.tokens import Token, token_time
 
 Event = dict[str, Any]
-
-_TOO_LARGE = frozenset({10334, 17280, 5317401})
-_LOST = frozenset({136, 286})
-_TOKEN_UNUSABLE = frozenset({260, 280})
-
-
-class HistoryLostError(SourceError):
-    """The place to go on from is gone from the oplog."""
 
 
 class ChangeStream:
@@ -52,7 +45,7 @@ class ChangeStream:
         self._config = config
         self._start = start
         self._id = 0
-        self._first: list[Event] | None = None
+        self._first: list[Event] = []
         self._session = client.start_session(causal_consistency=False)
         database, collection = _target(config)
         self._database = client.get_database(database, codec_options=CODEC)
@@ -73,7 +66,7 @@ class ChangeStream:
     @property
     def alive(self) -> bool:
         """Whether there may be more."""
-        return self._id != 0 or self._first is not None
+        return self._id != 0 or bool(self._first)
 
     def next(self, wait_ms: int) -> list[Event]:
         """The events that come next; none where none came within the time.
@@ -83,8 +76,8 @@ class ChangeStream:
             RetriableSourceError: the connection is.
             SourceError: the server cannot go on.
         """
-        if self._first is not None:
-            first, self._first = self._first, None
+        first, self._first = self._first, []
+        if first:
             return first
         command = {
             "getMore": self._id,
@@ -105,28 +98,15 @@ class ChangeStream:
             self.close()
             raise
         except SourceError as error:
+            at = self._reached()
             self.close()
-            raise self._explained(error) from error.__cause__
+            raise explained(error, self._config, at) from error.__cause__
 
-    def _explained(self, error: SourceError) -> SourceError:
-        cause = error.__cause__
-        code = cause.code if isinstance(cause, OperationFailure) else None
-        if code in _LOST:
-            return HistoryLostError(f"{place(self._config)}: {self._since()} is gone from the oplog")
-        if code in _TOKEN_UNUSABLE:
-            return HistoryLostError(
-                f"{place(self._config)}: the resume token of {self._since()} cannot be used: {cause}"
-            )
-        if code in _TOO_LARGE:
-            return SourceError(
-                f"{error}; an event is larger than 16 MB: cursor.oversize.handling.mode=split has the server "
-                "send it in fragments, skip leaves it out"
-            )
-        return error
-
-    def _since(self) -> str:
-        start = self._start
-        return "the stream's start" if start is None else f"the place after {start.sec}:{start.ord}"
+    def _reached(self) -> Moment | None:
+        """Up to when everything was read; None where nothing was asked for but what is new."""
+        if self._id:
+            return token_time(self.token)
+        return None if self._start is None else self._start.time
 
     def close(self) -> None:
         """Lets the server forget the cursor."""
@@ -134,7 +114,7 @@ class ChangeStream:
             with suppress(PyMongoError):
                 self._database.command({"killCursors": self._collection, "cursors": [self._id]}, session=self._session)
             self._id = 0
-        self._first = None
+        self._first = []
         self._session.end_session()
 
     def __enter__(self) -> Self:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client
 from cdckit_mongodb.offsets import StreamOffset
-from cdckit_mongodb.streaming.cursor import ChangeStream, HistoryLostError
+from cdckit_mongodb.streaming.cursor import ChangeStream
+from cdckit_mongodb.streaming.lost import HistoryLostError
 
 
-def why_lost(client: Client, config: MongoDbConfig, offset: StreamOffset) -> str | None:
+def why_lost(client: Client, config: MongoDbConfig, offset: StreamOffset) -> HistoryLostError | None:
     """Why the stream cannot go on from there; None where it can.
 
     Raises:
@@ -21,5 +22,5 @@ def why_lost(client: Client, config: MongoDbConfig, offset: StreamOffset) -> str
             if stream.alive:
                 stream.next(1)
     except HistoryLostError as error:
-        return str(error)
+        return error
     return None
