@@ -52,6 +52,14 @@ def written(value: object, **options: object) -> object:
     return json.loads(messages.values[0])
 
 
+def test_a_struct_can_be_missing_in_an_array() -> None:
+    item = struct_schema("shop.Item", {"x": INT64}, optional=True)
+    row_schema = struct_schema("shop.Value", {"items": array_schema(item)})
+    assert written(Struct(row_schema, ([Struct(item, (7,)), None],)), schemas_enable=False) == {
+        "items": [{"x": 7}, None]
+    }
+
+
 def test_struct_without_schema_keeps_the_field_order_and_renders_bytes_as_base64() -> None:
     payload = written(
         row(name="é", price=b"\x04\xd2", tags=["a", "b"], nested=Struct(ROW.field("nested").schema, (7,))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from cdckit.config.loading import load_pipeline
 from cdckit.runners.direct import DirectRunner
 from mongodb import workload
-from mysql.recordings import DATA, ByTopic, by_topic, read_events, recorded
+from mysql.recordings import DATA, HEARTBEATS, ByTopic, Event, by_topic, read_events, recorded
 from servers.mongodb import OLDEST, MongoReplicaSet
 
 SCENARIOS = (
@@ -34,10 +34,11 @@ SCENARIOS = (
 )
 
 
-OLD_SCENARIOS = ("default", "default-schema", "mode-change_streams")
+OLD = "mongo60-1.9.7"
+OLD_SCENARIOS = ("default", "default-schema", "mode-change_streams", "unwrap")
 RECORDED = [
     *(("mongo60-3.6.3", scenario) for scenario in SCENARIOS),
-    *(("mongo60-1.9.7", scenario) for scenario in OLD_SCENARIOS),
+    *((OLD, scenario) for scenario in OLD_SCENARIOS),
 ]
 
 
@@ -68,29 +69,46 @@ def _assert_equal_to_the_recording(target: str, scenario: str, tmp_path: Path, m
         for part, work in (("snapshot", workload.set_up), ("stream", workload.change)):
             work(client)
             events = _run(target, configuration, mongo, tmp_path / f"{part}.jsonl", tmp_path / "state")
-            _assert_same(_comparable(target, recorded(target, scenario, part)), _comparable(target, events))
+            if target == OLD:
+                events = list(map(_without_its_headers, events))
+            same = _without_old_marks if (target, part) == (OLD, "snapshot") else str
+            _assert_same(_comparable(same, recorded(target, scenario, part)), _comparable(same, by_topic(events)))
 
 
-def _comparable(target: str, events: ByTopic) -> ByTopic:
-    """Heartbeats come by the clock; in 1.9 any collection may be last, and its `stxnid` is not told."""
-    ignored = r'"stxnid": (null|"[^"]*")|"snapshot": "(last|true)"' if target.endswith("1.9.7") else "$^"
-    return {
-        topic: [re.sub(ignored, "", line) for line in lines]
-        for topic, lines in events.items()
-        if not topic.startswith("__debezium-heartbeat")
-    }
+def _comparable(same: Callable[[str], str], events: ByTopic) -> ByTopic:
+    """Heartbeats come by the clock."""
+    return {topic: list(map(same, lines)) for topic, lines in events.items() if not topic.startswith(HEARTBEATS)}
 
 
-def _run(target: str, configuration: Path, mongo: MongoReplicaSet, output: Path, state: Path) -> ByTopic:
-    servers = f"source.mongodb.connection.string={mongo.uri}"
-    if target.endswith("1.9.7"):
-        servers = f"source.mongodb.hosts=rs0/{mongo.nodes[0].address}"
-    overrides = [f"sink.path={output}", f"state={state}", servers]
-    if target.endswith("1.9.7"):
-        overrides.append("source.event.format=1.9")
+def _without_old_marks(line: str) -> str:
+    """An event of a 1.9 snapshot without what is not told here, or not the same each time there.
+
+    `stxnid` was that of the oplog's newest entry, whosever it was, and the oplog is not read here. The last collection
+    was the last of the last database, in an order which the server changes from run to run.
+    """
+    return re.sub(r'"stxnid": (null|"[^"]*")|"snapshot": "(last|true)"', "", line)
+
+
+def _without_its_headers(event: Event) -> Event:
+    """The recorder of 1.9.7 could not read headers; there is the one that the transform adds to a document."""
+    value = event["value"] and event["value"].get("payload", {})
+    told = [value["__op"]] if value and "__op" in value else []
+    assert [header["value"]["payload"] for header in event["headers"] if header["key"] == "__op"] == told
+    assert {header["key"] for header in event["headers"]} <= {"__op", "__cdckit.position"}
+    return {**event, "headers": []}
+
+
+def _run(target: str, configuration: Path, mongo: MongoReplicaSet, output: Path, state: Path) -> list[Event]:
+    overrides = [f"sink.path={output}", f"state={state}"]
+    if target == OLD:
+        overrides += [f"source.mongodb.hosts=rs0/{mongo.nodes[0].address}", "source.event.format=1.9"]
+        if "transforms" in configuration.read_text():
+            overrides.append("transforms.u.event.format=1.9")
+    else:
+        overrides.append(f"source.mongodb.connection.string={mongo.uri}")
     pipeline = load_pipeline(configuration, overrides, runner="direct", sink="file")
     DirectRunner(pipeline).run(once=True)
-    return by_topic(read_events(output))
+    return list(read_events(output))
 
 
 def _assert_same(expected: ByTopic, found: ByTopic) -> None:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cdckit.chain import build_chain
 from cdckit.errors import TransformError
 from cdckit.record import Record
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.serializers.json_reader import read_records
 from cdckit.struct import Struct, Template, TemplateStruct
+from transforms.recorded import cases, recorded, written
 
-RECORDINGS = Path(__file__).parent / "recordings"
-CASES: list[dict[str, Any]] = yaml.safe_load((RECORDINGS / "cases.yaml").read_text())
-SERIALIZER = JsonSerializer(
-    JsonConfig.model_validate({"schemas.enable": True, "replace.null.with.default": False, "header.format": "json"})
-)
+CASES = cases("cases")
 
 Make = Callable[[Record], Record]
 
@@ -54,29 +45,11 @@ def _whole_in_a_hole(record: Record) -> Record:
     return record.replace(value=TemplateStruct(Template(value.schema, value.values, holes), value.values))
 
 
-def _written(record: Record | None) -> dict[str, Any] | None:
-    if record is None:
-        return None
-    messages = SERIALIZER.serialize([record])
-    key, value = messages.keys[0], messages.values[0]
-    headers = [{"key": name, "value": text and json.loads(text)} for name, text in messages.headers[0]]
-    chosen = {"partition": record.partition, "timestamp": record.timestamp}
-    return {
-        **{name: value for name, value in chosen.items() if value is not None},
-        "topic": messages.topics[0],
-        "key": key and json.loads(key),
-        "value": value and json.loads(value),
-        "headers": headers,
-    }
-
-
 @pytest.mark.parametrize("make", [_as_read, _of_a_template, _whole_in_a_hole])
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_every_event_becomes_what_it_becomes_there(case: dict[str, Any], make: Make) -> None:
     chain = build_chain(case["transforms"], {})
-    expected = [json.loads(line) for line in (RECORDINGS / f"{case['name']}.jsonl").read_text().splitlines()]
-    records = read_records((RECORDINGS / f"{case.get('events', 'input')}.jsonl").open("rb"))
-    for number, (record, answer) in enumerate(zip(records, expected, strict=True)):
+    for number, (record, answer) in enumerate(recorded(case)):
         where = f"event {number} of topic {record.topic}"
         if isinstance(answer, dict) and "unwritable" in answer:
             continue
@@ -86,5 +59,5 @@ def test_every_event_becomes_what_it_becomes_there(case: dict[str, Any], make: M
             continue
         changed = chain.apply([make(record)])
         assert len(changed) == (0 if answer is None else 1), where
-        wanted = _written(record) if answer == "unchanged" else answer
-        assert _written(changed[0] if changed else None) == wanted, where
+        wanted = written(record) if answer == "unchanged" else answer
+        assert written(changed[0] if changed else None) == wanted, where

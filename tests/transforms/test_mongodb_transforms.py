@@ -100,7 +100,8 @@ def test_deletes() -> None:
     tombstone = Record("t.d.c", Struct(KEY, ("1",)), None)
     assert document(unwrap(delete_tombstone_handling_mode="rewrite").apply(delete))["x"] == 2
     with_id = unwrap(
-        delete_tombstone_handling_mode="rewrite-with-tombstone", delete_tombstone_handling_mode_rewrite_with_id=True
+        delete_tombstone_handling_mode="rewrite-with-tombstone",
+        **{"delete.tombstone.handling.mode.rewrite-with-id": True},
     )
     assert document(with_id.apply(bare)) == {"__deleted": True, "_id": "5f1a2b3c4d5e6f7081920a1b"}
     kept = with_id.apply(tombstone)

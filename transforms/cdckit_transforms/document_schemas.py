@@ -2,7 +2,8 @@
 
 Types follow Debezium's transform: identifiers, decimals and code are strings, dates and timestamps are Connect's
 Timestamp, documents are structs named after their path. Where Debezium fails there is a result too: code with a scope
-is a struct of both, MinKey and MaxKey are strings, arrays in arrays are arrays.
+is a struct of both, MinKey and MaxKey are strings, numbers of different types in an array become the wider type, nulls
+and empty arrays go with any type.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import json
 from base64 import b64decode
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, NamedTuple
 
+from cdckit.avro_names import NameAdjustment, field_names
 from cdckit.errors import TransformError
 from cdckit.schema import (
     CONNECT_TIMESTAMP,
@@ -36,6 +39,9 @@ REGEX = struct_schema(
     "io.debezium.mongodb.regex", {"regex": OPTIONAL_STRING, "options": OPTIONAL_STRING}, optional=True
 )
 
+NULL = OPTIONAL_STRING.replace()
+"""The schema of a null, which is of no type: among other values it gives way to theirs."""
+
 _INT32 = range(-(2**31), 2**31)
 _KEPT = 8192
 
@@ -52,25 +58,35 @@ class DocumentReader:
 
     Args:
         arrays: whether an array is an array of one type, or a struct with a field `_0`, `_1` … for each element.
+        names: what replaces characters that Avro does not allow in fields' names; an empty array, whose type nobody
+            knows, is then null.
     """
 
-    def __init__(self, arrays: ArrayEncoding = "array") -> None:
+    _names_empty: ClassVar[bool] = False
+    _optional_code: ClassVar[bool] = True
+
+    def __init__(self, arrays: ArrayEncoding = "array", names: NameAdjustment = "none") -> None:
         self._arrays = arrays
+        self._adjust = None if names == "none" else lru_cache(_KEPT)(field_names(names))
         self._schemas: dict[Any, Schema] = {}
 
-    def members(self, document: dict[str, Any], name: str) -> dict[str, Typed]:
+    def members(self, document: dict[str, Any], name: str | None) -> dict[str, Typed]:
         """A document's fields.
 
         Args:
             document: as `json.loads` gives it.
-            name: what the schemas of the structs in it begin with.
+            name: what the schemas of the structs in it begin with; without one it is `null`, as Debezium has it.
 
         Raises:
             TransformError: an array holds values of different types.
         """
-        return {field: self.value(value, f"{name}.{field}") for field, value in document.items()}
+        path = "null" if name is None else name
+        if self._adjust is None:
+            return {field: self.value(value, f"{path}.{field}") for field, value in document.items()}
+        adjusted = [(self._adjust(field), value) for field, value in document.items()]
+        return {field: self.value(value, f"{path}.{field}") for field, value in adjusted}
 
-    def value(self, value: Any, name: str) -> Typed:
+    def value(self, value: Any, name: str | None) -> Typed:
         """Any value.
 
         Args:
@@ -105,51 +121,60 @@ class DocumentReader:
         self._schemas[key] = schema
         return schema
 
-    def _document(self, document: dict[str, Any], name: str) -> Typed:
+    def _document(self, document: dict[str, Any], name: str | None) -> Typed:
         special = next(iter(document), "")
         if special.startswith("$") and special in _SPECIAL:
             return _SPECIAL[special](document)
         if special == "$code":
             return self._code(document, name)
-        made = self.struct(self.members(document, name), name if document else None)
+        made = self.struct(self.members(document, name), name if document or self._names_empty else None)
         return Typed(made.schema, made)
 
-    def _code(self, document: dict[str, Any], name: str) -> Typed:
+    def _code(self, document: dict[str, Any], name: str | None) -> Typed:
         if "$scope" not in document:
             return Typed(OPTIONAL_STRING, document["$code"])
         scope = self.value(document["$scope"], f"{name}.scope")
-        made = self.struct({"code": Typed(OPTIONAL_STRING, document["$code"]), "scope": scope}, name)
+        members = {"code": Typed(OPTIONAL_STRING, document["$code"]), "scope": scope}
+        made = self.struct(members, name, optional=self._optional_code)
         return Typed(made.schema, made)
 
-    def _array(self, items: list[Any], name: str) -> Typed:
+    def _array(self, items: list[Any], name: str | None) -> Typed:
+        is_null = not items and self._adjust is not None
         if self._arrays == "document":
             made = self.struct(self.members({f"_{at}": item for at, item in enumerate(items)}, name), name)
-            return Typed(made.schema, made)
-        typed = [self.value(item, name) for item in items]
-        schema = self._common([one.schema for one, item in zip(typed, items, strict=True) if item is not None], name)
-        array = self._schemas.get(("array", id(schema)))
-        if array is None:
-            array = self._kept(("array", id(schema)), array_schema(schema, optional=True))
-        return Typed(array, [_as(schema, one.value) for one in typed])
+            return Typed(made.schema, None if is_null else made)
+        typed = [self._element(item, name) for item in items]
+        schema = self._common([one.schema for one in typed], name)
+        return Typed(self._array_of(schema), None if is_null else [_as(schema, one.value) for one in typed])
 
-    def _common(self, schemas: Sequence[Schema], name: str) -> Schema:
+    def _element(self, item: Any, name: str | None) -> Typed:
+        """An element of an array; documents of an array in an array have no name."""
+        return self._array(item, None) if type(item) is list else self.value(item, name)
+
+    def _array_of(self, items: Schema) -> Schema:
+        array = self._schemas.get(("array", id(items)))
+        return array or self._kept(("array", id(items)), array_schema(items, optional=True))
+
+    def _common(self, schemas: Sequence[Schema], name: str | None) -> Schema:
         """The schema of all elements of an array."""
-        distinct = list({id(schema): schema for schema in schemas}.values())
+        distinct = list({id(schema): schema for schema in schemas if schema is not NULL}.values())
         if not distinct:
-            return OPTIONAL_STRING
+            return NULL
         if len(distinct) == 1:
             return distinct[0]
         types = {schema.type for schema in distinct}
         if types == {"struct"}:
             return self._merged(distinct, name)
+        if types == {"array"}:
+            return self._array_of(self._common([schema.items for schema in distinct if schema.items], name))
         if types <= {"int32", "int64", "float64"} and all(schema.name is None for schema in distinct):
             return OPTIONAL_FLOAT64 if "float64" in types else OPTIONAL_INT64
         raise TransformError(
-            f"the array {name} holds values of different types ({', '.join(sorted(types))}); "
+            f"the array {name or 'in an array'} holds values of different types ({', '.join(sorted(types))}); "
             "set array.encoding=document for it"
         )
 
-    def _merged(self, schemas: Sequence[Schema], name: str) -> Schema:
+    def _merged(self, schemas: Sequence[Schema], name: str | None) -> Schema:
         """A struct with the fields of all."""
         fields: dict[str, Schema] = {}
         for schema in schemas:
@@ -166,6 +191,8 @@ def _as(schema: Schema, value: Any) -> Any:
         return value
     if isinstance(value, Struct):
         return Struct(schema, tuple(_as(field.schema, value.get(field.name)) for field in schema.fields))
+    if isinstance(value, list) and schema.items is not None:
+        return [_as(schema.items, item) for item in value]
     return float(value) if schema.type == "float64" else value
 
 
@@ -218,7 +245,7 @@ _SCALARS: dict[type, Schema] = {
     str: OPTIONAL_STRING,
     float: OPTIONAL_FLOAT64,
     bool: OPTIONAL_BOOLEAN,
-    type(None): OPTIONAL_STRING,
+    type(None): NULL,
 }
 _SPECIAL: dict[str, Callable[[dict[str, Any]], Typed]] = {
     "$oid": lambda document: Typed(OPTIONAL_STRING, document["$oid"]),
@@ -232,4 +259,6 @@ _SPECIAL: dict[str, Callable[[dict[str, Any]], Typed]] = {
     "$regularExpression": _regex,
     "$minKey": lambda _: Typed(OPTIONAL_STRING, "MinKey"),
     "$maxKey": lambda _: Typed(OPTIONAL_STRING, "MaxKey"),
+    "$undefined": lambda _: Typed(NULL, None),
+    "$symbol": lambda document: Typed(OPTIONAL_STRING, document["$symbol"]),
 }

@@ -5,22 +5,25 @@ Debezium's transform of that name; values and schemas are found anew for each do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from cdckit.avro_names import schema_names
 from cdckit.envelope import is_envelope
 from cdckit.record import Datum, Header, Record
-from cdckit.schema import OPTIONAL_BOOLEAN, STRING, Schema
+from cdckit.schema import STRING, Schema
 from cdckit.struct import Struct
 from cdckit.transform import Transform
 from cdckit_transforms.document_schemas import DocumentReader, Typed, flattened, parse
-from cdckit_transforms.envelope import AFTER, BEFORE, DELETE, OPERATION, Holes, Layouts, is_null
+from cdckit_transforms.envelope import AFTER, BEFORE, DELETE, OPERATION, SOURCE, Holes, Layouts, is_null
 from cdckit_transforms.extract_new_document_state_config import ExtractNewDocumentStateConfig
-from cdckit_transforms.field_reference import Extract, parse_references
+from cdckit_transforms.field_reference import Extract, FieldReference, parse_references
+from cdckit_transforms.old_documents import OldDocumentReader
 
 DELETED = "__deleted"
 _ID = "_id"
 _UPDATE = "updateDescription"
+_PATCH = "patch"
 _ENVELOPE = ".Envelope"
 
 
@@ -45,9 +48,12 @@ class ExtractNewDocumentState(Transform):
     def __init__(self, config: ExtractNewDocumentStateConfig) -> None:
         self._config = config
         self._handling = config.handling
-        self._reader = DocumentReader(config.array_encoding)
-        self._fields = parse_references(config.add_fields, config.add_fields_prefix)
+        read = OldDocumentReader if config.is_old else DocumentReader
+        self._reader = read(config.array_encoding, config.field_names)
+        self._fields = (*_of_the_source(config), *parse_references(config.add_fields, config.add_fields_prefix))
         self._headers = parse_references(config.add_headers, config.add_headers_prefix)
+        self._tells_operation = config.operation_header and not self._headers
+        self._adds_id = config.delete_tombstone_handling_mode_rewrite_with_id and not config.is_old
         self._layouts = Layouts(self._envelope)
 
     def apply(self, record: Record) -> Record | None:
@@ -70,26 +76,31 @@ class ExtractNewDocumentState(Transform):
 
     def _changed(self, record: Record, key: Struct, value: Struct, envelope: _Envelope) -> Record | None:
         document, deleted = self._document(key, value)
-        headers = record.headers + _told(envelope.headers, value)
-        made: Struct | None = None
         if deleted and self._handling.deletes == "drop":
             return None
-        if not deleted or self._handling.rewrites:
-            members = self._reader.members(document, envelope.name)
-            if self._handling.rewrites:
-                members[DELETED] = Typed(OPTIONAL_BOOLEAN, deleted)
-                if deleted and self._config.delete_tombstone_handling_mode_rewrite_with_id and _ID not in members:
-                    members[_ID] = self._reader.value(parse(key["id"]), f"{envelope.name}.{_ID}")
-            for (name, schema), found in zip(envelope.fields.members, envelope.fields.values(value), strict=True):
-                members[name] = Typed(schema, found)
-            made = self._flat(self._reader.struct(members, envelope.name, optional=False))
-        return record.replace(key=self._key(key), value=made, headers=headers)
+        if self._handling.rewrites:
+            document[DELETED] = deleted
+            if self._adds_id:
+                document.setdefault(_ID, parse(key["id"]))
+        headers = _operation(value[OPERATION]) if self._tells_operation else _told(envelope.headers, value)
+        made = None if deleted and not self._handling.rewrites else self._made(document, value, envelope)
+        return record.replace(key=self._key(key), value=made, headers=record.headers + headers)
+
+    def _made(self, document: dict[str, Any], value: Struct, envelope: _Envelope) -> Struct:
+        """The document with what is added to it."""
+        members = self._reader.members(document, envelope.name)
+        for (name, schema), found in zip(envelope.fields.members, envelope.fields.values(value), strict=True):
+            members[name] = Typed(schema, found)
+        return self._flat(self._reader.struct(members, envelope.name, optional=False))
 
     def _document(self, key: Struct, value: Struct) -> tuple[dict[str, Any], bool]:
         """What stands for the document, and whether it is deleted."""
         after = value[AFTER]
         if after is not None:
             return parse(after), False
+        if self._config.is_old:
+            patch = value.get(_PATCH)
+            return ({}, True) if patch is None else (self._patched(key, patch), False)
         update = value.get(_UPDATE)
         if update is not None:
             return self._update(key, update), False
@@ -102,6 +113,18 @@ class ExtractNewDocumentState(Transform):
         document: dict[str, Any] = {} if updated is None else parse(updated)
         for name in update["removedFields"] or ():
             document.pop(name, None)
+        return self._identified(key, document)
+
+    def _patched(self, key: Struct, patch: str) -> dict[str, Any]:
+        """What the oplog told Debezium 1 of an update: operators, or the document that replaced another."""
+        told = parse(patch)
+        if "$set" not in told and "$unset" not in told:
+            return self._identified(key, told)
+        removed = (name for name, truth in told.get("$unset", {}).items() if truth)
+        return self._identified(key, {**told.get("$set", {}), **dict.fromkeys(removed)})
+
+    def _identified(self, key: Struct, document: dict[str, Any]) -> dict[str, Any]:
+        """What was changed, with the document's identifier."""
         document.setdefault(_ID, parse(key["id"]))
         if self._config.flatten_struct:
             return {name.replace(".", self._config.flatten_struct_delimiter): one for name, one in document.items()}
@@ -110,7 +133,7 @@ class ExtractNewDocumentState(Transform):
     def _key(self, key: Struct) -> Struct:
         """The identifier with its type; Debezium names the struct of one that is a document `null.id`."""
         identifier = self._reader.value(parse(key["id"]), "null.id")
-        return self._flat(self._reader.struct({"id": identifier}, None, optional=False))
+        return self._reader.struct({"id": identifier}, None, optional=False)
 
     def _flat(self, struct: Struct) -> Struct:
         return flattened(struct, self._config.flatten_struct_delimiter) if self._config.flatten_struct else struct
@@ -119,13 +142,27 @@ class ExtractNewDocumentState(Transform):
         if not self._handling.keeps_tombstones:
             return None
         told = tuple(Header(r.new_name, DELETE, STRING) for r in self._headers if r.name == OPERATION)
+        if self._tells_operation:
+            told = _operation(DELETE)
         return record.replace(key=self._key(key), headers=record.headers + told)
 
     def _envelope(self, schema: Schema, holes: Holes) -> _Envelope | None:
         if not is_envelope(schema) or AFTER not in schema.index or schema.name is None:
             return None
         fields, headers = (Extract(references, schema, holes) for references in (self._fields, self._headers))
-        return _Envelope(schema.name.removesuffix(_ENVELOPE), fields, headers)
+        parts = schema.name.removesuffix(_ENVELOPE).split(".")
+        return _Envelope(".".join(map(schema_names(self._config.schema_names), parts)), fields, headers)
+
+
+def _of_the_source(config: ExtractNewDocumentStateConfig) -> tuple[FieldReference, ...]:
+    """What `add.source.fields` names."""
+    given = parse_references(config.add_source_fields, config.add_fields_prefix)
+    return tuple(replace(reference, parent=SOURCE, optional=False) for reference in given)
+
+
+def _operation(operation: str) -> tuple[Header, ...]:
+    """What `operation.header` asks for."""
+    return (Header("__op", operation, STRING),)
 
 
 def _told(headers: Extract, value: Struct) -> tuple[Header, ...]:

@@ -31,11 +31,13 @@ class FieldReference:
         parent: the struct that holds it; None: the envelope itself.
         name: the field's name there.
         new_name: what it is called where it is put.
+        optional: whether it may be missing there, whatever its schema says here.
     """
 
     parent: str | None
     name: str
     new_name: str
+    optional: bool = True
 
     @classmethod
     def parse(cls, text: str, prefix: str) -> FieldReference:
@@ -114,8 +116,8 @@ class Extract:
     """
 
     def __init__(self, references: Sequence[FieldReference], schema: Schema, holes: Holes) -> None:
-        found = [(r.new_name, path) for r in references if (path := r.path(schema)) is not None]
-        self.members = tuple((name, _schema_at(schema, path)) for name, path in found)
+        found = [(r, path) for r in references if (path := r.path(schema)) is not None]
+        self.members = tuple((r.new_name, _schema_at(schema, path, optional=r.optional)) for r, path in found)
         self._getters: tuple[Get, ...] = tuple(getter(path, holes) for _, path in found)
         self._shared = bool(holes) and not any(_meet(path, hole) for _, path in found for hole in holes)
         self._template: object = None
@@ -139,8 +141,8 @@ def _meet(path: Path, hole: Path) -> bool:
     return path[:shorter] == hole[:shorter]
 
 
-def _schema_at(schema: Schema, path: Path) -> Schema:
-    """The schema of what stands at `path`; it may be missing, and has no default."""
+def _schema_at(schema: Schema, path: Path, *, optional: bool) -> Schema:
+    """The schema of what stands at `path`; one that may be missing has no default."""
     for at in path:
         schema = schema.fields[at].schema
-    return schema.replace(optional=True, default=None)
+    return schema.replace(optional=True, default=None) if optional else schema

@@ -46,7 +46,7 @@ class PayloadCompiler:
         self.cache_key = ("json", config.decimal_format, config.replace_null_with_default)
 
     def payload(self, schema: Schema) -> Payload:
-        """The function that makes the JSON payload of a value of `schema`; None stays None."""
+        """The function that makes the JSON payload of a value of `schema`; None stays None, but for structs."""
         made: Payload | None = schema.derived.get(self.cache_key)
         if made is None:
             made = schema.derived[self.cache_key] = self._compile(schema)
@@ -107,13 +107,20 @@ class PayloadCompiler:
             return self.payload(schema)
         if schema.items is None:
             raise ValueError(f"schema {schema.name or schema.type} does not say what it holds")
-        item = self.payload(schema.items)
+        item = self._item(schema.items)
         if schema.keys is None:
             return lambda values: [item(value) for value in values]
         if schema.keys.type == "string":
             return lambda values: {key: item(value) for key, value in values.items()}
         key_of = self.payload(schema.keys)
         return lambda values: [[key_of(key), item(value)] for key, value in values.items()]
+
+    def _item(self, schema: Schema) -> Payload:
+        """The same as `payload` for what an array or a map holds: structs can be missing there."""
+        payload = self.payload(schema)
+        if schema.type != "struct" or not schema.optional:
+            return payload
+        return lambda value: None if value is None else payload(value)
 
     def _default(self, schema: Schema) -> Any:
         if isinstance(schema.default, bytes) and schema.name == DECIMAL and self.config.decimal_format == "NUMERIC":

