@@ -10,17 +10,25 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from bson import ObjectId
+from bson import MaxKey, MinKey, ObjectId
 from pymongo.database import Database
 
 from cdckit.record import Record
-from cdckit_mongodb.snapshot import chunks, parallel, whole
+from cdckit_mongodb.snapshot import chunks, collections, parallel, whole
 from mongodb.capture import Capture, change, shown
 from servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 
-MIXED: list[Any] = [*range(250), *(f"s{number:03d}" for number in range(150)), ObjectId(), True, {"x": 1}]
+MIXED: list[Any] = [
+    *range(250),
+    *(f"s{number:03d}" for number in range(150)),
+    ObjectId(),
+    True,
+    {"x": 1},
+    MinKey(),
+    MaxKey(),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +152,21 @@ def test_it_goes_on_in_the_middle_of_a_collection_at_any_identifier(mongo: Mongo
     assert 0 < len(again) < len(MIXED)
     assert max(again.values()) == 1
     assert len(_names(capture.records)) == len(MIXED)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("after", "left"), [({"x": 1}, 3), (MaxKey(), 0)])
+def test_the_greatest_identifier_is_read_and_gone_on_from(
+    mongo: MongoReplicaSet, own_database: Own, after: Any, left: int, threads: int
+) -> None:
+    own_database.a.insert_many({"_id": number, "v": 0} for number in MIXED)
+    capture = _capture(mongo, own_database, snapshot_max_threads=threads)
+    capture.once(until=lambda: bool(capture.offset))
+    place = [f"{own_database.name}.a", collections.identifier_text(after), 1000]
+    capture.offset = {**(capture.offset or {}), "cdckit_snapshot": place}
+    keys = [shown(record)[1] for record in capture.once()]
+    assert len(keys) == left
+    assert keys[-1:] == ['{"$maxKey": 1}'][:left]
 
 
 @pytest.mark.parametrize(("options", "parts"), [({}, 6), ({"snapshot_max_threads_multiplier": 2}, 8)])

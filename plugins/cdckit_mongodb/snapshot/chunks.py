@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from bson import Timestamp
+from bson import MaxKey, MinKey, Timestamp
 
 from cdckit.record import Batch
 from cdckit.snapshot_progress import PartProgress
@@ -86,8 +86,8 @@ def _bounds(client: Client, collection: ChosenCollection, parts: int, after: str
         stages.append({"$match": {"$expr": {"$gt": ["$_id", {"$literal": identifier(after)["_id"]}]}}})
     named = client[collection.database].get_collection(collection.name, codec_options=CODEC)
     sample = named.aggregate([*stages, {"$sort": {"_id": 1}}])
-    found = [identifier_text(document["_id"]) for document in sample][_SAMPLES::_SAMPLES]
-    return list(dict.fromkeys(found))
+    found = [document["_id"] for document in sample][_SAMPLES::_SAMPLES]
+    return list(dict.fromkeys(identifier_text(one) for one in found if not isinstance(one, MinKey | MaxKey)))
 
 
 def share_out(chunks: Sequence[Chunk], parallelism: int) -> list[list[Chunk]]:

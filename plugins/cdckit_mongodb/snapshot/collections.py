@@ -123,16 +123,19 @@ def documents(
         collection.name, codec_options=CODEC, read_concern=ReadConcern("majority")
     )
     chosen = json_util.loads(query or json.dumps(config.filter_for(collection.full_name)))
+    if low is not None and high is None:
+        # an expression, unlike a condition, compares values of different types; a bound below alone leaves MaxKey out
+        behind = {"$expr": {"$gte": ["$_id", {"$literal": identifier(low)["_id"]}]}}
+        chosen = {"$and": [chosen, behind]} if chosen else behind
     cursor = found.find_raw_batches(
         chosen, batch_size=config.snapshot_fetch_size or config.max_batch_size, session=session
     )
     if in_order or low or high:
         cursor.hint([("_id", 1)])
-    # bounds of the index, unlike a condition, compare values of different types
-    if low is not None:
-        cursor.min(list(identifier(low).items()))
-    if high is not None:
+    if high is not None:  # bounds of the index compare values of different types, too, and cost less
         cursor.max(list(identifier(high).items()))
+        if low is not None:
+            cursor.min(list(identifier(low).items()))
     with cursor:
         for batch in cursor:
             yield bson.decode_all(cast("bytes", batch), CODEC)
