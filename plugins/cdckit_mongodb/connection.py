@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bson import CodecOptions, DatetimeConversion
+from bson.codec_options import TypeRegistry
 from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
@@ -17,6 +18,7 @@ from pymongo.uri_parser import parse_uri
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit.key_stores import pem_file
 from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.extended_json import DoubleDecoder
 
 Client = MongoClient[dict[str, Any]]
 
@@ -25,8 +27,11 @@ CODEC: CodecOptions[dict[str, Any]] = CodecOptions(
     tz_aware=False,
     datetime_conversion=DatetimeConversion.DATETIME_AUTO,
     unicode_decode_error_handler="replace",
+    type_registry=TypeRegistry([DoubleDecoder()]),
 )
-"""How documents are decoded: dates in UTC, of whatever year; broken text as Debezium shows it."""
+"""How documents are decoded: dates in UTC, of whatever year; broken text as Debezium shows it; doubles marked that
+Java writes in a way of its own.
+"""
 
 _REFUSED_LOGIN = 18
 _NO_SUCH_USER = 11

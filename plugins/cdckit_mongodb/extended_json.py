@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -18,34 +17,41 @@ from functools import cache, partial
 from json.encoder import encode_basestring
 from typing import Any
 
+import orjson
 from bson import Binary, Code, DatetimeMS, DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
+from bson.codec_options import TypeDecoder
 
 from cdckit.errors import DecodeError
 
 Write = Callable[[Any], str]
-Shape = tuple[Any, ...]
-"""The names of a document's fields, and the types of their values."""
 
-_SHAPES_KEPT = 4096
-_FREQUENT = 50
+_OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _LATEST_ISO_MS = 253402300799999
 _EPOCH = datetime(1970, 1, 1)
+_MILLISECOND = timedelta(milliseconds=1)
 _ESCAPED_CATEGORIES = frozenset({"Lm", "Mn", "Me", "Mc", "Zl", "Zp", "Cc", "Cf", "Co", "Cs", "Cn"})
+_THIRD_LEVEL = b"\n      "
+_DEEPER = re.compile(rb"\n {6,}")
 
 
-class _Shapes(dict[tuple[str, ...], str]):
-    """The text around the values of a document, by the names of its fields."""
+class UnusualDouble(float):
+    """A double that Java writes otherwise than Python: `DoubleDecoder` tells them apart as documents are decoded."""
 
-    def __init__(self, comma: str) -> None:
-        super().__init__()
-        self._comma = comma
+    __slots__ = ()
 
-    def __missing__(self, names: tuple[str, ...]) -> str:
-        if len(self) >= _SHAPES_KEPT:
-            self.clear()
-        members = (f"{encode_basestring(name)}: ".replace("%", "%%") + "%s" for name in names)
-        made = self[names] = "{" + self._comma.join(members) + "}"
-        return made
+
+class DoubleDecoder(TypeDecoder):
+    """Leaves usual doubles as they are."""
+
+    @property
+    def bson_type(self) -> type[float]:
+        """What it is asked about."""
+        return float
+
+    def transform_bson(self, value: float) -> float:
+        """The double itself, or an `UnusualDouble`."""
+        usual = 1e-3 <= value < 1e7 or value == 0 or -1e7 < value <= -1e-3
+        return value if usual else UnusualDouble(value)
 
 
 class _Writers(dict[type, Write]):
@@ -55,8 +61,14 @@ class _Writers(dict[type, Write]):
         raise DecodeError(f"a value of the type {kind.__name__} has no Extended JSON")
 
 
+def _fragments(writers: Mapping[type, Write]) -> Callable[[Any], orjson.Fragment]:
+    """What orjson asks for the texts of values that JSON has no types for."""
+    fragment = orjson.Fragment
+    return lambda value: fragment(writers[type(value)](value))
+
+
 class Dialect:
-    """Writes documents and values.
+    """Writes documents and values as `connection.CODEC` decodes them.
 
     Args:
         comma: what stands between two members.
@@ -65,12 +77,11 @@ class Dialect:
 
     def __init__(self, comma: str, writers: Callable[[Dialect], Mapping[type, Write]]) -> None:
         self.comma = comma
-        self._shapes = _Shapes(comma)
-        self._seen: Counter[Shape] = Counter()
-        self._compiled: dict[Shape, Callable[..., str]] = {}
+        self._line_end = f"{comma}\n".encode()
         self._writers = _Writers(_COMMON)
-        self._writers.update({dict: self._document, list: self._array, Code: self._code, DBRef: self._reference})
+        self._writers.update({dict: self._container, list: self._container, Code: self._code, DBRef: self._reference})
         self._writers.update(writers(self))
+        self._fragment = _fragments(self._writers)
 
     def value(self, value: Any) -> str:
         """Any value as its text.
@@ -86,61 +97,28 @@ class Dialect:
         Raises:
             DecodeError: it holds a value whose type is none of BSON's.
         """
-        return _escaped_in(self._document(document))
+        return _escaped_in(self._container(document))
 
-    def _document(self, document: dict[str, Any]) -> str:
-        values = document.values()
-        shape = (*document, *map(type, values))
-        compiled = self._compiled.get(shape)
-        if compiled is not None:
-            return compiled(*values)
-        if self._is_frequent(shape):
-            self._compiled[shape] = self._compile(document)
-        writers = self._writers
-        return self._shapes[tuple(document)] % tuple([writers[type(value)](value) for value in values])
-
-    def _is_frequent(self, shape: Shape) -> bool:
-        """Counts the documents of a shape: compiling pays for those that many have."""
-        if len(self._seen) >= _SHAPES_KEPT:
-            self._seen.clear()
-            self._compiled.clear()
-        self._seen[shape] += 1
-        return self._seen[shape] == _FREQUENT
-
-    def _compile(self, document: dict[str, Any]) -> Callable[..., str]:
-        """The function that writes documents with these fields, of these types, given their values."""
-        scope: dict[str, Any] = {}
-        parts = []
-        for at, (name, value) in enumerate(document.items()):
-            literal = f"{encode_basestring(name)}: ".replace("{", "{{").replace("}", "}}")
-            parts.append(repr(literal)[1:-1] + self._placeholder(type(value), f"v{at}", scope))
-        text = "{{" + self.comma.join(parts) + "}}"
-        arguments = ", ".join(f"v{at}" for at in range(len(document)))
-        function: Callable[..., str] = eval(f"lambda {arguments}: f'{text}'", scope)  # noqa: S307 - names are quoted
-        return function
-
-    def _placeholder(self, kind: type, name: str, scope: dict[str, Any]) -> str:
-        """What stands for a value in a format string."""
-        if kind is int:
-            return f"{{{name}}}"
-        if kind is type(None):
-            return "null"
-        writer = f"w_{name}"
-        scope[writer] = self._writers[kind]
-        return f"{{{writer}({name})}}"
-
-    def _array(self, items: list[Any]) -> str:
-        writers = self._writers
-        return f"[{self.comma.join([writers[type(item)](item) for item in items])}]"
+    def _container(self, container: dict[str, Any] | list[Any]) -> str:
+        """A document or an array: orjson's indented text without the indentation has the spaces that are wanted."""
+        try:
+            text = orjson.dumps(container, self._fragment, _OPTIONS)
+        except orjson.JSONEncodeError as error:
+            raise DecodeError(str(error.__cause__ or error)) from error
+        if self.comma != ",":
+            text = text.replace(b",\n", self._line_end)
+        if _THIRD_LEVEL in text:
+            text = _DEEPER.sub(b"", text)
+        return text.replace(b"\n    ", b"").replace(b"\n  ", b"").replace(b"\n", b"").decode()
 
     def _code(self, code: Code) -> str:
         members: dict[str, Any] = {"$code": str(code)}
         if code.scope is not None:
             members["$scope"] = dict(code.scope)
-        return self._document(members)
+        return self._container(members)
 
     def _reference(self, reference: DBRef) -> str:
-        return self._document(dict(reference.as_doc()))
+        return self._container(dict(reference.as_doc()))
 
 
 def _escaped_in(made: str) -> str:
@@ -228,9 +206,10 @@ def _legacy(dialect: Dialect, power: str = "E+") -> Mapping[type, Write]:
 
     return {
         float: partial(java_double, power=power),
+        UnusualDouble: partial(java_double, power=power),
         Int64: lambda value: f'{{"$numberLong": "{value:d}"}}',
         DatetimeMS: lambda value: f'{{"$date": {int(value)}}}',
-        datetime: lambda value: f'{{"$date": {milliseconds_of(value)}}}',
+        datetime: lambda value: f'{{"$date": {(value - _EPOCH) // _MILLISECOND}}}',
         Timestamp: partial(_timestamp, comma),
         bytes: binary,
         Binary: lambda value: binary(value, value.subtype),
@@ -254,6 +233,7 @@ def _relaxed(dialect: Dialect, power: str = "E+") -> Mapping[type, Write]:
 
     return {
         float: double,
+        UnusualDouble: double,
         Int64: int.__repr__,
         DatetimeMS: lambda value: _iso_date(int(value)),
         datetime: lambda value: _iso_date(milliseconds_of(value)),
@@ -268,8 +248,7 @@ def milliseconds_of(value: datetime | DatetimeMS) -> int:
     """A date as milliseconds since 1970; those of no Python date come as `DatetimeMS`."""
     if isinstance(value, DatetimeMS):
         return int(value)
-    since = value - _EPOCH
-    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
+    return (value - _EPOCH) // _MILLISECOND
 
 
 def _iso_date(milliseconds: int) -> str:

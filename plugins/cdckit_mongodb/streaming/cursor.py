@@ -8,6 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Self
 
+import bson
+from bson import CodecOptions
+from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
 from cdckit.errors import RetriableSourceError, SourceError
@@ -19,6 +22,9 @@ from cdckit_mongodb.streaming.pipeline import stages
 from cdckit_mongodb.tokens import Token, token_time
 
 Event = dict[str, Any]
+
+_RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+"""How the driver is to see answers: it decodes those of commands without `CODEC`'s own types."""
 
 
 class ChangeStream:
@@ -93,7 +99,7 @@ class ChangeStream:
     def _command(self, command: Stage) -> dict[str, Any]:
         try:
             with told(self._config, "reading the change stream"):
-                return self._database.command(command, session=self._session, codec_options=CODEC)
+                reply = self._database.command(command, session=self._session, codec_options=_RAW)
         except RetriableSourceError:
             self.close()
             raise
@@ -101,6 +107,7 @@ class ChangeStream:
             at = self._reached()
             self.close()
             raise explained(error, self._config, at) from error.__cause__
+        return bson.decode(reply.raw, CODEC)
 
     def _reached(self) -> Moment | None:
         """Up to when everything was read; None where nothing was asked for but what is new."""
