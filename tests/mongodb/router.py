@@ -25,20 +25,25 @@ class Router:
 
     Attributes:
         port: the router's own.
-        streams: how many change streams were opened through it.
+        commands: what clients asked for.
     """
 
     def __init__(self, port: int) -> None:
         self._target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        self.streams = 0
+        self.commands: list[dict[str, Any]] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
     def uri(self) -> str:
         """The connection string."""
         return f"mongodb://127.0.0.1:{self.port}/"
+
+    @property
+    def streams(self) -> int:
+        """How many change streams were opened through it."""
+        return sum("$changeStream" in stage for command in self.commands for stage in command.get("pipeline", ()))
 
     def __enter__(self) -> Self:
         return self
@@ -57,7 +62,7 @@ class Router:
     def _requests(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError), client, server:
             while message := _message(client):
-                self.streams += b"$changeStream\0" in message
+                self.commands.append(_document(message))
                 server.sendall(message)
 
     def _answers(self, server: socket.socket, client: socket.socket) -> None:
@@ -85,12 +90,26 @@ def _exactly(source: socket.socket, size: int) -> bytes:
 def _routed(message: bytes) -> bytes:
     """The message; where it tells of a replica set, a router's instead."""
     _, number, answered, kind = _HEADER.unpack_from(message)
-    if kind not in _DOCUMENT_AT or b"\x02setName\0" not in message:
+    if b"\x02setName\0" not in message:
         return message
-    begin = _HEADER.size + _DOCUMENT_AT[kind]
-    hello: dict[str, Any] = bson.decode(message[begin:])
+    hello = _document(message)
     if "maxWireVersion" not in hello:
         return message
     told = {name: value for name, value in hello.items() if name not in _OF_SETS} | {"msg": "isdbgrid"}
-    body = message[_HEADER.size : begin] + bson.encode(told)
+    body = message[_HEADER.size : _begin(kind)] + bson.encode(told)
     return _HEADER.pack(_HEADER.size + len(body), number, answered, kind) + body
+
+
+def _document(message: bytes) -> dict[str, Any]:
+    """The document of a message; empty for kinds that hold it elsewhere."""
+    begin = _begin(_HEADER.unpack_from(message)[3])
+    if begin is None:
+        return {}
+    (size,) = struct.unpack_from("<i", message, begin)
+    return bson.decode(message[begin : begin + size])
+
+
+def _begin(kind: int) -> int | None:
+    """Where the document begins in a message of that kind."""
+    at = _DOCUMENT_AT.get(kind)
+    return None if at is None else _HEADER.size + at
