@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from cdckit.record import Offset
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -34,4 +36,14 @@ class Checks(Protocol):
 
         What keeps it from connecting at all is a finding too, not an error.
         """
+        ...
+
+
+@runtime_checkable
+class PositionChecks(Protocol):
+    """What the class of a source may offer besides: whether a pipeline can go on from where it stood."""
+
+    @classmethod
+    def check_position(cls, config: Any, offset: Offset) -> Sequence[Finding]:
+        """Connects, looks for the offset's place, and changes nothing; asked where `check` found no fault."""
         ...

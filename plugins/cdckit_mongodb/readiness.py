@@ -11,11 +11,11 @@ from cdckit.errors import SourceError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, place, read_cluster
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.oplog_readiness import oplog_window
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.streaming.cursor import ChangeStream
 
 _SPLITS_FROM = (6, 0, 9)
-_SHORT_WINDOW_HOURS = 24
 _RIGHTS = {
     "deployment": "find, changeStream and listCollections on every database, and listDatabases on the cluster",
     "database": "find, changeStream and listCollections on the database of capture.target",
@@ -43,7 +43,7 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
     yield Finding("topology", "ok", f"{place(config)}: {named}, MongoDB {version}")
     yield _stream(client, config)
     yield from _captured(client, config)
-    yield _oplog(client, cluster)
+    yield oplog_window(client, cluster)
     if config.cursor_oversize_handling_mode == "split" and cluster.version < _SPLITS_FROM:
         yield Finding(
             "cursor.oversize.handling.mode",
@@ -105,25 +105,3 @@ def _has_images(client: Client, database: str, name: str) -> bool:
     described = next(iter(client[database].list_collections(filter={"name": name})), None)
     options = {} if described is None else described.get("options", {})
     return bool(options.get("changeStreamPreAndPostImages", {}).get("enabled"))
-
-
-def _oplog(client: Client, cluster: Cluster) -> Finding:
-    """How far back the oplog reaches at the present rate: the longest pause that loses nothing."""
-    if cluster.kind != "replica set":
-        return Finding("oplog window", "ok", "that of each shard; look at rs.printReplicationInfo() there")
-    oplog = client.local["oplog.rs"]
-    try:
-        ends = [next(iter(oplog.find({}, {"ts": 1}).sort("$natural", way).limit(1)))["ts"].time for way in (1, -1)]
-        size = client.local.command("collStats", "oplog.rs")
-    except (PyMongoError, StopIteration):
-        return Finding(
-            "oplog window", "warn", "cannot be told without the right to read the database local", "grant it, or look"
-        )
-    hours = (ends[1] - ends[0]) / 3600
-    rate = size["size"] / 2**30 / hours if hours else 0.0
-    message = f"{hours:.1f} h of changes, {rate:.2f} GiB an hour; it holds {size['maxSize'] / 2**30:.1f} GiB"
-    full = size["size"] > size["maxSize"] * 0.9
-    if full and hours < _SHORT_WINDOW_HOURS:
-        remedy = "size the oplog by GiB an hour times the longest pause, or set storage.oplogMinRetentionHours"
-        return Finding("oplog window", "warn", message, remedy)
-    return Finding("oplog window", "ok", message)

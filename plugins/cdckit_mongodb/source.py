@@ -25,6 +25,8 @@ from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.members import Members
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset, oldest_of_shards
+from cdckit_mongodb.oplog import newest_moment
+from cdckit_mongodb.oplog_readiness import place_in_oplog
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
 from cdckit_mongodb.snapshot.collections import captured
@@ -63,6 +65,11 @@ class MongoDbSource(Source):
     def check(cls, config: MongoDbConfig) -> Sequence[Finding]:
         """Whether servers and user are fit, for `cdc validate --connect`."""
         return readiness(config)
+
+    @classmethod
+    def check_position(cls, config: MongoDbConfig, offset: Offset) -> Sequence[Finding]:
+        """Whether the oplog still holds the place, and for how long."""
+        return place_in_oplog(config, offset)
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked.
@@ -156,9 +163,7 @@ class MongoDbSource(Source):
     def _newest(self) -> tuple[int, int]:
         """The newest operation that a majority of the members has."""
         with told(self._config, "asking for the newest operation"):
-            hello = self._asked().admin.command("hello")
-        newest = hello["lastWrite"]["majorityOpTime"]["ts"] if "lastWrite" in hello else hello["operationTime"]
-        return newest.time, newest.inc
+            return newest_moment(self._asked())
 
     def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
         """The snapshot, or the stream: open-ended, or a range of it."""

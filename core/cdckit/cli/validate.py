@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import click
 
-from cdckit.checks import Checks, Finding
+from cdckit.checks import Checks, Finding, PositionChecks
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.config.pipeline import Component, ResolvedPipeline
 from cdckit.config.requirements import unmet_requirements
 from cdckit.errors import ConfigError, SinkError, SourceError
 from cdckit.plugins import factory
+from cdckit.state.authority import current_offset
 
 log = logging.getLogger("cdckit.validate")
 
@@ -37,14 +39,25 @@ def _summary(pipeline: ResolvedPipeline) -> str:
 
 def _connect(pipeline: ResolvedPipeline) -> int:
     """The exit code: that of the first system which is not fit."""
-    for role, component, code in (
-        ("source", pipeline.source, SourceError.exit_code),
-        ("sink", pipeline.sink, SinkError.exit_code),
-    ):
-        findings = [_told(role, finding) for finding in _findings(role, component)]
-        if any(finding.status == "fail" for finding in findings):
-            return code
-    return 0
+    if _any_fails("source", _findings("source", pipeline.source)) or _any_fails("source", _position(pipeline)):
+        return SourceError.exit_code
+    return SinkError.exit_code if _any_fails("sink", _findings("sink", pipeline.sink)) else 0
+
+
+def _any_fails(role: str, findings: Sequence[Finding]) -> bool:
+    """Tells of all the findings."""
+    for finding in findings:
+        _tell(role, finding)
+    return any(finding.status == "fail" for finding in findings)
+
+
+def _position(pipeline: ResolvedPipeline) -> Sequence[Finding]:
+    """Of where the pipeline stood, if it has been anywhere and the source can tell."""
+    made_by = factory(pipeline.source.registration)
+    offset = current_offset(pipeline.state)
+    if offset is None or not isinstance(made_by, PositionChecks):
+        return []
+    return made_by.check_position(pipeline.source.config, offset)
 
 
 def _findings(role: str, component: Component) -> list[Finding]:
@@ -55,8 +68,7 @@ def _findings(role: str, component: Component) -> list[Finding]:
     return list(made_by.check(component.config))
 
 
-def _told(role: str, finding: Finding) -> Finding:
+def _tell(role: str, finding: Finding) -> None:
     click.echo(f"{finding.status:<4} {role}: {finding.name}: {finding.message}")
     if finding.remedy:
         click.echo(f"     {finding.remedy}")
-    return finding

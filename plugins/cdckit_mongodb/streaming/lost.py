@@ -76,14 +76,19 @@ def explained(error: SourceError, config: MongoDbConfig, at: Moment | None) -> S
 
 def unrecoverable(client: Client, error: HistoryLostError) -> SourceError:
     """The error that ends a pipeline, with the time that is lost and what to do."""
+    return SourceError(f"{with_lost_time(client, error)}; {advice(client, error)}")
+
+
+def advice(client: Client, error: HistoryLostError) -> str:
+    """What to do where no new snapshot is taken by itself."""
     if error.gone is None:
-        return SourceError(
-            f"{error}; correct the offset with `cdc offsets set`, "
+        return (
+            "correct the offset with `cdc offsets set`, "
             "or take a new snapshot: snapshot.mode=when_needed, or `cdc offsets reset`"
         )
-    return SourceError(
-        f"{with_lost_time(client, error)}; snapshot.mode=when_needed takes a new snapshot, as does `cdc offsets reset`"
-        f"{_going_on(client)}; a larger oplog (replSetResizeOplog, storage.oplogMinRetentionHours) keeps more"
+    return (
+        f"snapshot.mode=when_needed takes a new snapshot, as does `cdc offsets reset`{_going_on(client)}; "
+        "a larger oplog (replSetResizeOplog, storage.oplogMinRetentionHours) keeps more"
     )
 
 
