@@ -118,6 +118,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
             for name, rights in RIGHTS.items():
                 client.admin.command("createRole", name, privileges=rights, roles=[])
                 client.admin.command("createUser", name, pwd="secret", roles=[name])
+            client.staff.command("createUser", "clerk", pwd="secret", roles=[{"role": "collection", "db": "admin"}])
             client["$external"].command("createUser", LOGIN, roles=[{"role": "collection", "db": "admin"}])
         yield node
     finally:
@@ -150,6 +151,22 @@ def test_the_documented_rights_are_enough(secured: SecuredNode, scope: str) -> N
     found = {finding.name: finding for finding in MongoDbSource.check(capture.config())}
     assert found["change stream"].status == "ok"
     assert found["oplog window"].status == "warn"
+
+
+def test_a_user_of_another_database(secured: SecuredNode) -> None:
+    with pytest.raises(SourceError, match=r"Authentication failed.*check .*mongodb\.authsource"):
+        _capture(secured, "clerk", "collection").once()
+    assert _capture(secured, "clerk", "collection", mongodb_authsource="staff").once()
+
+
+def test_a_certificate_of_another_host(secured: SecuredNode) -> None:
+    """It names the address, the connection string the name."""
+    capture = _capture(secured, "collection", "collection")
+    capture.options["mongodb.connection.string"] = f"mongodb://localhost:{secured.port}/?directConnection=true"
+    with pytest.raises(SourceError, match="Hostname mismatch"):
+        capture.once()
+    capture.options["mongodb.ssl.invalid.hostname.allowed"] = True
+    assert capture.once()
 
 
 def test_key_stores_of_java_are_read(secured: SecuredNode, tmp_path: Path) -> None:

@@ -247,10 +247,9 @@ def test_heartbeats_come_while_nothing_changes(mongo: MongoReplicaSet, own_datab
     assert all(record.value for record in capture.records)
 
 
-def test_an_event_that_cannot_be_decoded_stops_or_is_counted(
-    mongo: MongoReplicaSet, own_database: Own, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    own_database.create_collection("a")
+@pytest.fixture
+def breaking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents with a member `broken` cannot be shown."""
     write = Dialect.document
 
     def failing(self: Dialect, document: dict[str, Any]) -> str:
@@ -259,13 +258,38 @@ def test_an_event_that_cannot_be_decoded_stops_or_is_counted(
         return write(self, document)
 
     monkeypatch.setattr(Dialect, "document", failing)
-    stops = _begun(mongo, own_database)
-    goes_on = _begun(mongo, own_database, event_processing_failure_handling_mode="skip")
-    own_database.a.insert_many([{"_id": 1}, {"_id": 2, "broken": True}, {"_id": 3, "broken": True}, {"_id": 4}])
-    with pytest.raises(DecodeError, match=rf"\d+:\d+: an event of {own_database.name}\.a cannot be decoded: broken"):
-        stops.once()
-    assert _operations(goes_on.once()) == [("c", "1"), ("c", "4")]
-    assert caplog.text.count("left out") == 1
+
+
+FOUR = [{"_id": 1}, {"_id": 2, "broken": True}, {"_id": 3, "broken": True}, {"_id": 4}]
+
+
+@pytest.mark.usefixtures("breaking")
+def test_an_event_that_cannot_be_decoded_stops(mongo: MongoReplicaSet, own_database: Own) -> None:
+    """Each time, until the user says otherwise; then nothing of what can be decoded is missing."""
+    own_database.create_collection("a")
+    capture = _begun(mongo, own_database)
+    own_database.a.insert_many(FOUR)
+    for _ in range(2):
+        with pytest.raises(
+            DecodeError, match=rf"\d+:\d+: an event of {own_database.name}\.a cannot be decoded: broken"
+        ):
+            capture.once()
+    capture.options["event.processing.failure.handling.mode"] = "skip"
+    capture.once()
+    assert [key for _, key in dict.fromkeys(_operations(capture.records))] == ["1", "4"]
+
+
+@pytest.mark.usefixtures("breaking")
+@pytest.mark.parametrize(("mode", "told"), [("warn", 2), ("skip", 1), ("ignore", 1)])
+def test_an_event_that_cannot_be_decoded_is_left_out_and_counted(
+    mongo: MongoReplicaSet, own_database: Own, caplog: pytest.LogCaptureFixture, mode: str, told: int
+) -> None:
+    own_database.create_collection("a")
+    capture = _begun(mongo, own_database, event_processing_failure_handling_mode=mode)
+    own_database.a.insert_many(FOUR)
+    assert _operations(capture.once()) == [("c", "1"), ("c", "4")]
+    assert caplog.text.count("broken on purpose; left out") == told
+    assert capture.counts.skipped == {f"{own_database.name}.a": 2}
 
 
 def test_debeziums_offsets_are_taken_over(mongo: MongoReplicaSet, own_database: Own) -> None:

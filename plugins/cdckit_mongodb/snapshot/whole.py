@@ -83,12 +83,12 @@ class WholeSnapshot:
                 unfinished = offset.with_changes(snapshot_due=True, snapshot=self._place(found, following))
                 yield Batch(self._records(found, offset, last=following is None), unfinished.to_json())
         self._context.notify("snapshot_ended", completed=True)
-        pause(self._config.streaming_delay_ms, self._context.stopping)
+        pause(self._config.streaming_delay_ms, "the stream (streaming.delay.ms)", self._context.stopping)
         done = offset.with_changes(snapshot_due=False, snapshot=None)
         yield Batch([], done.to_json(), time.time_ns() // 1_000_000)
 
     def _begin(self) -> StreamOffset:
-        pause(self._config.snapshot_delay_ms, self._context.stopping)
+        pause(self._config.snapshot_delay_ms, "the snapshot (snapshot.delay.ms)", self._context.stopping)
         offset = note_moment(self._client, self._config)
         log.info("snapshot from %d:%d on", *offset.moment)
         return offset
@@ -182,8 +182,10 @@ def _with_following(found: Iterator[FoundDocuments]) -> Iterator[tuple[FoundDocu
         yield held, None
 
 
-def pause(milliseconds: int, stopping: Callable[[], bool]) -> None:
-    """Waits, unless the pipeline is asked to stop."""
+def pause(milliseconds: int, before: str, stopping: Callable[[], bool]) -> None:
+    """Waits, and says so, unless the pipeline is asked to stop."""
+    if milliseconds:
+        log.info("waiting %g s before %s", milliseconds / 1000, before)
     until = time.monotonic() + milliseconds / 1000
     while time.monotonic() < until and not stopping():
         time.sleep(min(0.1, max(0.0, until - time.monotonic())))
