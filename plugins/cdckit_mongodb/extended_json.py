@@ -8,12 +8,10 @@ MongoDB's "MongoDB Extended JSON (v2)" and "(v1)", and what is recorded of Debez
 from __future__ import annotations
 
 import re
-import unicodedata
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from decimal import Decimal
-from functools import cache, partial
+from functools import partial
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -22,6 +20,7 @@ from bson import Binary, Code, DatetimeMS, DBRef, Decimal128, Int64, MaxKey, Min
 from bson.codec_options import TypeDecoder
 
 from cdckit.errors import DecodeError
+from cdckit.java_text import escaped, java_double
 
 Write = Callable[[Any], str]
 
@@ -29,7 +28,6 @@ _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PA
 _LATEST_ISO_MS = 253402300799999
 _EPOCH = datetime(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
-_ESCAPED_CATEGORIES = frozenset({"Lm", "Mn", "Me", "Mc", "Zl", "Zp", "Cc", "Cf", "Co", "Cs", "Cn"})
 _THIRD_LEVEL = b"\n      "
 _DEEPER = re.compile(rb"\n {6,}")
 
@@ -89,7 +87,7 @@ class Dialect:
         Raises:
             DecodeError: its type is none of BSON's.
         """
-        return _escaped_in(self._writers[type(value)](value))
+        return escaped(self._writers[type(value)](value))
 
     def document(self, document: dict[str, Any]) -> str:
         """A document as its text.
@@ -97,7 +95,7 @@ class Dialect:
         Raises:
             DecodeError: it holds a value whose type is none of BSON's.
         """
-        return _escaped_in(self._container(document))
+        return escaped(self._container(document))
 
     def _container(self, container: dict[str, Any] | list[Any]) -> str:
         """A document or an array: orjson's indented text without the indentation has the spaces that are wanted."""
@@ -119,55 +117,6 @@ class Dialect:
 
     def _reference(self, reference: DBRef) -> str:
         return self._container(dict(reference.as_doc()))
-
-
-def _escaped_in(made: str) -> str:
-    """A text whose characters that are neither letter, digit, punctuation nor symbol are escaped.
-
-    Such characters stand in strings alone: once for a whole document costs less than string by string.
-    """
-    if made.isascii():
-        return made if "\x7f" not in made else made.replace("\x7f", "\\u007f")
-    return _unusual().sub(_escaped, made)
-
-
-@cache
-def _unusual() -> re.Pattern[str]:
-    """Matches what a string must not show as it is, beyond what JSON itself forbids."""
-    ranges: list[list[int]] = []
-    for code in range(0x7F, 0x10000):
-        if unicodedata.category(chr(code)) in _ESCAPED_CATEGORIES:
-            if ranges and ranges[-1][1] == code - 1:
-                ranges[-1][1] = code
-            else:
-                ranges.append([code, code])
-    return re.compile("[" + "".join(f"\\u{a:04x}-\\u{b:04x}" for a, b in ranges) + "\U00010000-\U0010ffff]")
-
-
-def _escaped(found: re.Match[str]) -> str:
-    """A character by its UTF-16 units."""
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
-
-
-def java_double(value: float, power: str = "E+") -> str:
-    """A number as Java's `Double.toString` writes it.
-
-    Args:
-        value: the number.
-        power: what stands before a positive exponent: the driver of Debezium 3 puts `E+`, Java itself `E`.
-    """
-    if 1e-3 <= value < 1e7 or value == 0 or -1e7 < value <= -1e-3:
-        return repr(value)
-    if value - value != 0:
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
-    number = Decimal(repr(value)).normalize()
-    if len(number.as_tuple().digits) == 1 and float(two := f"{value:.1e}") == value:
-        number = Decimal(two)  # Java writes two digits at least: of those, the nearest
-    digits = "".join(map(str, number.as_tuple().digits))
-    exponent = number.adjusted()
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}{power if exponent > 0 else 'E'}{exponent}"
 
 
 def _timestamp(comma: str, value: Timestamp) -> str:
@@ -246,9 +195,7 @@ def _relaxed(dialect: Dialect, power: str = "E+") -> Mapping[type, Write]:
 
 def milliseconds_of(value: datetime | DatetimeMS) -> int:
     """A date as milliseconds since 1970; those of no Python date come as `DatetimeMS`."""
-    if isinstance(value, DatetimeMS):
-        return int(value)
-    return (value - _EPOCH) // _MILLISECOND
+    return (value - _EPOCH) // _MILLISECOND if isinstance(value, datetime) else int(value)
 
 
 def _iso_date(milliseconds: int) -> str:

@@ -1,4 +1,7 @@
-"""ExtractNewDocumentState answers what Debezium's own class answered, of 3.6.3 and of 1.9.7, event by event."""
+"""ExtractNewDocumentState and MongoEventRouter answer what Debezium's own classes answered, event by event.
+
+The former also answers what that of 1.9.7 did.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from cdckit.errors import TransformError
 from cdckit.struct import Struct
 from transforms.recorded import Case, cases, recorded, written
 
-CASES = [*cases("document-cases"), *cases("document-cases-1.9")]
+CASES = [*cases("document-cases"), *cases("document-cases-1.9"), *cases("outbox-document-cases")]
 WHERE_DEBEZIUM_FAILS: dict[int, dict[str, Any] | None] = {
     3: {"code_scope": {"code": "return x", "scope": {"x": 1, "y": "z"}}},
     4: {"min": "MinKey"},

@@ -123,8 +123,8 @@ class DocumentReader:
 
     def _document(self, document: dict[str, Any], name: str | None) -> Typed:
         special = next(iter(document), "")
-        if special.startswith("$") and special in _SPECIAL:
-            return _SPECIAL[special](document)
+        if special.startswith("$") and special in SPECIAL:
+            return SPECIAL[special](document)
         if special == "$code":
             return self._code(document, name)
         made = self.struct(self.members(document, name), name if document or self._names_empty else None)
@@ -221,13 +221,11 @@ def _flatten(
             found.append((name, field.schema.as_optional(), value))
 
 
-def _date(document: dict[str, Any]) -> Typed:
-    date = document["$date"]
+def milliseconds(date: Any) -> int:
+    """What `$date` holds, in whichever mode, as milliseconds since 1970."""
     if isinstance(date, dict):
-        date = int(date["$numberLong"])
-    if isinstance(date, str):
-        date = round(datetime.fromisoformat(date).timestamp() * 1000)
-    return Typed(TIMESTAMP, date)
+        return int(date["$numberLong"])
+    return round(datetime.fromisoformat(date).timestamp() * 1000) if isinstance(date, str) else int(date)
 
 
 def _binary(document: dict[str, Any]) -> Typed:
@@ -247,12 +245,12 @@ _SCALARS: dict[type, Schema] = {
     bool: OPTIONAL_BOOLEAN,
     type(None): NULL,
 }
-_SPECIAL: dict[str, Callable[[dict[str, Any]], Typed]] = {
+SPECIAL: dict[str, Callable[[dict[str, Any]], Typed]] = {
     "$oid": lambda document: Typed(OPTIONAL_STRING, document["$oid"]),
     "$numberLong": lambda document: Typed(OPTIONAL_INT64, int(document["$numberLong"])),
     "$numberDouble": lambda document: Typed(OPTIONAL_FLOAT64, float(document["$numberDouble"])),
     "$numberDecimal": lambda document: Typed(OPTIONAL_STRING, document["$numberDecimal"]),
-    "$date": _date,
+    "$date": lambda document: Typed(TIMESTAMP, milliseconds(document["$date"])),
     "$timestamp": lambda document: Typed(TIMESTAMP, document["$timestamp"]["t"] * 1000),
     "$binary": _binary,
     "$regex": _regex,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from cdckit.envelope import is_envelope
 from cdckit.errors import TransformError
@@ -27,7 +27,7 @@ from cdckit_transforms.envelope import (
 )
 from cdckit_transforms.event_router_config import EventRouterConfig
 from cdckit_transforms.json_payload import expanded
-from cdckit_transforms.outbox_table import OutboxTable
+from cdckit_transforms.outbox_table import OF_A_TABLE, OutboxTable, Words
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,8 @@ class EventRouter(Transform):
 
     Deletes and tombstones are left out, since an outbox is emptied as it is read. What is no change event passes.
     """
+
+    words: ClassVar[Words] = OF_A_TABLE
 
     def __init__(self, config: EventRouterConfig) -> None:
         self._config = config
@@ -86,10 +88,11 @@ class EventRouter(Transform):
     def _event(self, record: Record, row: Struct, captured_ms: int | None) -> Record:
         table = row.schema.derived.get(self)
         if table is None:
-            table = row.schema.derived[self] = OutboxTable(row.schema, self._config)
+            table = row.schema.derived[self] = OutboxTable(row.schema, self._config, self.words)
         route = table.route.of(row)
         if not isinstance(route, str):
-            raise TransformError(f"column '{self._config.route_by_field}' (route.by.field) holds {route!r}, no text")
+            where = f"{self.words.part} '{self._config.route_by_field}' (route.by.field)"
+            raise TransformError(f"{where} holds {route!r}, no text")
         topic = self._rewrite(route)
         timestamp = table.timestamp(row)
         return Record(
@@ -122,7 +125,8 @@ class EventRouter(Transform):
         behavior = self._config.table_op_invalid_behavior
         if behavior == "fatal":
             raise TransformError(
-                f"an outbox should see inserts and deletes alone, and this is '{operation}' (table.op.invalid.behavior)"
+                f"an outbox should see inserts and deletes alone, and this is '{operation}' "
+                f"({self.words.prefix}.op.invalid.behavior)"
             )
         level = logging.ERROR if behavior == "error" else logging.WARNING
         self._tell(record, f"a change '{operation}', which an outbox should not see", "it is left out", level)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, model_validator
@@ -11,12 +11,18 @@ from cdckit.config.model import PluginConfig
 from cdckit.envelope import is_envelope
 from cdckit.java_regex import JavaRegex
 from cdckit.record import Datum, Record
+from cdckit.schema import Schema
 from cdckit.struct import Struct
-from cdckit_transforms.document_schemas import DocumentReader, parse
+from cdckit_transforms.canonical_json import canonical, is_document
+from cdckit_transforms.document_schemas import TIMESTAMP, DocumentReader, Typed, parse
 from cdckit_transforms.envelope import AFTER, OPERATION, is_null
 from cdckit_transforms.event_router import EventRouter
 from cdckit_transforms.event_router_config import EventRouterConfig, Placements
 from cdckit_transforms.folding import folded
+from cdckit_transforms.outbox_table import Words
+
+_TIME = Schema("int64", optional=True, name="io.debezium.time.Timestamp", version=1)
+_MILLISECONDS = ("int32", "int64")
 
 
 class MongoEventRouterConfig(PluginConfig):
@@ -29,7 +35,9 @@ class MongoEventRouterConfig(PluginConfig):
     collection_field_event_payload: str = "payload"
     """The field that becomes the record's value."""
     collection_field_event_timestamp: str = ""
-    """A field with a timestamp that becomes the record's; else the time of capture."""
+    """A field with a date, or with milliseconds since 1970, that becomes the record's timestamp; else, and where it is
+    null, the time of capture.
+    """
     collection_field_event_schema_version: str = ""
     """A field with a whole number that becomes the version of the value's schema."""
     collection_fields_additional_placement: Placements = ""
@@ -39,7 +47,9 @@ class MongoEventRouterConfig(PluginConfig):
     collection_field_additional_missing: Annotated[Literal["error", "ignore"], BeforeValidator(folded)] = "error"
     """What to do where a document lacks such a field."""
     collection_expand_json_payload: bool = False
-    """Whether a payload that is a document, or JSON text, becomes a struct; else it is a text."""
+    """Whether a payload that is a document, or JSON text, becomes a struct; else it is a text, a document as canonical
+    Extended JSON.
+    """
     collection_op_invalid_behavior: Annotated[Literal["warn", "error", "fatal"], BeforeValidator(folded)] = "warn"
     """What to do with a change that an outbox should not see, such as an update."""
     route_by_field: str = "aggregatetype"
@@ -51,6 +61,7 @@ class MongoEventRouterConfig(PluginConfig):
     route_tombstone_on_empty_payload: bool = False
     """Whether an event whose payload is null or blank becomes a tombstone."""
 
+    renamed: ClassVar[Mapping[str, str]] = {"table.op.invalid.behavior": "collection.op.invalid.behavior"}
     passed_over: ClassVar[tuple[str, ...]] = (r"collection\.field\.event\.type", r"tracing\..*")
 
     @model_validator(mode="after")
@@ -73,10 +84,13 @@ class MongoEventRouterConfig(PluginConfig):
 class MongoEventRouter(EventRouter):
     """An inserted document becomes the event that it holds, in the topic that it names."""
 
+    words: ClassVar[Words] = Words("document", "field", "collection")
+
     def __init__(self, config: MongoEventRouterConfig) -> None:
         super().__init__(config.as_table())
         self._reader = DocumentReader()
         self._payload = config.collection_field_event_payload
+        self._time = config.collection_field_event_timestamp
         self._expands = config.collection_expand_json_payload
 
     def apply(self, record: Record) -> Record | None:
@@ -91,7 +105,7 @@ class MongoEventRouter(EventRouter):
         if not isinstance(value, Struct) or not is_envelope(value.schema):
             return record
         text = value[AFTER]
-        row = None if text is None else self._row(text, str(value.schema.name).removesuffix(".Envelope"))
+        row = None if text is None else self._row(text, str(value.schema.field(AFTER).schema.name))
         return self._routed(record, value[OPERATION], row, value["ts_ms"])
 
     def _expanded(self, record: Record, payload: Any) -> Datum | None:
@@ -101,6 +115,10 @@ class MongoEventRouter(EventRouter):
         """The document as a table's row; a payload that stays a text is the document's own."""
         document = parse(text)
         payload = document.get(self._payload)
-        if isinstance(payload, (dict, list)) and not self._expands:
-            document[self._payload] = json.dumps(payload, ensure_ascii=False, separators=(",", ": "))
-        return self._reader.struct(self._reader.members(document, name), name)
+        if is_document(payload) and not self._expands:
+            document[self._payload] = canonical(payload)
+        members = self._reader.members(document, name)
+        time = members.get(self._time)
+        if time is not None and (time.schema == TIMESTAMP or time.schema.type in _MILLISECONDS or time.value is None):
+            members[self._time] = Typed(_TIME, time.value)
+        return self._reader.struct(members, name)

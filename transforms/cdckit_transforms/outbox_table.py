@@ -26,6 +26,24 @@ _UNITS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """What errors call an outbox.
+
+    Attributes:
+        whole: that which has the columns.
+        part: a column.
+        prefix: what the names of the options begin with.
+    """
+
+    whole: str
+    part: str
+    prefix: str
+
+
+OF_A_TABLE = Words("table", "column", "table")
+
+
+@dataclass(frozen=True, slots=True)
 class _Column:
     """A column under the name that it has in the event."""
 
@@ -50,15 +68,17 @@ class OutboxTable:
         TransformError: the table lacks a column that the options name.
     """
 
-    def __init__(self, schema: Schema, config: EventRouterConfig) -> None:
+    def __init__(self, schema: Schema, config: EventRouterConfig, words: Words = OF_A_TABLE) -> None:
         self._schema = schema
-        self._event_id = self._column(config.table_field_event_id, "table.field.event.id", EVENT_ID)
-        self.payload = self._column(config.table_field_event_payload, "table.field.event.payload")
+        self._words = words
+        own = f"{words.prefix}.field.event"
+        self._event_id = self._column(config.table_field_event_id, f"{own}.id", EVENT_ID)
+        self.payload = self._column(config.table_field_event_payload, f"{own}.payload")
         self.route = self._column(config.route_by_field, "route.by.field")
-        self._key = self._if_named(config.table_field_event_key, "table.field.event.key")
-        self._time = self._if_named(config.table_field_event_timestamp, "table.field.event.timestamp")
+        self._key = self._if_named(config.table_field_event_key, f"{own}.key")
+        self._time = self._if_named(config.table_field_event_timestamp, f"{own}.timestamp")
         self._unit = self._unit_of_time()
-        self._version = self._if_named(config.table_field_event_schema_version, "table.field.event.schema.version")
+        self._version = self._if_named(config.table_field_event_schema_version, f"{own}.schema.version")
         self._beside = self._placed(config, "envelope")
         self._in_headers = self._placed(config, "header")
         self._partitions = self._placed(config, "partition")
@@ -105,7 +125,7 @@ class OutboxTable:
         return f"{front}{dot}{route}.{last}" if last else route
 
     def _placed(self, config: EventRouterConfig, where: Where) -> Sequence[_Column]:
-        option = "table.fields.additional.placement"
+        option = f"{self._words.prefix}.fields.additional.placement"
         skips = config.table_field_additional_missing == "ignore"
         wanted = [placement for placement in config.placements if placement.where == where]
         return [
@@ -119,7 +139,7 @@ class OutboxTable:
 
     def _column(self, name: str, option: str, alias: str = "") -> _Column:
         if name not in self._schema.index:
-            raise TransformError(f"the outbox table has no column '{name}' ({option})")
+            raise TransformError(f"the outbox {self._words.whole} has no {self._words.part} '{name}' ({option})")
         field = self._schema.field(name)
         return _Column(alias or name, field.index, field.schema)
 
@@ -129,7 +149,7 @@ class OutboxTable:
         unit = _UNITS.get(self._time.schema.name or "")
         if unit is None:
             raise TransformError(
-                f"column '{self._time.name}' (table.field.event.timestamp) is no timestamp, but "
-                f"{self._time.schema.name or self._time.schema.type}"
+                f"{self._words.part} '{self._time.name}' ({self._words.prefix}.field.event.timestamp) "
+                f"is no timestamp, but {self._time.schema.name or self._time.schema.type}"
             )
         return unit
