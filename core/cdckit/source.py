@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from cdckit.errors import StateError
 from cdckit.record import Batch, Offset
+from cdckit.retry_schedule import RetrySchedule
 from cdckit.source_counts import SourceCounts
 from cdckit.state.store import StateStore
 from cdckit.takeover.history import HistoryRecord
@@ -130,6 +131,10 @@ class Source(ABC):
             SourceError: it cannot go on.
             DecodeError: an event cannot be understood.
         """
+
+    def retry_schedule(self) -> RetrySchedule:
+        """When it is asked again after a `RetriableSourceError`. Asks nobody; by default without end."""
+        return RetrySchedule()
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Takes over from a connector of Debezium: makes the state what it would be had this source read so far.

@@ -12,7 +12,7 @@ from bson.codec_options import TypeRegistry
 from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
-from pymongo.monitoring import TopologyListener
+from pymongo.monitoring import ServerListener, TopologyListener
 from pymongo.uri_parser import parse_uri
 
 from cdckit.errors import RetriableSourceError, SourceError
@@ -37,9 +37,10 @@ _REFUSED_LOGIN = 18
 _NO_SUCH_USER = 11
 _NOT_ALLOWED = 13
 _PASSING = frozenset(
-    {6, 7, 43, 50, 63, 89, 91, 133, 189, 234, 262, 317, 9001, 10107, 11600, 11602, 13388, 13435, 13436}
+    {6, 7, 43, 50, 63, 89, 91, 133, 134, 189, 234, 262, 317, 9001, 10107, 11600, 11602, 13388, 13435, 13436}
 )
-"""Codes after which a change stream is resumed (MongoDB's specification "Change Streams", "Resumable Error")."""
+"""Codes after which a change stream is resumed, or a reading repeated (MongoDB's specifications "Change Streams",
+"Resumable Error", and "Retryable Reads", "Retryable Error")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Cluster:
     version: tuple[int, ...]
 
 
-def connect(config: MongoDbConfig, *listeners: TopologyListener) -> Client:
+def connect(config: MongoDbConfig, *listeners: TopologyListener | ServerListener) -> Client:
     """A client; it connects when it is used.
 
     Args:
@@ -133,7 +134,7 @@ def told(config: MongoDbConfig, doing: str) -> Iterator[None]:
     except OperationFailure as error:
         raise _refusal(error, config, doing) from error
     except ConnectionFailure as error:
-        raise RetriableSourceError(f"{place(config)}, {doing}: {_first_part(error)}") from error
+        raise RetriableSourceError(f"{place(config)}, {doing}: {reason(error)}") from error
     except PyMongoError as error:
         raise SourceError(f"{place(config)}, {doing}: {error}") from error
 
@@ -152,16 +153,22 @@ def _refusal(error: OperationFailure, config: MongoDbConfig, doing: str) -> Sour
     return SourceError(where)
 
 
-def _first_part(error: Exception) -> str:
-    """What the driver says, without its description of the whole topology."""
-    return str(error).partition(", Timeout:")[0].partition(", Topology Description:")[0]
+def is_not_allowed(error: SourceError) -> bool:
+    """Whether the user lacks a right."""
+    return isinstance(error.__cause__, OperationFailure) and error.__cause__.code == _NOT_ALLOWED
+
+
+def reason(error: Exception) -> str:
+    """What the driver says, without its description of the whole topology and of timeouts that did not pass."""
+    said = str(error).partition(", Timeout:")[0].partition(", Topology Description:")[0]
+    return said if "timed out" in said else said.partition(" (configured timeouts:")[0]
 
 
 def read_cluster(client: Client, config: MongoDbConfig) -> Cluster:
     """What the servers say of themselves.
 
     Raises:
-        RetriableSourceError: none can be reached.
+        RetriableSourceError: none can be reached, or is initiated.
         SourceError: it is a server alone, which has no oplog.
     """
     with told(config, "connecting"):
@@ -169,6 +176,10 @@ def read_cluster(client: Client, config: MongoDbConfig) -> Cluster:
         version = tuple(client.server_info()["versionArray"][:3])
     if hello.get("msg") == "isdbgrid":
         return Cluster("sharded cluster", "", version)
+    if hello.get("isreplicaset"):
+        raise RetriableSourceError(
+            f"{place(config)} is not initiated as a member of a replica set: rs.initiate() does that"
+        )
     if "setName" not in hello:
         raise SourceError(
             f"{place(config)} is a server alone, without an oplog, so it has no change stream: "

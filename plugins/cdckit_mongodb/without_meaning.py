@@ -11,10 +11,9 @@ WITHOUT_MEANING = (
         "Kafka Connect's own; event.processing.failure.handling.mode says what becomes of events that fail",
     ),
     NoMeaning(
-        r"errors\.retry\.delay\.(initial|max)\.ms|connect\.backoff\.(initial|max)\.delay\.ms",
-        "waits between attempts double from 300 ms to retriable.restart.connector.wait.ms",
+        r"errors\.retry\.delay\.(initial|max)\.ms",
+        "waits between attempts double from connect.backoff.initial.delay.ms to connect.backoff.max.delay.ms",
     ),
-    NoMeaning(r"connect\.max\.attempts", "errors.max.retries says how often a lost stream is opened anew"),
     NoMeaning(
         r"mongodb\.(poll\.interval\.(ms|sec)|members\.auto\.discover|task\.id)",
         "the driver finds the members by itself, and watches them (mongodb.heartbeat.frequency.ms)",

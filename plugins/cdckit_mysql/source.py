@@ -18,6 +18,7 @@ from cdckit.guardrail import check_guardrail
 from cdckit.notifications.listener import SnapshotListener
 from cdckit.notifications.notifications import Notifications
 from cdckit.record import Batch, Offset
+from cdckit.retry_schedule import RetrySchedule
 from cdckit.snapshot_progress import SnapshotProgress
 from cdckit.source import Source, SourceContext, Split
 from cdckit.state.store import StateStore
@@ -104,6 +105,10 @@ class MySqlSource(Source):
         self._context = replace(context, notify=self._told)
         if self._config.takes_signals and context.state is not None:
             self._signals = SnapshotServer(self._config, self._context, notifications)
+
+    def retry_schedule(self) -> RetrySchedule:
+        """As often as `errors.max.retries` says."""
+        return RetrySchedule(self._config.errors_max_retries)
 
     def close(self) -> None:
         """Lets the connections go."""

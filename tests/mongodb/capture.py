@@ -9,8 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from cdckit.errors import RetriableSourceError
 from cdckit.notifications import Notification
 from cdckit.record import Batch, Offset, Record
+from cdckit.runners.retries import Retries
+from cdckit.runners.stop import StopSignal
 from cdckit.source import SourceContext
 from cdckit.source_counts import SourceCounts
 from cdckit.state.sqlite import SqliteStateStore
@@ -80,13 +83,18 @@ class Capture:
             self.offset = json.loads(json.dumps(batch.offset))
 
     def follow(self, until: Callable[[], bool]) -> None:
-        """Reads the open-ended stream `until`."""
+        """Reads the open-ended stream `until`; while the servers are away it waits as its options say."""
         with self.source(stopping=until, idle_seconds=0.1) as source:
+            retries = Retries(source.retry_schedule(), StopSignal())
             while not until():
                 at = self.offset if self.offset is not None else source.initial_offset()
-                for split in source.plan(at, None):
-                    for batch in source.read(split):
-                        self.take(batch)
+                try:
+                    for split in source.plan(at, None):
+                        for batch in source.read(split):
+                            self.take(batch)
+                            retries.progressed()
+                except RetriableSourceError as error:
+                    retries.pause(error)
 
 
 def change(record: Record) -> Struct:

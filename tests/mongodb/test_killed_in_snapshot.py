@@ -24,14 +24,15 @@ def filled() -> Iterator[MongoReplicaSet]:
         yield replica_set
 
 
-def _pipeline(replica_set: MongoReplicaSet, folder: Path, retries: int) -> Pipeline:
+def _pipeline(replica_set: MongoReplicaSet, folder: Path, attempts: int) -> Pipeline:
     source = {
         "type": "mongodb",
         "topic.prefix": "p",
         "mongodb.connection.string": replica_set.uri,
         "mongodb.server.selection.timeout.ms": 500,
         "database.include.list": "d",
-        "errors.max.retries": retries,
+        "connect.max.attempts": attempts,
+        "errors.max.retries": 0,
         "max.batch.size": 500,
     }
     return to_file(folder, source, **{"offset.flush.interval.ms": 50})
@@ -43,7 +44,7 @@ def _in_the_middle(process: Running, path: Path) -> None:
 
 
 def test_the_snapshot_goes_on_where_it_was(filled: MongoReplicaSet, tmp_path: Path) -> None:
-    pipeline = _pipeline(filled, tmp_path, retries=20)
+    pipeline = _pipeline(filled, tmp_path, attempts=20)
     with pipeline.running("--once") as process:
         _in_the_middle(process, pipeline.output)
         filled.nodes[0].kill()
@@ -58,7 +59,7 @@ def test_the_snapshot_goes_on_where_it_was(filled: MongoReplicaSet, tmp_path: Pa
 
 
 def test_attempts_come_to_an_end(filled: MongoReplicaSet, tmp_path: Path) -> None:
-    pipeline = _pipeline(filled, tmp_path, retries=1)
+    pipeline = _pipeline(filled, tmp_path, attempts=1)
     with pipeline.running("--once") as process:
         _in_the_middle(process, pipeline.output)
         filled.nodes[0].kill()
@@ -66,6 +67,6 @@ def test_attempts_come_to_an_end(filled: MongoReplicaSet, tmp_path: Path) -> Non
     filled.nodes[0].start()
     filled.wait_until_complete()
     assert ended.code == 3
-    assert "gave up after 1 attempts (errors.max.retries)" in ended.errors
+    assert "gave up after 1 attempts (connect.max.attempts, errors.max.retries)" in ended.errors
     assert pipeline.run("--once").code == 0
     assert len({(event["topic"], event["key"]["id"]) for event in pipeline.events()}) == SMALL + LARGE

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
-from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import SourceError
+from cdckit.retry_schedule import RetrySchedule, Wait
 from cdckit.runners.stop import StopSignal
 
 log = logging.getLogger("cdckit.runner")
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""In seconds, before a source that was away is asked again; each pause is twice the one before."""
-
 
 class Retries:
-    """Counts attempts in a row, up to the source's option `errors.max.retries` where it has one; else without end.
+    """Counts attempts in a row, and waits before each of them as the source's schedule says.
 
     Attributes:
         attempts: how many there have been since something was read.
     """
 
-    def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal) -> None:
+    def __init__(self, schedule: RetrySchedule, stopping: StopSignal) -> None:
         self.attempts = 0
-        self._most: int = getattr(pipeline.source.config, "errors_max_retries", -1)
+        self._schedule = schedule
         self._stopping = stopping
+        self._reached = False
+        self._waits: Iterator[Wait] = iter(())
+
+    @property
+    def due(self) -> bool:
+        """Whether the source is waited for: it was read from already, or is waited for at the start, too."""
+        return self._reached or self._schedule.at_start
 
     def progressed(self) -> None:
         """Something was read: the next fault is a new one."""
         self.attempts = 0
+        self._reached = True
 
     def pause(self, error: SourceError) -> None:
         """Waits before the next attempt, or until asked to stop.
@@ -36,9 +42,11 @@ class Retries:
         Raises:
             SourceError: there have been attempts enough.
         """
-        if self.attempts == self._most:
-            raise SourceError(f"{error}; gave up after {self._most} attempts (errors.max.retries)") from error
-        seconds = min(FIRST_PAUSE * 2**self.attempts, LONGEST_PAUSE)
+        if not self.attempts:
+            self._waits = self._schedule.waits(reached=self._reached)
+        wait = next(self._waits, None)
+        if wait is None:
+            raise SourceError(f"{error}; gave up after {self.attempts} attempts ({self._schedule.options})") from error
         self.attempts += 1
-        log.warning("%s; trying again in %.0f s", error, seconds)
-        self._stopping.wait(seconds)
+        log.warning("%s; trying again in %g s (%s)", error, wait.seconds, wait.before)
+        self._stopping.wait(wait.seconds)

@@ -77,7 +77,7 @@ class SparkRunner(Runner):
         A query that starts anew asks the source as if it had never been there, so that a refusal soon after the source
         was lost says only that it is still away.
         """
-        retries = Retries(self.pipeline, self.stopping)
+        retries = Retries(query.source.retry_schedule(), self.stopping)
         while not self.stopping():
             committed = query.committed
             try:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cdckit.errors import RetriableSourceError, SourceError
 from cdckit.heartbeat import Heartbeats
 from cdckit.incremental import IncrementalState
 from cdckit.notifications import Notifications
@@ -25,10 +22,6 @@ from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.streaming.processor import StreamProcessor
 from cdckit_mongodb.tokens import is_event, token_moment, token_time
 
-log = logging.getLogger("cdckit.mongodb")
-
-_FIRST_WAIT = 0.3
-_NAP = 0.1
 _RANGE_WAIT_MS = 100
 
 
@@ -72,14 +65,15 @@ class StreamReader:
         self._wait_ms = int(min(longest, config.cursor_max_await_time_ms or longest))
 
     def follow(self, start: StreamOffset) -> Iterator[Batch]:
-        """Batches from `start` on, without end; a lost stream is opened anew.
+        """Batches from `start` on, without end; behind a target that was dropped the stream is opened anew.
 
         Raises:
             HistoryLostError: the place is gone from the oplog.
+            RetriableSourceError: the connection was lost; reading may go on from the last batch's offset.
             SourceError: it cannot go on.
             DecodeError: an event cannot be understood.
         """
-        at, attempts = start, 0
+        at = start
         config = self._config
         heartbeats = Heartbeats(
             self._collections.topics.heartbeat,
@@ -88,16 +82,10 @@ class StreamReader:
             versioned=self._collections.format.versioned,
         )
         while not self._stopping():
-            try:
-                for batch in self._opened(at):
-                    batch.records = [*batch.records, *heartbeats.due()]
-                    yield batch
-                    attempts = 0
-                    at = StreamOffset.from_json(batch.offset) if batch.offset is not None else at
-            except RetriableSourceError as error:
-                attempts += 1
-                self._notify("connection", connected=False, reason=str(error))
-                yield from self._wait(error, attempts, at)
+            for batch in self._opened(at):
+                batch.records = [*batch.records, *heartbeats.due()]
+                yield batch
+                at = StreamOffset.from_json(batch.offset) if batch.offset is not None else at
 
     def range(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
         """Batches from `start` up to the moment of `end`.
@@ -192,24 +180,6 @@ class StreamReader:
         processor.process_all(events)
         records: list[Record] = [*processor.take(), *self._notifications.take()]
         return Batch(records, processor.offset(stream.token, complete=True).to_json(), processor.time_ms)
-
-    def _wait(self, error: RetriableSourceError, attempts: int, at: StreamOffset) -> Iterator[Batch]:
-        """Waits before the next attempt; batches without records tell the runner that it is alive.
-
-        Raises:
-            SourceError: there have been attempts enough.
-        """
-        most = self._config.errors_max_retries
-        if 0 <= most < attempts:
-            raise SourceError(f"{error}; gave up after {most} attempts (errors.max.retries)") from error
-        wait = min(_FIRST_WAIT * 2 ** min(attempts - 1, 20), self._config.retriable_restart_connector_wait_ms / 1000)
-        log.warning(
-            "%s; trying again in %.1f s (attempt %d%s)", error, wait, attempts, f" of {most}" if most >= 0 else ""
-        )
-        until = time.monotonic() + wait
-        while time.monotonic() < until and not self._stopping():
-            time.sleep(min(_NAP, max(0.0, until - time.monotonic())))
-            yield Batch([], at.to_json())
 
 
 def _within(events: list[dict[str, Any]], last: str) -> list[dict[str, Any]]:
