@@ -114,10 +114,20 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     """How long to wait for a member that can serve, in milliseconds."""
     mongodb_heartbeat_frequency_ms: Annotated[int, Field(ge=500)] = 10000
     """How often the driver looks at each member, in milliseconds."""
+    connect_backoff_initial_delay_ms: PositiveInt = 1000
+    """The wait before the first new attempt while the servers cannot be reached or have no primary, in milliseconds;
+    each wait is twice the one before.
+    """
+    connect_backoff_max_delay_ms: PositiveInt = 120000
+    """The longest of these waits, in milliseconds."""
+    connect_max_attempts: PositiveInt = 16
+    """How many such attempts make up a round; with the defaults it takes a little more than 20 minutes."""
     errors_max_retries: Annotated[int, Field(ge=-1)] = -1
-    """How often a lost stream is opened anew before giving up; -1: without end."""
+    """How many more rounds there are once one has failed; 0: none; -1: without end, but for servers that were not
+    reached since the start, for which one round is all.
+    """
     retriable_restart_connector_wait_ms: PositiveInt = 10000
-    """The longest wait between two attempts, in milliseconds; waits double from 300 ms."""
+    """The wait before each further round, in milliseconds."""
 
     capture_mode: Literal[
         "change_streams",

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from pymongo.errors import PyMongoError
 
 from cdckit.checks import Finding
-from cdckit.errors import SourceError
+from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, Cluster, connect, place, read_cluster
+from cdckit_mongodb.images import images_finding
+from cdckit_mongodb.members import Members
+from cdckit_mongodb.connection import Client, Cluster, connect, is_not_allowed, place, read_cluster, told
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.oplog_readiness import oplog_window
 from cdckit_mongodb.snapshot.collections import captured
@@ -23,12 +25,14 @@ _RIGHTS = {
 }
 
 
+    members = Members()
 def readiness(config: MongoDbConfig) -> Sequence[Finding]:
     """Whether servers, rights and settings are fit."""
     try:
-        client = connect(config)
+        client = connect(config, members)
     except SourceError as error:
         return [Finding("connection", "fail", str(error), "correct mongodb.connection.string")]
+            members.await_primary(client, config, stopping=lambda: False)
     with client:
         try:
             cluster = read_cluster(client, config)
@@ -60,14 +64,24 @@ def _stream(client: Client, config: MongoDbConfig) -> Finding:
         with ChangeStream(client, config, None):
             return Finding("change stream", "ok", f"can be opened (capture.scope={scope})")
     except SourceError as error:
-        return Finding("change stream", "fail", str(error), f"grant the user {_RIGHTS[scope]}")
+        return Finding("change stream", "fail", str(error), _remedy(error, config))
+
+
+def _remedy(error: SourceError, config: MongoDbConfig) -> str:
+    """Servers that are changing need time, users that are refused need rights."""
+    if isinstance(error, RetriableSourceError):
+        return "look again in a while: the primary is away, or is another one now"
+    if is_not_allowed(error):
+        return f"grant the user {_RIGHTS[config.capture_scope]}"
+    return "correct what the server refuses"
 
 
 def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
     try:
-        found = list(captured(client, config, Filters(config)))
-    except PyMongoError as error:
-        yield Finding("collections", "fail", str(error), f"grant the user {_RIGHTS[config.capture_scope]}")
+        with told(config, "asking for the collections"):
+            found = list(captured(client, config, Filters(config)))
+    except SourceError as error:
+        yield Finding("collections", "fail", str(error), _remedy(error, config))
         return
     if found:
         yield Finding("collections", "ok", f"{len(found)} are captured")
