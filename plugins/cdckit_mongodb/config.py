@@ -138,9 +138,13 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     """What an update shows: what has changed, also the whole document (`update_full`), also the document before
     (`with_pre_image`, which the collection must have enabled).
     """
-    capture_mode_full_update_type: Literal["lookup", "post_image"] = "lookup"
+    capture_mode_full_update_type: Literal["lookup", "post_image", "post_image_required"] = "lookup"
     """Where the whole document of an update comes from: looked up when the event is read, which may be newer, or
-    the collection's post-image.
+    the collection's post-image; `post_image_required`, cdckit's own, stops where there is none.
+    """
+    capture_mode_pre_image: Literal["when_available", "required"] = "when_available"
+    """cdckit's own, not Debezium's: whether a change whose document before is not there has none, or stops the
+    pipeline.
     """
     capture_scope: Literal["deployment", "database", "collection"] = "deployment"
     """Whether one change stream is opened on everything, on a database or on a collection."""
@@ -328,6 +332,17 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
         return self
 
     @model_validator(mode="after")
+    def _images_that_the_mode_shows(self) -> Self:
+        if self.capture_mode_pre_image == "required" and not self.asks_for_pre_images:
+            raise ValueError("capture.mode.pre.image=required needs a capture.mode with pre-images (…_with_pre_image)")
+        if self.capture_mode_full_update_type == "post_image_required" and not self.whole_updates:
+            raise ValueError(
+                "capture.mode.full.update.type=post_image_required needs a capture.mode with whole updates "
+                "(…_update_full…)"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _target_of_the_scope(self) -> Self:
         parts = self.capture_target.split(".", 1)
         if self.capture_scope == "database" and not self.capture_target:
@@ -373,6 +388,21 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     def whole_updates(self) -> bool:
         """Whether an update's event carries the whole document."""
         return "update_full" in self.capture_mode
+
+    @property
+    def asks_for_pre_images(self) -> bool:
+        """Whether events show the document before."""
+        return "pre_image" in self.capture_mode
+
+    @property
+    def asks_for_post_images(self) -> bool:
+        """Whether whole documents of updates are post-images."""
+        return self.whole_updates and self.capture_mode_full_update_type != "lookup"
+
+    @property
+    def requires_images(self) -> bool:
+        """Whether a change without its image stops the pipeline."""
+        return self.capture_mode_pre_image == "required" or self.capture_mode_full_update_type == "post_image_required"
 
     @property
     def groups(self) -> Sequence[int | None]:

@@ -10,13 +10,14 @@ from cdckit.checks import Finding
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, is_not_allowed, place, read_cluster, told
-from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.members import Members
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.images import images_finding
 from cdckit_mongodb.oplog_readiness import oplog_window
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.streaming.cursor import ChangeStream
+from cdckit_mongodb.versions import version_findings
 
-_SPLITS_FROM = (6, 0, 9)
 _RIGHTS = {
     "deployment": "find, changeStream and listCollections on every database, and listDatabases on the cluster",
     "database": "find, changeStream and listCollections on the database of capture.target",
@@ -24,16 +25,16 @@ _RIGHTS = {
 }
 
 
+    members = Members()
 def readiness(config: MongoDbConfig) -> Sequence[Finding]:
     """Whether servers, rights and settings are fit."""
-    members = Members()
     try:
         client = connect(config, members)
     except SourceError as error:
         return [Finding("connection", "fail", str(error), "correct mongodb.connection.string")]
+            members.await_primary(client, config, stopping=lambda: False)
     with client:
         try:
-            members.await_primary(client, config, stopping=lambda: False)
             cluster = read_cluster(client, config)
         except SourceError as error:
             return [Finding("connection", "fail", str(error), "check the servers and mongodb.connection.string")]
@@ -47,20 +48,15 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
     yield _stream(client, config)
     yield from _captured(client, config)
     yield oplog_window(client, cluster)
-    if config.cursor_oversize_handling_mode == "split" and cluster.version < _SPLITS_FROM:
-        yield Finding(
-            "cursor.oversize.handling.mode",
-            "fail",
-            f"MongoDB {version} has no $changeStreamSplitLargeEvent",
-            "use MongoDB 6.0.9 or newer, or another mode",
-        )
+    yield from version_findings(config, cluster.version)
 
 
 def _stream(client: Client, config: MongoDbConfig) -> Finding:
     """Opening the stream proves most rights and the pipeline."""
+    scope = config.capture_scope
     try:
         with ChangeStream(client, config, None):
-            return Finding("change stream", "ok", f"can be opened (capture.scope={config.capture_scope})")
+            return Finding("change stream", "ok", f"can be opened (capture.scope={scope})")
     except SourceError as error:
         return Finding("change stream", "fail", str(error), _remedy(error, config))
 
@@ -85,35 +81,4 @@ def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
         yield Finding("collections", "ok", f"{len(found)} are captured")
     else:
         yield Finding("collections", "warn", "none that there is now is captured", "check the include lists")
-    if _needs_images(config):
-        yield _images(client, found)
-
-
-def _needs_images(config: MongoDbConfig) -> bool:
-    after = "update_full" in config.capture_mode and config.capture_mode_full_update_type == "post_image"
-    return after or "pre_image" in config.capture_mode
-
-
-def _images(client: Client, collections: Sequence[tuple[str, str]]) -> Finding:
-    """Pre- and post-images are enabled collection by collection."""
-    try:
-        without = [f"{database}.{name}" for database, name in collections if not _has_images(client, database, name)]
-    except PyMongoError:
-        return Finding(
-            "changeStreamPreAndPostImages", "warn", "cannot be told without the right listCollections",
-            "grant it, or look at db.getCollectionInfos()",
-        )  # fmt: skip
-    if not without:
-        return Finding("changeStreamPreAndPostImages", "ok", "enabled on every captured collection")
-    return Finding(
-        "changeStreamPreAndPostImages",
-        "warn",
-        f"not enabled on {', '.join(without[:10])}{' …' if len(without) > 10 else ''}: before and after are null there",
-        "db.runCommand({collMod: NAME, changeStreamPreAndPostImages: {enabled: true}})",
-    )
-
-
-def _has_images(client: Client, database: str, name: str) -> bool:
-    described = next(iter(client[database].list_collections(filter={"name": name})), None)
-    options = {} if described is None else described.get("options", {})
-    return bool(options.get("changeStreamPreAndPostImages", {}).get("enabled"))
+    yield from images_finding(client, config, found)

@@ -23,6 +23,7 @@ from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, to
 from cdckit_mongodb.elections import Elections
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.images import warn_of_missing_images
 from cdckit_mongodb.members import Members
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset, oldest_of_shards
 from cdckit_mongodb.oplog import newest_moment
@@ -37,6 +38,7 @@ from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_
 from cdckit_mongodb.streaming.reader import StreamReader
 from cdckit_mongodb.streaming.retention import why_lost
 from cdckit_mongodb.tokens import check_token
+from cdckit_mongodb.versions import check_version
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -204,6 +206,7 @@ class MongoDbSource(Source):
             return at
         self._asked()  # while the servers are away nothing is decided
         self._started = True
+        warn_of_missing_images(self._asked(), self._config, self._filters)
         if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
         if not at.snapshot_due and self._mode.takes_data(offset_exists=True, in_progress=False):
@@ -321,7 +324,9 @@ class MongoDbSource(Source):
         try:
             self._members.await_primary(self._client, self._config, self._context.stopping)
             if self._cluster is None:
-                self._cluster = read_cluster(self._client, self._config)
+                cluster = read_cluster(self._client, self._config)
+                check_version(self._config, cluster.version)
+                self._cluster = cluster
         except RetriableSourceError as error:
             if self._cluster is not None:
                 raise

@@ -1,30 +1,35 @@
-"""A router of a sharded cluster, as far as a client can tell: no package brings mongos."""
+"""Servers that no package brings, as far as a client can tell: a router of a sharded cluster, and an older mongod."""
 
 from __future__ import annotations
 
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
 import bson
 
+Document = dict[str, Any]
+
 _HEADER = struct.Struct("<iiii")
 _REPLY, _MESSAGE = 1, 2013
 _DOCUMENT_AT = {_REPLY: 20, _MESSAGE: 5}
 """Where the document begins behind the header (MongoDB's manual, "MongoDB Wire Protocol")."""
+_TELLING = (b"\x02setName\0", b"versionArray\0")
+"""What messages hold that tell of the server."""
 _OF_SETS = ("setName", "setVersion", "hosts", "primary", "me", "electionId", "lastWrite", "secondary")
 
 
-class Router:
-    """Passes on what goes between clients and a mongod, whose answers to `hello` become a router's.
+class Proxy:
+    """Passes on what goes between clients and a mongod, and changes some of its answers.
 
     Args:
         port: the mongod's on loopback.
 
     Attributes:
-        port: the router's own.
+        port: the proxy's own.
         commands: what clients asked for.
     """
 
@@ -32,7 +37,7 @@ class Router:
         self._target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        self.commands: list[dict[str, Any]] = []
+        self.commands: list[Document] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -68,7 +73,43 @@ class Router:
     def _answers(self, server: socket.socket, client: socket.socket) -> None:
         with suppress(OSError), server, client:
             while message := _message(server):
-                client.sendall(_routed(message))
+                client.sendall(_changed(message, self._answered))
+
+    def _answered(self, reply: Document) -> Document:
+        """What clients get instead of a reply that tells of the server."""
+        return reply
+
+
+class Router(Proxy):
+    """A proxy whose answers to `hello` are a router's."""
+
+    def _answered(self, reply: Document) -> Document:
+        if "setName" not in reply or "maxWireVersion" not in reply:
+            return reply
+        return {name: value for name, value in reply.items() if name not in _OF_SETS} | {"msg": "isdbgrid"}
+
+
+class OlderServer(Proxy):
+    """A proxy in front of a server that says of itself that it is older.
+
+    Args:
+        port: the mongod's on loopback.
+        version: what it says.
+    """
+
+    def __init__(self, port: int, *version: int) -> None:
+        super().__init__(port)
+        self._version = version
+
+    @property
+    def uri(self) -> str:
+        """The connection string; the members that the server names are not looked for."""
+        return f"{super().uri}?directConnection=true"
+
+    def _answered(self, reply: Document) -> Document:
+        if "versionArray" not in reply:
+            return reply
+        return {**reply, "version": ".".join(map(str, self._version)), "versionArray": [*self._version, 0]}
 
 
 def _message(source: socket.socket) -> bytes:
@@ -87,20 +128,16 @@ def _exactly(source: socket.socket, size: int) -> bytes:
     return bytes(found)
 
 
-def _routed(message: bytes) -> bytes:
-    """The message; where it tells of a replica set, a router's instead."""
+def _changed(message: bytes, change: Callable[[Document], Document]) -> bytes:
+    """The message; where it tells of the server, with its document changed."""
     _, number, answered, kind = _HEADER.unpack_from(message)
-    if b"\x02setName\0" not in message:
+    if not any(mark in message for mark in _TELLING):
         return message
-    hello = _document(message)
-    if "maxWireVersion" not in hello:
-        return message
-    told = {name: value for name, value in hello.items() if name not in _OF_SETS} | {"msg": "isdbgrid"}
-    body = message[_HEADER.size : _begin(kind)] + bson.encode(told)
+    body = message[_HEADER.size : _begin(kind)] + bson.encode(change(_document(message)))
     return _HEADER.pack(_HEADER.size + len(body), number, answered, kind) + body
 
 
-def _document(message: bytes) -> dict[str, Any]:
+def _document(message: bytes) -> Document:
     """The document of a message; empty for kinds that hold it elsewhere."""
     begin = _begin(_HEADER.unpack_from(message)[3])
     if begin is None:

@@ -22,6 +22,8 @@ _UNREADABLE = frozenset({15, 260, 40647, 40649, 50811})
 """InvalidResumeToken, and what the server's reading of a key string or of its document ends with."""
 _NO_HEXADECIMAL = 9
 _TOO_LARGE = frozenset({10334, 17280, 5317401})
+_NO_IMAGE = 47
+"""NoMatchingDocument."""
 
 
 class HistoryLostError(SourceError):
@@ -53,6 +55,12 @@ def explained(error: SourceError, config: MongoDbConfig, at: Moment | None) -> S
         return SourceError(
             f"{error}; an event is larger than 16 MB: cursor.oversize.handling.mode=split has the server "
             "send it in fragments, skip leaves it out"
+        )
+    if code == _NO_IMAGE and config.requires_images:
+        return SourceError(
+            f"{error}; enable changeStreamPreAndPostImages on the collection before it changes and keep images long "
+            "enough (expireAfterSeconds), or do without: capture.mode.pre.image=when_available, "
+            "capture.mode.full.update.type=post_image"
         )
     if code == _FATAL and _NOT_FOUND not in said:
         return SourceError(f"{error}; where a stage of cursor.pipeline changes _id, the resume token, take it out")

@@ -15,6 +15,7 @@ from cdckit_mongodb.offsets import StreamOffset
 from cdckit_mongodb.tokens import Token, is_event, token_time
 
 _KINDS = {"c": ("insert",), "u": ("update", "replace"), "d": ("delete",)}
+_WHOLE_UPDATES = {"lookup": "updateLookup", "post_image": "whenAvailable", "post_image_required": "required"}
 _NOTICES = ("drop", "rename", "dropDatabase", "invalidate")
 """Events that make no record, yet are told of."""
 _SIMPLE_PATTERN = re.compile(r"(?:[\w*+?|()$^. -]|\\[.dswDSW$-])*")
@@ -48,11 +49,11 @@ def stages(config: MongoDbConfig, offset: StreamOffset | None, group: int | None
 
 def _change_stream(config: MongoDbConfig, offset: StreamOffset | None) -> Stage:
     options: Stage = {"allChangesForCluster": True} if config.capture_scope == "deployment" else {}
-    if "update_full" in config.capture_mode:
-        looked_up = config.capture_mode_full_update_type == "lookup"
-        options["fullDocument"] = "updateLookup" if looked_up else "whenAvailable"
-    if "pre_image" in config.capture_mode:
-        options["fullDocumentBeforeChange"] = "whenAvailable"
+    if config.whole_updates:
+        options["fullDocument"] = _WHOLE_UPDATES[config.capture_mode_full_update_type]
+    if config.asks_for_pre_images:
+        required = config.capture_mode_pre_image == "required"
+        options["fullDocumentBeforeChange"] = "required" if required else "whenAvailable"
     return {**options, **_start(offset)}
 
 
