@@ -101,7 +101,8 @@ class IncrementalSnapshot(Generic[Row]):
             for name in names
         ]
         if not wanted:
-            raise ValueError("it asks for a snapshot of nothing that is captured")
+            asked = ", ".join(map(str, signal.data["data-collections"]))
+            raise ValueError(f"none of what it asks to read is captured: {asked}")
         if blocking:
             self.state = replace(self.state.with_blocking(wanted), signal=signal.id)
             return

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from bson import json_util
+from pymongo.errors import OperationFailure
 
-from cdckit.incremental import Chunk, Chunks, Wanted
+from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, told
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.session import SnapshotSession
 from cdckit_mongodb.snapshot.collections import Document, captured, identifier, identifier_text
+
+_BAD_VALUE = 2
+"""The code of an index that a query is to use and that is not there."""
 
 
 class CollectionChunks(Chunks[Document]):
@@ -32,21 +37,44 @@ class CollectionChunks(Chunks[Document]):
         self._session = session
 
     def captured(self) -> Sequence[str]:
-        """The collections that there are now."""
+        """The collections that there are now, by name."""
         with told(self._config, "listing the collections to read"):
             names = captured(self._session.client, self._config, self._filters)
-            return [f"{database}.{name}" for database, name in names]
+            return sorted(f"{database}.{name}" for database, name in names)
 
     def wanted(self, name: str, condition: object, surrogate_key: str | None, *, blocking: bool) -> Wanted:
         """A collection, and a query document as Extended JSON."""
         if surrogate_key:
             raise ValueError("surrogate-key: documents are always read in the order of their _id")
-        return Wanted(name, _query(condition))
+        wanted = Wanted(name, _query(condition))
+        if wanted.filter:
+            self._check(wanted)
+        return wanted
+
+    def _check(self, wanted: Wanted) -> None:
+        """Has the server plan the query: where it refuses, the signal is at fault, not the pipeline that takes it."""
+        collection = self._collection(wanted)
+        query = {"find": collection.name, "filter": json_util.loads(wanted.filter)}
+        try:
+            with told(self._config, f"planning to read {wanted.name}"):
+                collection.database.command("explain", query, verbosity="queryPlanner")
+        except RetriableSourceError:
+            raise
+        except SourceError as error:
+            raise ValueError(f"additional-conditions: the filter {wanted.filter} cannot be used: {error}") from error
 
     def last(self, wanted: Wanted) -> str | None:
         """The greatest `_id` now."""
+        collection, session = self._collection(wanted), self._session.open()
         with told(self._config, f"reading the last _id of {wanted.name}"):
-            newest = self._collection(wanted).find_one({}, {"_id": 1}, sort=[("_id", -1)], session=self._session.open())
+            try:
+                newest = collection.find_one({}, {"_id": 1}, sort=[("_id", -1)], hint=[("_id", 1)], session=session)
+            except OperationFailure as error:
+                if error.code != _BAD_VALUE:
+                    raise
+                raise UnreadableError(
+                    'it has no index of _id, as a time series has none; ask for "type": "blocking"', "NO_PRIMARY_KEY"
+                ) from error
             return None if newest is None else identifier_text(newest["_id"])
 
     def read(self, wanted: Wanted, after: str | None, last: str) -> Chunk[Document]:

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from bson import Timestamp
+
 from cdckit.incremental import IncrementalSnapshot, IncrementalState
 from cdckit.notifications import Notifications
 from cdckit.notifications.snapshots import InitialSnapshotNotices
@@ -135,13 +137,15 @@ class Signalling:
             return
         notices = InitialSnapshotNotices(self._notifications, [one.name for one in wanted])
         notices.send("STARTED")
+        session = self._session.open()
+        session.advance_operation_time(Timestamp(*moment))
         for one in wanted:
             notices.begins(one.name)
             database, _, name = one.name.partition(".")
             made, first = self._collections.of(database, name), row
             with told(self._config, f"reading {one.name}"):
                 chosen = ChosenCollection(database, name, 0)
-                for found in documents(self._client, self._config, None, chosen, query=one.filter):
+                for found in documents(self._client, self._config, session, chosen, query=one.filter):
                     yield made.reads(found, moment, row)
                     row += len(found)
             notices.scanned(one.name, row - first)
