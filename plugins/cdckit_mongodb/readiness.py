@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pymongo.errors import PyMongoError
-
 from cdckit.checks import Finding
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, is_not_allowed, place, read_cluster, told
-from cdckit_mongodb.members import Members
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import images_finding
+from cdckit_mongodb.members import Members
 from cdckit_mongodb.oplog_readiness import oplog_window
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.streaming.cursor import ChangeStream
@@ -25,16 +23,16 @@ _RIGHTS = {
 }
 
 
-    members = Members()
 def readiness(config: MongoDbConfig) -> Sequence[Finding]:
     """Whether servers, rights and settings are fit."""
+    members = Members()
     try:
         client = connect(config, members)
     except SourceError as error:
         return [Finding("connection", "fail", str(error), "correct mongodb.connection.string")]
-            members.await_primary(client, config, stopping=lambda: False)
     with client:
         try:
+            members.await_primary(client, config, stopping=lambda: False)
             cluster = read_cluster(client, config)
         except SourceError as error:
             return [Finding("connection", "fail", str(error), "check the servers and mongodb.connection.string")]
@@ -53,10 +51,9 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
 
 def _stream(client: Client, config: MongoDbConfig) -> Finding:
     """Opening the stream proves most rights and the pipeline."""
-    scope = config.capture_scope
     try:
         with ChangeStream(client, config, None):
-            return Finding("change stream", "ok", f"can be opened (capture.scope={scope})")
+            return Finding("change stream", "ok", f"can be opened (capture.scope={config.capture_scope})")
     except SourceError as error:
         return Finding("change stream", "fail", str(error), _remedy(error, config))
 
