@@ -15,8 +15,11 @@ from cdckit.errors import ConfigError
 from cdckit.signals import SignalOptions
 from cdckit.signals.kafka import KafkaChannel
 from kafka.writing import Outgoing, deliver
+from mongodb.capture import shown
+from mongodb.signalling import Signalled as SignalledMongo
 from mysql.signalling import Signalled
 from servers.kafka import KafkaBroker
+from servers.mongodb import MongoReplicaSet
 from servers.mysql_family import SQLServer
 
 _COMMITS = {"signal.consumer.offset.commit.enabled": "true"}
@@ -103,3 +106,31 @@ def test_a_table_is_read_as_a_message_says(
     capture.follow(until=lambda: len(capture.reads()) >= 3)
     assert capture.reads() == [(1,), (2,), (3,)]
     mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+def test_a_collection_is_read_as_a_message_says(
+    kafka_broker: KafkaBroker, mongo: MongoReplicaSet, unique_name: str
+) -> None:
+    """In the topic that the source's name gives; another group than the default's can have it, too."""
+    topic = f"{unique_name}-signal"
+    kafka_broker.create_topic(topic)
+    with mongo.client() as client:
+        client[unique_name].a.insert_many({"_id": number, "half": number % 2} for number in range(20))
+        signalled = SignalledMongo(
+            mongo,
+            client[unique_name],
+            topic_prefix=unique_name,
+            signal_enabled_channels="kafka",
+            signal_kafka_bootstrap_servers=kafka_broker.bootstrap,
+            signal_kafka_poll_timeout_ms=20,
+        )
+        signalled.options |= {"signal.kafka.groupId": unique_name, **_COMMITS}
+        signalled.once()
+        odd = {"data-collection": signalled.name("a"), "filter": '{"half": 1}'}
+        data = {"data-collections": [signalled.name("a")], "type": "INCREMENTAL", "additional-conditions": [odd]}
+        request = json.dumps({"type": "execute-snapshot", "data": data}).encode()
+        deliver(kafka_broker.bootstrap, [Outgoing(topic, unique_name.encode(), request)])
+        signalled.signal(data_collections=[signalled.name("a")])
+        signalled.follow(until=lambda: len(signalled.reads()) >= 10)
+        assert [int(shown(record)[1]) for record in signalled.reads()] == list(range(1, 20, 2)), "the one channel"
+        client.drop_database(unique_name)

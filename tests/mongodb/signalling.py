@@ -37,7 +37,7 @@ class Signalled(Capture):
 
     def reads(self, *collections: str) -> list[Record]:
         """The documents that snapshots gave out: of these collections, or of both."""
-        topics = {f"t.{self.name(one)}" for one in collections or ("a", "b")}
+        topics = {f"{self.options['topic.prefix']}.{self.name(one)}" for one in collections or ("a", "b")}
         return [record for record in self.records if record.topic in topics and shown(record)[0] == "r"]
 
     def told(self, aggregate: str = "Incremental Snapshot") -> list[str]:
