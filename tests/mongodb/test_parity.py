@@ -76,7 +76,7 @@ def _assert_equal_to_the_recording(target: str, scenario: str, tmp_path: Path, m
 
 
 def _comparable(same: Callable[[str], str], events: ByTopic) -> ByTopic:
-    """Heartbeats come by the clock."""
+    """Heartbeats come while a stream is followed: `test_heartbeats.py` compares them."""
     return {topic: list(map(same, lines)) for topic, lines in events.items() if not topic.startswith(HEARTBEATS)}
 
 
