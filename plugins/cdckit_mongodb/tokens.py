@@ -21,8 +21,8 @@ _TIMESTAMP = "82"
 _ZERO = 0x29
 _ONE_BYTE = 0x2B
 _EIGHT_BYTES = 0x32
-_USUAL = slice(28, 30)
-"""Where the operation's number stands when version and kind take the usual two and three bytes."""
+_OUTSIDE = frozenset({"2B022C010029", "2B042C010029"})
+"""Version, kind and number of an event outside of transactions, as servers write them."""
 
 
 def token_time(token: Token) -> tuple[int, int]:
@@ -46,7 +46,7 @@ def check_token(token: Token) -> None:
     token_time(token)
     try:
         bytes.fromhex(token["_data"])
-        operation_number(token)
+        _operation_number(token["_data"])
     except ValueError as error:
         raise StateError(f"the resume token {token} is damaged: {error}") from None
 
@@ -57,11 +57,16 @@ def token_moment(token: Token) -> str:
     return moment
 
 
-def operation_number(token: Token) -> int:
-    """Which operation of its transaction the token's event is; 0 outside of transactions."""
+def token_place(token: Token) -> tuple[str, int]:
+    """The moment of the token's event, as `token_moment` has it, and which operation of its transaction it is.
+
+    Outside of transactions the operation's number is 0.
+    """
     data: str = token["_data"]
-    if data[18 : _USUAL.start] in ("2B022C0100", "2B042C0100") and data[_USUAL] == "29":
-        return 0
+    return data[2:18], 0 if data[18:30] in _OUTSIDE else _operation_number(data)
+
+
+def _operation_number(data: str) -> int:
     at = 18
     number = 0
     for _ in ("version", "kind", "operation"):

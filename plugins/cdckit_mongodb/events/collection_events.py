@@ -72,6 +72,8 @@ class CollectionEvents:
         self._format = made
         self._headers = headers
         self._edits = edits
+        self._text = made.compact.document
+        self._identifier = made.identifier.value
         self._tombstones = config.tombstones_on_delete
         adjusted = schema_names(config.schema_name_adjustment_mode)
         self._key_schema = key_schema(adjusted(f"{topic}.Key"))
@@ -96,11 +98,11 @@ class CollectionEvents:
         form = self._format
         source = form.snapshot_source(self._names, now, mark, Timestamp(*moment))
         template = Template(self._envelope, form.envelope(None, None, None, source, "r", now_ms, None), (form.after,))
-        schema, topic, headers, identifier = self._key_schema, self.topic, self._headers, form.identifier.value
+        schema, topic, headers, identifier = self._key_schema, self.topic, self._headers, self._identifier
         keys = [Struct(schema, (identifier(document["_id"]),)) for document in documents]
         if self._edits is not None:
             documents = [self._edits.document(document) for document in documents]
-        text = form.compact.document
+        text = self._text
         positions = snapshot_positions(moment, first_row, len(documents))
         return [
             Record(
@@ -127,8 +129,7 @@ class CollectionEvents:
             block: the transaction block, or None.
         """
         now_ms = time.time_ns() // 1_000_000
-        form = self._format
-        key = Struct(self._key_schema, (form.identifier.value(event["documentKey"]["_id"]),))
+        key = Struct(self._key_schema, (self._identifier(event["documentKey"]["_id"]),))
         after = self._document(event.get("fullDocument"))
         update = self._description(event["updateDescription"]) if "updateDescription" in event else None
         template = self._templates[operation]
@@ -136,7 +137,7 @@ class CollectionEvents:
         if template is None or session is not None or "wallTime" not in event or "fullDocumentBeforeChange" in event:
             before = self._document(event.get("fullDocumentBeforeChange"))
             rest = (self._source(event, session), operation, now_ms, block)
-            value = Struct(self._envelope, form.envelope(before, after, update, *rest))
+            value = Struct(self._envelope, self._format.envelope(before, after, update, *rest))
         else:
             ms = milliseconds_of(event["wallTime"])
             order = event["clusterTime"].inc
@@ -149,7 +150,7 @@ class CollectionEvents:
     def _document(self, document: Document | None) -> str | None:
         if document is None:
             return None
-        return self._format.compact.document(document if self._edits is None else self._edits.document(document))
+        return self._text(document if self._edits is None else self._edits.document(document))
 
     def _source(self, event: Document, session: Session | None) -> Struct:
         wall = event.get("wallTime")

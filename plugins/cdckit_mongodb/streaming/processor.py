@@ -18,7 +18,7 @@ from cdckit_mongodb.extended_json import COMPACT, milliseconds_of
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.signalling import Signalling
 from cdckit_mongodb.offsets import Moment, StreamOffset, moment_text, stream_position
-from cdckit_mongodb.tokens import Token, operation_number, token_moment, token_time
+from cdckit_mongodb.tokens import Token, token_place, token_time
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -143,13 +143,13 @@ class StreamProcessor:
 
     def _prefix(self, token: Token) -> str:
         """What the positions of an event's records begin with."""
-        place = (token_moment(token), operation_number(token))
+        moment, operation = place = token_place(token)
         if place == self._last:
             self._tie += 1
-        elif self._last is not None or place[0] != moment_text(self._offset.time):
+        elif self._last is not None or moment != moment_text(self._offset.time):
             self._tie = 0
         self._last = place
-        return stream_position(*place, self._tie)
+        return stream_position(moment, operation, self._tie)
 
     # -- transactions
 
