@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -377,12 +376,6 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
             return self.mongodb_connection_string.get_secret_value()
         name, slash, hosts = self.mongodb_hosts.rpartition("/")
         return f"mongodb://{hosts}/?replicaSet={name}" if slash else f"mongodb://{hosts}/"
-
-    @property
-    def replica_set(self) -> str:
-        """The replica set's name as the connection string tells it."""
-        found = re.search(r"[?&]replicaSet=([^&]+)", self.uri)
-        return found[1] if found else ""
 
     @property
     def whole_updates(self) -> bool:

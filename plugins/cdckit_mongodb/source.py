@@ -42,6 +42,9 @@ from cdckit_mongodb.versions import check_version
 
 log = logging.getLogger("cdckit.mongodb")
 
+_ALL_SHARDS = "cluster"
+"""What Debezium 2 calls all shards of a cluster in the place of a replica set's name."""
+
 _END_POLL = 0.025
 """How often, in seconds, the server is asked for its newest operation while that is waited for."""
 
@@ -327,6 +330,7 @@ class MongoDbSource(Source):
                 cluster = read_cluster(self._client, self._config)
                 check_version(self._config, cluster.version)
                 self._cluster = cluster
+                self._collections.format.replica_set = cluster.name or _ALL_SHARDS
         except RetriableSourceError as error:
             if self._cluster is not None:
                 raise

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pymongo.database import Database
 
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mongodb.source import MongoDbSource
-from mongodb.capture import Capture
+from mongodb.capture import Capture, change
+from mongodb.router import Router
 from running import PASSWORD, Pipeline, to_file
 from servers.mongodb import MongoNode, MongoReplicaSet
 from servers.ports import free_port
@@ -147,3 +149,18 @@ def test_a_member_that_is_not_initiated_may_be_so_soon() -> None:
 
 def test_a_connection_string_that_cannot_be_is_refused() -> None:
     assert "mongodb.connection.string cannot be used: Invalid URI scheme" in _refusal("http://127.0.0.1")
+
+
+@pytest.mark.parametrize(("sharded", "name"), [(False, "rs0"), (True, "cluster")])
+def test_events_of_1_9_tell_the_set_by_the_servers_word(
+    mongo: MongoReplicaSet, own_database: Database[dict[str, Any]], *, sharded: bool, name: str
+) -> None:
+    """The connection string names none; a router hides which shard a change was in."""
+    own_database.a.insert_one({"_id": 1})
+    with Router(mongo.primary().port) as router:
+        uri = router.uri if sharded else f"mongodb://{mongo.nodes[0].address}"
+        capture = Capture(uri, database_include_list=own_database.name, event_format="1.9")
+        capture.once()
+        own_database.a.insert_one({"_id": 2})
+        capture.once()
+    assert [change(record)["source"]["rs"] for record in capture.records] == [name, name]

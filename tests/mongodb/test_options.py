@@ -53,7 +53,7 @@ def test_old_names_are_understood() -> None:
     old = {"mongodb.name": "t", "mongodb.hosts": "rs0/a:1,b:2", "collection.whitelist": "d.c", "snapshot.mode": "never"}
     old["initial.sync.max.threads"] = "4"
     config, warnings = MongoDbConfig.load(old, "source")
-    assert (config.topic_prefix, config.uri, config.replica_set) == ("t", "mongodb://a:1,b:2/?replicaSet=rs0", "rs0")
+    assert (config.topic_prefix, config.uri) == ("t", "mongodb://a:1,b:2/?replicaSet=rs0")
     assert (config.collection_include_list, config.snapshot_mode) == ("d.c", "no_data")
     assert config.snapshot_max_threads == 4
     assert "mongodb.name (now topic.prefix)" in warnings[0]

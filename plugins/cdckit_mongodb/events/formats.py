@@ -40,6 +40,7 @@ class EventFormat(ABC):
         transactions: the schemas of transaction metadata.
         versioned: whether the schemas of heartbeats have versions.
         has_context_headers: whether records carry the `__debezium.context.*` headers.
+        replica_set: the name of the servers' replica set, once they have told it; only Debezium 1.9 shows it.
     """
 
     compact: ClassVar[Dialect]
@@ -54,6 +55,7 @@ class EventFormat(ABC):
 
     def __init__(self, config: MongoDbConfig) -> None:
         self._front = (version("cdckit"), config.connector, config.topic_prefix)
+        self.replica_set = ""
 
     @abstractmethod
     def envelope_schema(self, name: str) -> Schema:
@@ -145,10 +147,6 @@ class Format19(EventFormat):
     transactions, versioned = OLD_TRANSACTIONS, False
     has_context_headers = False
 
-    def __init__(self, config: MongoDbConfig) -> None:
-        super().__init__(config)
-        self._replica_set = config.replica_set
-
     def envelope_schema(self, name: str) -> Schema:
         """With `patch` and `filter`, which only the oplog gave."""
         return schemas.old_envelope_schema(name)
@@ -171,7 +169,7 @@ class Format19(EventFormat):
         self, name: tuple[str, str], time: Timestamp, mark: str | None, lsid: str | None, number: int | None
     ) -> Struct:
         database, collection = name
-        place = (time.time * 1000, mark, database, None, self._replica_set, collection, time.inc)
+        place = (time.time * 1000, mark, database, None, self.replica_set, collection, time.inc)
         return Struct(schemas.OLD_SOURCE, (*self._front, *place, None, None, None, lsid, number))
 
 

@@ -61,7 +61,8 @@ class StreamReader:
         self._stopping = context.stopping
         self._notify = context.notify
         self._counts = context.counts
-        longest = min(context.idle_seconds * 1000, config.poll_interval_ms)
+        answered = config.mongodb_socket_timeout_ms / 2 or config.poll_interval_ms
+        longest = min(context.idle_seconds * 1000, config.poll_interval_ms, answered)
         self._wait_ms = int(min(longest, config.cursor_max_await_time_ms or longest))
 
     def follow(self, start: StreamOffset) -> Iterator[Batch]:
