@@ -122,8 +122,13 @@ def place(config: MongoDbConfig) -> str:
 
 
 @contextmanager
-def told(config: MongoDbConfig, doing: str) -> Iterator[None]:
+def told(config: MongoDbConfig, doing: str, grant: str = "") -> Iterator[None]:
     """Turns the driver's errors into this program's.
+
+    Args:
+        config: the source's options.
+        doing: what is done, for messages.
+        grant: what to do where the user may not; "": grant what snapshot and stream need.
 
     Raises:
         RetriableSourceError: the server is away, or is not the primary any more.
@@ -132,14 +137,14 @@ def told(config: MongoDbConfig, doing: str) -> Iterator[None]:
     try:
         yield
     except OperationFailure as error:
-        raise _refusal(error, config, doing) from error
+        raise _refusal(error, config, doing, grant) from error
     except ConnectionFailure as error:
         raise RetriableSourceError(f"{place(config)}, {doing}: {reason(error)}") from error
     except PyMongoError as error:
         raise SourceError(f"{place(config)}, {doing}: {error}") from error
 
 
-def _refusal(error: OperationFailure, config: MongoDbConfig, doing: str) -> SourceError:
+def _refusal(error: OperationFailure, config: MongoDbConfig, doing: str, grant: str) -> SourceError:
     said = (error.details or {}).get("errmsg") or str(error)
     where = f"{place(config)}, {doing}: {said}"
     if error.code in _PASSING or error.has_error_label("ResumableChangeStreamError"):
@@ -149,7 +154,7 @@ def _refusal(error: OperationFailure, config: MongoDbConfig, doing: str) -> Sour
     if error.code == _NO_SUCH_USER:
         return SourceError(f"{where}; create it, for X.509 in $external with the certificate's subject as its name")
     if error.code == _NOT_ALLOWED:
-        return SourceError(f"{where}; grant the user what capture.scope={config.capture_scope} needs")
+        return SourceError(f"{where}; {grant or f'grant the user what capture.scope={config.capture_scope} needs'}")
     return SourceError(where)
 
 

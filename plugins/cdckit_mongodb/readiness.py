@@ -12,15 +12,10 @@ from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import images_finding
 from cdckit_mongodb.members import Members
 from cdckit_mongodb.oplog_readiness import oplog_window
+from cdckit_mongodb.rights import grant, needed_by_scope, rights_findings
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.versions import version_findings
-
-_RIGHTS = {
-    "deployment": "find, changeStream and listCollections on every database, and listDatabases on the cluster",
-    "database": "find, changeStream and listCollections on the database of capture.target",
-    "collection": "find and changeStream on the collection of capture.target",
-}
 
 
 def readiness(config: MongoDbConfig) -> Sequence[Finding]:
@@ -43,6 +38,7 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
     version = ".".join(map(str, cluster.version))
     named = f"{cluster.kind} {cluster.name}".strip()
     yield Finding("topology", "ok", f"{place(config)}: {named}, MongoDB {version}")
+    yield from rights_findings(client, config)
     yield _stream(client, config)
     yield from _captured(client, config)
     yield oplog_window(client, cluster)
@@ -50,7 +46,7 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
 
 
 def _stream(client: Client, config: MongoDbConfig) -> Finding:
-    """Opening the stream proves most rights and the pipeline."""
+    """Opening the stream proves that its pipeline can be."""
     try:
         with ChangeStream(client, config, None):
             return Finding("change stream", "ok", f"can be opened (capture.scope={config.capture_scope})")
@@ -63,7 +59,7 @@ def _remedy(error: SourceError, config: MongoDbConfig) -> str:
     if isinstance(error, RetriableSourceError):
         return "look again in a while: the primary is away, or is another one now"
     if is_not_allowed(error):
-        return f"grant the user {_RIGHTS[config.capture_scope]}"
+        return grant(needed_by_scope(config))
     return "correct what the server refuses"
 
 

@@ -86,7 +86,6 @@ def _certificates(folder: Path) -> tuple[Path, Path, Path]:
 RIGHTS: dict[str, list[Document]] = {
     "deployment": [
         {"resource": {"db": "", "collection": ""}, "actions": ["find", "changeStream", "listCollections"]},
-        {"resource": {"cluster": True}, "actions": ["listDatabases"]},
     ],
     "database": [{"resource": {"db": "d", "collection": ""}, "actions": ["find", "changeStream", "listCollections"]}],
     "collection": [{"resource": {"db": "d", "collection": "a"}, "actions": ["find", "changeStream"]}],
@@ -215,7 +214,7 @@ def test_less_is_told(secured: SecuredNode) -> None:
         capture.once()
     found = {finding.name: finding for finding in MongoDbSource.check(capture.config())}
     assert found["change stream"].status == "fail"
-    assert "changeStream and listCollections on the database" in found["change stream"].remedy
+    assert found["change stream"].remedy == "grant find, changeStream, listCollections on {db: 'd', collection: ''}"
 
 
 def test_a_wrong_password_is_told_and_kept_secret(secured: SecuredNode) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from pymongo import WriteConcern
 
 from cdckit.incremental import Watermarks
@@ -9,6 +11,7 @@ from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import told
 from cdckit_mongodb.incremental.session import SnapshotSession
+from cdckit_mongodb.rights import grant, needed_by_watermarks
 
 OPEN, CLOSE = "-open", "-close"
 """What the identifiers of the two marks end in."""
@@ -25,6 +28,7 @@ class CollectionMarks(Watermarks):
     def __init__(self, config: MongoDbConfig, session: SnapshotSession) -> None:
         self._config = config
         self._session = session
+        self._grant = grant(needed_by_watermarks(config))
         database, _, name = config.signal_data_collection.partition(".")
         self._marks = session.client[database].get_collection(name, write_concern=WriteConcern("majority"))
 
@@ -37,9 +41,13 @@ class CollectionMarks(Watermarks):
         if self._config.incremental_snapshot_watermarking_strategy == "insert_insert":
             self._insert(window + CLOSE, WINDOW_CLOSE)
             return
-        with told(self._config, f"writing a watermark into {self._config.signal_data_collection}"):
+        with self._writing():
             self._marks.delete_one({"_id": window + OPEN}, session=self._session.open())
 
     def _insert(self, identifier: str, kind: str) -> None:
-        with told(self._config, f"writing a watermark into {self._config.signal_data_collection}"):
+        with self._writing():
             self._marks.insert_one({"_id": identifier, "type": kind, "payload": ""}, session=self._session.open())
+
+    def _writing(self) -> AbstractContextManager[None]:
+        doing = f"writing a watermark into {self._config.signal_data_collection}"
+        return told(self._config, doing, self._grant)
