@@ -1,38 +1,50 @@
-"""MongoDB: snapshot and change stream, CPU an event and peak memory, with Debezium beside it where it is installed.
-
-`python -m benchmarks.mongodb [SCALE]`, with `tests` on PYTHONPATH; scale 1 is 200,000 documents.
-"""
+"""MongoDB: a snapshot and a change stream, by cdckit and by Debezium where it is installed."""
 
 from __future__ import annotations
 
 import datetime
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from benchmarks import debezium
+from benchmarks.debezium import Configured
+from benchmarks.pipelines import Options
+from benchmarks.systems import MONGODB_SNAPSHOT, MONGODB_STREAM
+from benchmarks.throughput import Measured
 from benchmarks.usage import Usage, run
 from servers.mongodb import MongoReplicaSet
 
-Client = Any
 Document = dict[str, Any]
-Measure = Callable[["Capture", int], Usage]
 
 _BATCH = 1000
 _BEGIN = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 
 
+class System(Protocol):
+    """A system under test."""
+
+    @property
+    def name(self) -> str:
+        """For the table."""
+
+    @property
+    def options(self) -> Options:
+        """Of the connector."""
+
+    def capture(self, pipeline: Configured, events: int) -> Usage:
+        """Captures `events` events to their end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A connector configuration that both systems read, and the folder of its run."""
+    """A connector configuration that every system reads, and the folder of its run."""
 
     folder: Path
     uri: str
     collection: str
+    options: Options
 
     @property
     def log(self) -> Path:
@@ -46,7 +58,7 @@ class Capture:
             "topic.prefix": "b",
             "mongodb.connection.string": self.uri,
             "collection.include.list": f"bench.{self.collection}",
-            "converter.schemas.enable": "false",
+            **dict(self.options),
         }
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "connector.properties"
@@ -54,40 +66,75 @@ class Capture:
         return path
 
 
-def main() -> None:
-    """Measures and prints."""
-    scale = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
-    documents = int(200_000 * scale)
-    systems: dict[str, Measure] = {"cdckit": _cdckit}
-    if debezium.installed():
-        systems["Debezium 3.6.3"] = debezium.Debezium("Debezium 3.6.3", ()).capture
-    folder = Path(tempfile.mkdtemp(prefix="cdckit-bench-"))
-    try:
-        with MongoReplicaSet() as replica_set, replica_set.client() as client:
-            for line in _measured(replica_set.uri, client, systems, folder, documents):
-                print(line, flush=True)
-    finally:
-        shutil.rmtree(folder)
+@dataclass(frozen=True, slots=True)
+class ToFile:
+    """cdckit's direct runner under `--once`, with the file sink."""
+
+    name: str
+    options: Options
+
+    def capture(self, pipeline: Configured, events: int) -> Usage:
+        """Runs up to the stream's end, and counts what arrived.
+
+        Raises:
+            AssertionError: it delivered another number.
+        """
+        out = pipeline.folder / "out.jsonl"
+        command = [
+            *(sys.executable, "-m", "cdckit", "run", str(pipeline.write()), "--runner", "direct", "--once"),
+            *("--set", f"state={pipeline.folder / 'state'}", "--sink", "file", "--set", f"sink.path={out}"),
+        ]
+        used = run(command, pipeline.log)
+        with out.open("rb") as lines:
+            found = sum(1 for _ in lines)
+        if found != events:
+            raise AssertionError(f"{self.name} delivered {found} events, {events} were expected")
+        out.unlink()
+        return used
 
 
-def _measured(uri: str, client: Client, systems: dict[str, Measure], folder: Path, documents: int) -> Iterator[str]:
-    client.bench.create_collection("nothing")
-    idle = {name: _run(name, measure, folder, uri, "nothing", 0) for name, measure in systems.items()}
-    _insert(client, 0, documents)
-    for name, measure in systems.items():
-        yield _line("snapshot", name, documents, _run(name, measure, folder, uri, "things", documents), idle[name])
-    _insert(client, documents, documents)
-    client.bench.things.update_many({"_id": {"$lt": documents // 4}}, {"$set": {"price": 0.5}})
-    events = documents + documents // 4
-    for name, measure in systems.items():
-        yield _line("stream", name, events, _run(name, measure, folder, uri, "things", events), idle[name])
+class MongoBench:
+    """Systems that do the same work one after another.
 
+    Args:
+        server: where the work is.
+        systems: who does it.
+        folder: where they keep their state.
+    """
 
-def _insert(client: Client, first: int, count: int) -> None:
-    for begin in range(first, first + count, _BATCH):
-        client.bench.things.insert_many(
-            _document(number) for number in range(begin, min(begin + _BATCH, first + count))
-        )
+    def __init__(self, server: MongoReplicaSet, systems: Sequence[System], folder: Path) -> None:
+        self._server = server
+        self._systems = systems
+        self._folder = folder
+        with server.client() as client:
+            client.bench.create_collection("nothing")
+        self._starts = {system.name: self._capture(system, "nothing", 0) for system in systems}
+
+    def run(self, documents: int) -> Iterator[Measured]:
+        """A snapshot of `documents`; then as many inserts, and updates of a quarter of them, while all are down."""
+        self._insert(0, documents)
+        for system in self._systems:
+            yield self._measured(MONGODB_SNAPSHOT, system, documents)
+        self._insert(documents, documents)
+        with self._server.client() as client:
+            client.bench.things.update_many({"_id": {"$lt": documents // 4}}, {"$set": {"price": 0.5}})
+        for system in self._systems:
+            yield self._measured(MONGODB_STREAM, system, documents + documents // 4)
+
+    def _measured(self, scenario: str, system: System, events: int) -> Measured:
+        used = self._capture(system, "things", events)
+        return Measured(scenario, system.name, events, used, self._starts[system.name])
+
+    def _capture(self, system: System, collection: str, events: int) -> Usage:
+        folder = self._folder / f"{system.name}-{collection}".replace(" ", "-").replace(",", "")
+        return system.capture(Capture(folder, self._server.uri, collection, system.options), events)
+
+    def _insert(self, first: int, count: int) -> None:
+        with self._server.client() as client:
+            for begin in range(first, first + count, _BATCH):
+                client.bench.things.insert_many(
+                    _document(number) for number in range(begin, min(begin + _BATCH, first + count))
+                )
 
 
 def _document(number: int) -> Document:
@@ -103,28 +150,3 @@ def _document(number: int) -> Document:
         "active": True,
         "note": "x" * 50,
     }
-
-
-def _run(name: str, measure: Measure, folder: Path, uri: str, collection: str, events: int) -> Usage:
-    capture = Capture(folder / name.replace(" ", "-") / collection, uri, collection)
-    capture.write()
-    return measure(capture, events)
-
-
-def _line(scenario: str, name: str, events: int, used: Usage, idle: Usage) -> str:
-    cpu = (used.cpu - idle.cpu) / events * 1e6
-    rate = events / max(1e-9, used.wall - idle.wall)
-    return f"{scenario:10} {name:16} {cpu:7.1f} µs CPU an event, {rate:9,.0f} events/s, {used.rss:5.0f} MiB"
-
-
-def _cdckit(capture: Capture, _events: int) -> Usage:
-    command = [
-        *(sys.executable, "-m", "cdckit", "run", str(capture.write()), "--runner", "direct", "--once"),
-        *("--set", f"state={capture.folder / 'state'}", "--sink", "file"),
-        *("--set", f"sink.path={capture.folder / 'out.jsonl'}"),
-    ]
-    return run(command, capture.log)
-
-
-if __name__ == "__main__":
-    main()

@@ -10,23 +10,26 @@ from typing import Self
 
 from rich.console import Console
 
-from benchmarks import debezium, following, latency
+from benchmarks import debezium, following, latency, mongodb
 from benchmarks.debezium import Debezium
 from benchmarks.latency import Latency
+from benchmarks.mongodb import MongoBench, ToFile
 from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit
 from benchmarks.systems import FILE, FILE_METRICS, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
 from benchmarks.targets import DeltaTarget, FileTarget, KafkaTarget
 from benchmarks.throughput import Bench, CatchUp, Measured, System
 from servers.kafka import KafkaBroker
+from servers.mongodb import MongoReplicaSet
 from servers.mysql import MySQLServer
 
-PARTS = ("direct", "kafka", "spark", "latency", "peer")
+PARTS = ("direct", "kafka", "spark", "latency", "mongodb", "peer")
 
 SNAPSHOT_ROWS = 500_000
 INSERTED, UPDATED = 300_000, 100_000
 SINGLE_ROWS = 40_000
 HUGE_ROWS = 500_000
 COMMITS = 2000
+DOCUMENTS = 200_000
 
 BROKER_HEAP = "512m"
 WRITE_TIMEOUT_SECONDS = 600
@@ -34,7 +37,7 @@ WRITE_TIMEOUT_SECONDS = 600
 
 
 class Plan:
-    """Runs the parts that are wanted against one server and one broker.
+    """Runs the parts that are wanted against one server of a kind and one broker.
 
     Args:
         parts: of `PARTS`.
@@ -56,9 +59,10 @@ class Plan:
         self._console = Console(stderr=True)
 
     def __enter__(self) -> Self:
-        options = {"binlog_rows_query_log_events": False, "net_write_timeout": WRITE_TIMEOUT_SECONDS}
-        self._server = self._stack.enter_context(MySQLServer().start(**options))
-        self._server.create_user(USER, PASSWORD)
+        if self._wants("direct", "kafka", "spark", "latency"):
+            options = {"binlog_rows_query_log_events": False, "net_write_timeout": WRITE_TIMEOUT_SECONDS}
+            self._server = self._stack.enter_context(MySQLServer().start(**options))
+            self._server.create_user(USER, PASSWORD)
         self._file = FileTarget()
         if self._wants("kafka", "spark", "latency"):
             self._kafka = KafkaTarget(self._stack.enter_context(KafkaBroker(heap=BROKER_HEAP, jvm=())))
@@ -74,12 +78,14 @@ class Plan:
         """Measures."""
         if self._wants("kafka"):
             self._warm_broker()
-        if systems := list(self._systems()):
-            self._throughput(Bench(self._server, systems, self._folder / "throughput"))
+        if self._wants("direct", "kafka"):
+            self._throughput(Bench(self._server, list(self._systems()), self._folder / "throughput"))
         if self._wants("spark"):
             self._warm()
         if self._wants("latency"):
             self._latency()
+        if self._wants("mongodb"):
+            self._mongodb()
 
     def _wants(self, *parts: str) -> bool:
         return any(part in self._parts for part in parts)
@@ -91,6 +97,9 @@ class Plan:
             yield CatchUp(Cdckit(FILE_METRICS, self._file, settings=METRICS))
         if self._wants("kafka"):
             yield CatchUp(Cdckit(KAFKA, self._kafka))
+        yield from self._peers()
+
+    def _peers(self) -> Iterable[Debezium]:
         if self._wants("peer") and debezium.installed():
             yield Debezium(PEER, NO_SCHEMAS)
             yield Debezium(PEER_SCHEMAS, ())
@@ -132,6 +141,11 @@ class Plan:
                     self._server, system, self._folder / "latency", commits=commits, rate=rate, idle_seconds=idle
                 )
             )
+
+    def _mongodb(self) -> None:
+        systems: list[mongodb.System] = [ToFile(FILE, NO_SCHEMAS), ToFile(FILE_SCHEMAS, ()), *self._peers()]
+        with MongoReplicaSet() as server:
+            self._take(MongoBench(server, systems, self._folder / "mongodb").run(self._rows(DOCUMENTS)))
 
     def _rows(self, rows: int) -> int:
         return max(1, round(rows * self._scale))

@@ -9,13 +9,15 @@ import pytest
 from benchmarks import following, latency, report
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
-from benchmarks.pipelines import METRICS, PASSWORD, USER, Cdckit
-from benchmarks.systems import FILE, FILE_METRICS, KAFKA
+from benchmarks.mongodb import MongoBench, ToFile
+from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit
+from benchmarks.systems import FILE, FILE_METRICS, KAFKA, MONGODB_SNAPSHOT, MONGODB_STREAM
 from benchmarks.targets import FileTarget, KafkaTarget
 from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp, Measured
 from benchmarks.usage import Usage
 
 from servers.kafka import KafkaBroker
+from servers.mongodb import MongoReplicaSet
 from servers.mysql import MySQLServer
 
 
@@ -51,6 +53,14 @@ def test_a_following_pipeline(server: MySQLServer, kafka_broker: KafkaBroker, tm
 def test_lines_of_a_file_as_they_arrive(server: MySQLServer, tmp_path: Path) -> None:
     found = latency.measure(server, Cdckit(FILE, FileTarget()), tmp_path, commits=20, rate=100, idle_seconds=0.1)
     assert found.p50 <= found.p99
+
+
+def test_mongodb(mongo: MongoReplicaSet, tmp_path: Path) -> None:
+    measured = list(MongoBench(mongo, [ToFile(FILE, NO_SCHEMAS)], tmp_path).run(40))
+    with mongo.client() as client:
+        client.drop_database("bench")
+    assert [(one.scenario, one.events) for one in measured] == [(MONGODB_SNAPSHOT, 40), (MONGODB_STREAM, 50)]
+    assert [figure.reach for figure in figures(measured, []) if "MongoDB" in figure.name] == [73 / 4, 91 / 4]
 
 
 def test_a_figure_meets_its_goal_its_reach_or_neither() -> None:
