@@ -7,11 +7,14 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit.config.model import PluginConfig
-from cdckit_spark.documents import parse_columns
+from cdckit_spark.documents import DeclaredColumn, parse_columns
+
+INFERRED = "inferred"
 
 
 def _checked_columns(text: str) -> str:
-    parse_columns(text)
+    if text != INFERRED:
+        parse_columns(text)
     return text
 
 
@@ -39,7 +42,8 @@ class LakeConfig(PluginConfig):
     """For documents (MongoDB): columns to read out of them in the place of one that holds the document as JSON, as
     `FIELD TYPE, …`: `name string, address.city string, bought timestamp, price decimal(10,2), tags json`. A dot leads
     into a nested field and becomes `_` in the column's name. Types: string, json, boolean, int, bigint, double,
-    decimal(p,s), timestamp, binary.
+    decimal(p,s), timestamp, binary. `inferred` keeps the document and adds a column for each field that documents are
+    found to have.
     """
     commit_interval_ms: NonNegativeInt = 0
     """How long, in milliseconds, changes are gathered for one commit; 0 commits as soon as the one before is done."""
@@ -54,4 +58,18 @@ class LakeConfig(PluginConfig):
             raise ValueError("'mode: mirror' needs 'format: delta': parquet files cannot be changed in place")
         if self.format == "parquet" and self.path is None:
             raise ValueError("'format: parquet' needs 'path'")
+        if self.format == "parquet" and self.infers_columns:
+            raise ValueError(
+                "'document.columns: inferred' needs 'format: delta', which keeps the columns with the table"
+            )
         return self
+
+    @property
+    def declared_columns(self) -> tuple[DeclaredColumn, ...]:
+        """The columns that are declared for documents."""
+        return () if self.infers_columns else parse_columns(self.document_columns)
+
+    @property
+    def infers_columns(self) -> bool:
+        """Whether columns are read off the documents."""
+        return self.document_columns == INFERRED

@@ -1,20 +1,23 @@
 """Documents as rows: events whose `before` and `after` are JSON text, as MongoDB's are.
 
 A table of documents has the columns of the key, and the document as it is, or the columns that the user has declared
-(`document.columns`).
+(`document.columns`), or the document and the columns that its fields are inferred to be.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+import pyarrow as pa
 
 from cdckit.schema import OPTIONAL_STRING, Schema
 from cdckit.struct import Struct
 from cdckit_spark.extended_json import DeclaredType, declared_type
+from cdckit_spark.layout import ABSENT
 from cdckit_spark.types import ColumnType, column_type
 
 DOCUMENT = "document"
@@ -90,9 +93,11 @@ class DocumentRows:
     Args:
         declared: the columns to read out of them; none: the document as it is.
         with_update: whether there is a column for what an update has changed.
+        inferred: whether more columns are read out of the document later.
     """
 
-    def __init__(self, declared: Sequence[DeclaredColumn], *, with_update: bool) -> None:
+    def __init__(self, declared: Sequence[DeclaredColumn], *, with_update: bool, inferred: bool = False) -> None:
+        self.inferred = inferred
         self._declared = tuple(declared)
         self._with_update = with_update
         self._schemas = [(column.name, column.type.schema) for column in declared] or [(DOCUMENT, OPTIONAL_STRING)]
@@ -124,8 +129,37 @@ class DocumentRows:
     def _values(self, text: str | None) -> Sequence[Any]:
         if not self._declared:
             return (text,)
-        document = None if text is None else orjson.loads(text)
+        document = None if text is None else parsed(text)
         return [column.value_in(document) for column in self._declared]
+
+
+def with_columns(rows: pa.RecordBatch, columns: Sequence[DeclaredColumn]) -> pa.RecordBatch:
+    """Rows of documents with more columns, read out of them; a value of another type is null there."""
+    documents = [None if text is None else parsed(text) for text in rows.column(DOCUMENT).to_pylist()]
+    arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
+    for column in columns:
+        values = [_fitting(column, document) for document in documents]
+        arrays[column.name] = column_type(column.type.schema).column(values)
+    if ABSENT in arrays:
+        names = ",".join(column.name for column in columns)
+        absent = arrays[ABSENT].to_pylist()
+        arrays[ABSENT] = pa.array([one and f"{one}{names}," for one in absent], pa.string())
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _fitting(column: DeclaredColumn, document: Any) -> Any:
+    try:
+        return column.value_in(document)
+    except ValueError:
+        return None
+
+
+def parsed(text: str) -> Any:
+    """A document out of its JSON, where NaN and infinities stand as Java writes them."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)
 
 
 def _json(update: Struct | None) -> str | None:

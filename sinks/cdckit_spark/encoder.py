@@ -24,12 +24,15 @@ class TableEncoder:
         mode: whether the tables are a changelog or a mirror.
         placeholder: what stands for an unavailable value.
         declared: the columns of documents that the user has declared.
+        inferred: whether columns are to be read off the documents.
     """
 
-    def __init__(self, mode: Mode, placeholder: str, declared: Sequence[DeclaredColumn] = ()) -> None:
+    def __init__(
+        self, mode: Mode, placeholder: str, declared: Sequence[DeclaredColumn] = (), *, inferred: bool = False
+    ) -> None:
         self.mode = mode
         self.placeholder = placeholder
-        self._documents = DocumentRows(declared, with_update=mode == "changelog")
+        self._documents = DocumentRows(declared, with_update=mode == "changelog", inferred=inferred)
         self._groups: dict[tuple[Any, ...], Group] = {}
         self._deleted: Record | None = None
         self._template: Template | None = None
@@ -110,7 +113,8 @@ class TableEncoder:
             columns = self._documents.columns(record.key.schema)
             key = tuple(field.name for field in record.key.schema.fields)
             source = f"{facts.db}.{facts.table}"
-            group = Group(self.mode, self.placeholder, "rows", columns, record, source, key)
+            inferred = self._documents.inferred
+            group = Group(self.mode, self.placeholder, "rows", columns, record, source, key, inferred)
             self._groups[record.topic, "documents", record.key.schema] = group
         return group
 

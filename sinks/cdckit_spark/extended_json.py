@@ -21,7 +21,7 @@ from cdckit.schema import DECIMAL, OPTIONAL_BOOLEAN, OPTIONAL_BYTES, OPTIONAL_ST
 _ZONED = "io.debezium.time.ZonedTimestamp"
 _DECIMAL_TYPE = re.compile(r"decimal\((\d+)(?:,\s*(\d+))?\)")
 _NUMBERS = ("$numberLong", "$numberInt", "$numberDouble", "$numberDecimal")
-_TEXTS = ("$oid", "$symbol", "$uuid")
+_TEXTS = ("$oid", "$symbol", "$uuid", *_NUMBERS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXACT = Context(prec=100)
 
@@ -106,6 +106,7 @@ def _instant(value: Any) -> str:
         return _iso(int(value["$timestamp"]["t"]) * 1000)
     date = value["$date"]
     if isinstance(date, str):
+        datetime.fromisoformat(date)
         return date
     return _iso(int(_number(date)))
 
@@ -120,7 +121,7 @@ def _binary(value: Any) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """Strings and identifiers as they are, anything else as JSON."""
+    """Strings, identifiers and numbers as they are, anything else as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and len(value) == 1:

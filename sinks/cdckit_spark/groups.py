@@ -37,6 +37,7 @@ class Group:
         first: the record of the first row.
         source: whose columns these are.
         key: the names of the columns that identify a row.
+        documents: whether more columns are to be read off the documents that the rows hold.
     """
 
     def __init__(
@@ -48,7 +49,9 @@ class Group:
         first: Record,
         source: str,
         key: tuple[str, ...],
+        documents: bool = False,
     ) -> None:
+        self.documents = documents
         self.mode = mode
         self.placeholder = placeholder
         self.kind = kind
@@ -84,7 +87,8 @@ class Group:
         arrays[POSITION] = pa.array(self.positions, pa.string())
         shown.append((POSITION, "string"))
         unavailable = tuple(self._unavailable(arrays)) if self.mode == "mirror" else ()
-        layout = Layout(self.kind, self.source, tuple(shown), self.key, self._operations(), unavailable)
+        operations = self._operations()
+        layout = Layout(self.kind, self.source, tuple(shown), self.key, operations, unavailable, self.documents)
         data = arrow_stream(pa.RecordBatch.from_pydict(arrays))
         return Packet(self.topic, layout.dumps(), self.position, len(self.rows), data)
 

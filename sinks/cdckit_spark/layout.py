@@ -30,6 +30,7 @@ class Layout:
         key: the columns that identify a row; none for a table without a key.
         ops: the operations that occur, a letter each.
         unavailable: the columns in which a value is, or may be, unavailable.
+        documents: whether more columns are to be read off the documents that the rows hold.
     """
 
     kind: Kind
@@ -38,6 +39,7 @@ class Layout:
     key: tuple[str, ...]
     ops: str = ""
     unavailable: tuple[str, ...] = ()
+    documents: bool = False
 
     def dumps(self) -> str:
         """The layout as the packet's text."""
@@ -54,4 +56,5 @@ class Layout:
             tuple(found["key"]),
             found["ops"],
             tuple(found["unavailable"]),
+            found["documents"],
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -14,8 +14,10 @@ from pyspark.sql.types import StructType
 
 from cdckit.record import lane_of
 from cdckit.spark.tables import rows_of
+from cdckit_spark.documents import DOCUMENT, DeclaredColumn, with_columns
 from cdckit_spark.layout import Layout
 from cdckit_spark.targets import Columns, quoted
+from cdckit_spark.types import column_type
 
 
 class Heading(NamedTuple):
@@ -33,10 +35,12 @@ class TableRows:
     Attributes:
         packets: its packets.
         headings: what the packets say of themselves.
+        inferred: columns to read out of the documents besides.
     """
 
     packets: DataFrame
     headings: Sequence[Heading]
+    inferred: Sequence[DeclaredColumn] = ()
 
     @property
     def count(self) -> int:
@@ -58,14 +62,33 @@ class TableRows:
         types = StructType.fromDDL(ddl)
         assert isinstance(types, StructType)
         wanted = to_arrow_schema(types, timezone="UTC")
+        inferred = self.inferred
 
         def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for data in batch.column(0):
                     for rows in rows_of(data.as_py()):
-                        yield _fitted(rows, wanted)
+                        wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
+                        yield _fitted(wide, wanted)
 
         return self.packets.select("data").mapInArrow(unpacked, ddl)
+
+    def of_documents(self, tell: Callable[[Sequence[str | None]], Iterable[str]]) -> DataFrame:
+        """What `tell` has to say of the documents, packet by packet, as a column of texts."""
+
+        def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for data in batch.column(0):
+                    for rows in rows_of(data.as_py()):
+                        if DOCUMENT in rows.schema.names:
+                            texts = list(tell(rows.column(DOCUMENT).to_pylist()))
+                            yield pa.RecordBatch.from_pydict({"text": pa.array(texts, pa.string())})
+
+        return self.packets.select("data").mapInArrow(told, "text string")
+
+    def widened(self, columns: Sequence[DeclaredColumn]) -> TableRows:
+        """The rows with columns that are read out of their documents, behind these."""
+        return replace(self, inferred=columns, headings=[_widened(head, columns) for head in self.headings])
 
 
 def tables_of(packets: DataFrame) -> dict[str, TableRows]:
@@ -76,6 +99,23 @@ def tables_of(packets: DataFrame) -> dict[str, TableRows]:
         layout = layouts.setdefault(text, Layout.loads(text))
         found.setdefault(topic, []).append(Heading(position, layout, rows))
     return {topic: TableRows(packets.where(f.col("topic") == topic), headings) for topic, headings in found.items()}
+
+
+def _widened(head: Heading, columns: Sequence[DeclaredColumn]) -> Heading:
+    """Where a document is unavailable, so is what would be read out of it."""
+    layout = head.layout
+    if not layout.documents:
+        return head
+    names = [name for name, _ in layout.columns]
+    behind = names.index(DOCUMENT) + 1
+    added = tuple((column.name, column_type(column.type.schema).ddl) for column in columns)
+    unavailable = tuple(name for name, _ in added) if DOCUMENT in layout.unavailable else ()
+    wide = replace(
+        layout,
+        columns=(*layout.columns[:behind], *added, *layout.columns[behind:]),
+        unavailable=(*layout.unavailable, *unavailable),
+    )
+    return head._replace(layout=wide)
 
 
 def _fitted(rows: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.errors import ConfigError, SinkError
 from cdckit.spark.tables import RowEncoder, SparkTableSink, TableContext
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.documents import parse_columns
 from cdckit_spark.encoder import TableEncoder
 from cdckit_spark.evolution import Evolution
+from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import write_mirror
 from cdckit_spark.rows import TableRows, tables_of
 from cdckit_spark.targets import BatchId, DeltaTarget, ParquetTarget, Target
@@ -35,11 +35,14 @@ class LakeSink(SparkTableSink):
         self.needs_delta = config.format == "delta"
         self.commit_interval_ms = config.commit_interval_ms
         self._tables: dict[str, Evolution] = {}
+        self._inferences: dict[str, Inference] = {}
 
     def encoder(self) -> RowEncoder:
         """Typed rows, with columns about the change for a changelog."""
-        declared = parse_columns(self.config.document_columns)
-        return TableEncoder(self.config.mode, self.config.unavailable_value_placeholder, declared)
+        config = self.config
+        return TableEncoder(
+            config.mode, config.unavailable_value_placeholder, config.declared_columns, inferred=config.infers_columns
+        )
 
     def open(self, session: SparkSession, context: TableContext) -> None:
         """Notes the session; tables are looked at when their first rows come.
@@ -79,13 +82,24 @@ class LakeSink(SparkTableSink):
         table = self._tables.setdefault(topic, Evolution(self._target(topic)))
         number = BatchId(f"{self._context.name}/{self._context.generation}", batch)
         try:
-            table.follow(rows.layouts)
+            if self.config.infers_columns:
+                rows = self._followed(topic, table, rows)
+            else:
+                table.follow(rows.layouts)
             if self.config.mode == "changelog":
                 table.target.append(rows.typed(table.columns), number)
             else:
                 self._mirror(table, rows, number)
         except (PySparkException, Py4JJavaError) as error:
             raise SinkError(f"table {table.target}: {_reason(error)}") from error
+
+    def _followed(self, topic: str, table: Evolution, rows: TableRows) -> TableRows:
+        """The rows with the columns that their documents have, which the table has then, too."""
+        inference = self._inferences.setdefault(topic, Inference(table.target))
+        wide = inference.widened(rows, table.columns or table.target.columns())
+        table.follow(wide.layouts)
+        inference.keep()
+        return wide
 
     def _mirror(self, table: Evolution, rows: TableRows, number: BatchId) -> None:
         target = table.target

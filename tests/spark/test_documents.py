@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.config.loading import load_pipeline
 from cdckit.errors import ConfigError, SinkError
 from cdckit.runners.spark import SparkRunner
+from cdckit_spark.config import LakeConfig
 from running import Pipeline
 from servers.mongodb import MongoReplicaSet
 
@@ -29,6 +30,7 @@ TYPED: Document = {
     "bought": BOUGHT, "raw": Binary(b"\x00\xff"), "address": {"city": "Bern", "geo": {"lat": 46.9}},
     "tags": ["a", 1], "ref": ObjectId("65f0c0ffee65f0c0ffee65f0"),
 }  # fmt: skip
+FIELDS = ("name", "n", "turn")
 COLUMNS = (
     "name string, n int, big bigint, price decimal(10,3), ratio double, on boolean, bought timestamp, raw binary, "
     "address.city string, address.geo json, tags json, ref string"
@@ -43,7 +45,7 @@ def shop(mongo: MongoReplicaSet, unique_name: str) -> Iterator[Documents]:
         client.drop_database(unique_name)
 
 
-def test_a_mirror_holds_the_documents_of_the_collection(
+def test_a_mirror_holds_the_documents_of_the_collection_and_their_fields(
     session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
 ) -> None:
     shop.people.insert_many([{"_id": n, "name": f"n{n}", "n": n} for n in range(300)])
@@ -51,11 +53,13 @@ def test_a_mirror_holds_the_documents_of_the_collection(
     for turn in range(3):
         if turn:
             _change(shop, turn)
-        _run(mongo, shop, tmp_path, mode="mirror")
-        held = {
-            json_util.loads(row.id): json_util.loads(row.document) for row in _table(session, shop, tmp_path).collect()
-        }
+        _run(mongo, shop, tmp_path, mode="mirror", columns="inferred")
+        rows = _table(session, shop, tmp_path).collect()
+        held = {json_util.loads(row.id): json_util.loads(row.document) for row in rows}
         assert held == {document["_id"]: document for document in shop.people.find()}
+        for row in (row.asDict() for row in rows):
+            document = held[json_util.loads(row["id"])]
+            assert [row.get(name) for name in FIELDS] == [document.get(name) for name in FIELDS]
 
 
 def _change(shop: Documents, turn: int) -> None:
@@ -82,6 +86,52 @@ def test_declared_columns_are_typed(
     assert table.where("id = '1' and bought = timestamp '2024-02-29 23:59:59.123Z'").count() == 1
     assert {value for name, value in second.asDict().items() if not name.startswith("__")} == {"2", None}
     assert dict(table.dtypes)["bought"] == "timestamp"
+
+
+def test_inferred_columns_are_typed_and_stay_as_they_are(
+    session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
+) -> None:
+    """What does not fit a column, or finds no place for one, is in the document."""
+    shop.people.insert_many([
+        TYPED | {"_id": 1, "with space": 1, "mixed": 1, "deep": {"a": {"b": 2**40}}, "only": None},
+        {"_id": Int64(2), "n": Int64(2**40), "ratio": float("nan"), "mixed": {"x": 1}, "id": 7, "document": 8},
+    ])  # fmt: skip
+    _run(mongo, shop, tmp_path, mode="mirror", columns="inferred")
+    types = {
+        "_id": "bigint", "name": "string", "n": "bigint", "big": "bigint", "price": "string", "ratio": "double",
+        "on": "boolean", "bought": "timestamp", "raw": "binary", "address_city": "string", "address_geo_lat": "double",
+        "tags": "string", "ref": "string", "with space": "bigint", "mixed": "string", "deep_a_b": "bigint",
+    }  # fmt: skip
+    found = dict(_table(session, shop, tmp_path).drop("id", "document", "__position").dtypes)
+    assert found == types
+    first, second = _table(session, shop, tmp_path).orderBy("id").collect()
+    assert first.asDict() | {"bought": BOUGHT} == {
+        "id": "1", "_id": 1, "name": "ünï", "n": 7, "big": 2**53 + 1, "price": "12.50", "ratio": 0.5, "on": True,
+        "bought": BOUGHT, "raw": bytearray(b"\x00\xff"), "address_city": "Bern", "address_geo_lat": 46.9,
+        "tags": '["a",1]', "ref": "65f0c0ffee65f0c0ffee65f0", "with space": 1, "mixed": "1", "deep_a_b": 2**40,
+        "document": first.document, "__position": first["__position"],
+    }  # fmt: skip
+    assert (second["_id"], second.n, second.mixed, str(second.ratio)) == (2, 2**40, '{"x":1}', "nan")
+
+    unlike = {"n": "seven", "address": "nowhere", "deep": {"a": 1, "c": 2}, "on": 1, "new": 9, "Name": "N"}
+    unlike["paid"] = Decimal128("1.50")
+    session.sql(f"ALTER TABLE delta.`{tmp_path / 'lake' / f't.{shop.name}.people'}` ADD COLUMNS (paid decimal(9,2))")
+    shop.people.replace_one({"_id": 1}, unlike)
+    shop.people.delete_one({"_id": 2})
+    shop.people.insert_one({"_id": ObjectId("65f0c0ffee65f0c0ffee65f0"), "name": {"first": "x"}})
+    _run(mongo, shop, tmp_path, mode="mirror", columns="inferred")
+    table = _table(session, shop, tmp_path)
+    assert dict(table.drop("id", "document", "__position").dtypes) == types | {
+        "deep_c": "bigint", "new": "bigint", "paid": "decimal(9,2)",
+    }  # fmt: skip
+    told = {name: value for row in table.collect() for name, value in row.asDict().items() if value is not None}
+    assert {name: told.get(name) for name in ("_id", "n", "on", "deep_a_b", "address_city")} == {
+        "_id": 1, "n": None, "on": None, "deep_a_b": None, "address_city": None,
+    }  # fmt: skip
+    assert (told["new"], told["deep_c"], told["name"]) == (9, 2, '{"first":"x"}')
+    assert told["paid"] == Decimal("1.50")
+    held = [json_util.loads(row.document) for row in table.orderBy("id").collect()]
+    assert held == list(shop.people.find().sort("_id"))
 
 
 def test_a_changelog_tells_what_an_update_changed(
@@ -114,6 +164,11 @@ def test_a_value_of_another_type_stops_with_its_field(mongo: MongoReplicaSet, sh
     shop.people.insert_one({"_id": 1, "n": "seven"})
     with pytest.raises(SinkError, match='field n is no int: "seven"'):
         _run(mongo, shop, tmp_path, columns="n int")
+
+
+def test_parquet_has_no_place_for_inferred_columns() -> None:
+    with pytest.raises(ConfigError, match="inferred' needs 'format: delta'"):
+        LakeConfig.load({"format": "parquet", "path": "x", "document.columns": "inferred"}, "sink")
 
 
 def _run(
