@@ -87,6 +87,10 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     """The connection string of the replica set or of the cluster's routers, `mongodb://…` or `mongodb+srv://…`."""
     mongodb_hosts: str = ""
     """Debezium 1.9's way to name the members: `SET/host:port,host:port`."""
+    internal_mongodb_allow_offset_invalidation: bool = False
+    """Whether `cdc offsets import` goes on from the offsets that Debezium 2.5 or older kept of each shard when one of
+    the present shards has none.
+    """
     mongodb_user: str | None = None
     """The user to log in as; by default the one that the connection string names."""
     mongodb_password: SecretStr | None = None

@@ -6,7 +6,7 @@ can stand for the other, and some more for what Debezium does not keep.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -156,22 +156,3 @@ class StreamOffset:
             )
         except (TypeError, ValueError) as error:
             raise StateError(f"the offset {offset} is not one of a MongoDB source: {error}") from error
-
-
-def oldest_of_shards(offsets: Mapping[Any, StreamOffset], shards: Set[str]) -> StreamOffset:
-    """The offset of a whole cluster's stream out of those of its shards: the time of the one that is furthest behind.
-
-    After the manual of Debezium's MongoDB connector, "Offset consolidation". Changes that the other shards had already
-    told come once more.
-
-    Raises:
-        StateError: a shard has none, and so nothing is known of its changes.
-    """
-    missing = sorted(shards - offsets.keys())
-    if missing:
-        raise StateError(
-            f"the connector's offsets know nothing of shard {', '.join(missing)}: "
-            "start without them, with a new snapshot"
-        )
-    oldest = min(offsets.values(), key=lambda offset: offset.time)
-    return StreamOffset(sec=oldest.sec, ord=oldest.ord)

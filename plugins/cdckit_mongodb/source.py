@@ -20,12 +20,13 @@ from cdckit.takeover.history import HistoryRecord
 from cdckit.takeover.offsets import ConnectOffset
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
+from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated
 from cdckit_mongodb.elections import Elections
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import warn_of_missing_images
 from cdckit_mongodb.members import Members
-from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset, oldest_of_shards
+from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
 from cdckit_mongodb.oplog import newest_moment
 from cdckit_mongodb.oplog_readiness import place_in_oplog
 from cdckit_mongodb.readiness import readiness
@@ -41,9 +42,6 @@ from cdckit_mongodb.tokens import check_token
 from cdckit_mongodb.versions import check_version
 
 log = logging.getLogger("cdckit.mongodb")
-
-_ALL_SHARDS = "cluster"
-"""What Debezium 2 calls all shards of a cluster in the place of a replica set's name."""
 
 _END_POLL = 0.025
 """How often, in seconds, the server is asked for its newest operation while that is waited for."""
@@ -125,16 +123,7 @@ class MongoDbSource(Source):
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood; offsets of single shards, as before Debezium 2.6, by the oldest of them."""
-        found = [StreamOffset.from_json(each.offset or {}) for each in offsets]
-        if any(one.snapshot_due for one in found):
-            raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
-        if len(found) > 1:
-            with told(self._config, "asking for the shards"):
-                shards = {shard["_id"] for shard in self._asked().admin.command("listShards")["shards"]}
-            return oldest_of_shards(
-                {each.partition.get("rs"): one for each, one in zip(offsets, found, strict=True)}, shards
-            ).to_json()
-        return found[0].to_json()
+        return consolidated(offsets, self._config, self._asked).to_json()
 
     # -- planning
 
@@ -330,7 +319,7 @@ class MongoDbSource(Source):
                 cluster = read_cluster(self._client, self._config)
                 check_version(self._config, cluster.version)
                 self._cluster = cluster
-                self._collections.format.replica_set = cluster.name or _ALL_SHARDS
+                self._collections.format.replica_set = cluster.name or OF_ALL_SHARDS
         except RetriableSourceError as error:
             if self._cluster is not None:
                 raise

@@ -10,9 +10,7 @@ from benchmarks import debezium
 
 from cdckit.cli.main import call
 from cdckit.config.loading import load_pipeline
-from cdckit.errors import StateError
 from cdckit.runners.direct import DirectRunner
-from cdckit_mongodb.offsets import StreamOffset, oldest_of_shards
 from connector import Connector
 from servers.mongodb import MongoReplicaSet
 
@@ -50,10 +48,3 @@ def test_a_pipeline_goes_on_where_the_connector_stopped(
     DirectRunner(load_pipeline(connector.file, overrides, runner="direct", sink="file")).run(once=True)
     ids = [int(found) for found in re.findall(r'"key": ?\{"id": ?"(\d+)"\}', (tmp_path / "out.jsonl").read_text())]
     assert ids == list(range(given + 1, 12))
-
-
-def test_a_cluster_goes_on_from_the_shard_that_is_furthest_behind() -> None:
-    offsets = {"a": StreamOffset(sec=20, ord=1), "b": StreamOffset(sec=10, ord=7), "gone": StreamOffset(sec=11)}
-    assert oldest_of_shards(offsets, {"a", "b"}) == StreamOffset(sec=10, ord=7)
-    with pytest.raises(StateError, match="nothing of shard c"):
-        oldest_of_shards(offsets, {"a", "b", "c"})

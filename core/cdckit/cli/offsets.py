@@ -81,6 +81,10 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None) -> Non
             source.close()
         state.save_offset(adopted)
     click.echo(json.dumps(adopted, indent=2))
+    if any("incremental_snapshot_collections" in (each.offset or {}) for each in found):
+        click.echo(
+            "an incremental snapshot was not finished: ask for it again, by the signal execute-snapshot", err=True
+        )
 
 
 @contextmanager
