@@ -12,7 +12,7 @@ from cdckit.record import Offset
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, told
 from cdckit_mongodb.offsets import StreamOffset
-from cdckit_mongodb.oplog import Oplog, clock_text, moment_told, newest_moment, read_oplog
+from cdckit_mongodb.oplog import Oplog, clock_text, newest_moment, read_oplog
 from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.streaming.lost import advice, with_lost_time
 from cdckit_mongodb.streaming.retention import why_lost
@@ -22,7 +22,6 @@ _PAUSE_HOURS = 24
 _TIMES_THE_LAG = 2
 _LEAST_MEGABYTES = 990
 """The smallest size that `replSetResizeOplog` takes (MongoDB's manual)."""
-_CLOCK_TOLERANCE = 60
 _RIGHTS = "grant find and collStats on {db: 'local', collection: 'oplog.rs'}, or look at rs.printReplicationInfo()"
 _GIB = 2**30
 
@@ -79,10 +78,6 @@ def _place(client: Client, config: MongoDbConfig, at: StreamOffset) -> Iterator[
         return
     with told(config, "asking for the newest operation"):
         newest = newest_moment(client)
-    if at.sec > newest[0] + _CLOCK_TOLERANCE:
-        message = f"{moment_told(at.time)} lies ahead of the newest operation, {moment_told(newest)}"
-        yield Finding("position", "fail", message, "the offset is of other servers: `cdc offsets show`, `set`, `reset`")
-        return
     lag = max(0, newest[0] - at.sec) if newest > at.moment else 0
     yield _pause(client, lag)
 

@@ -247,6 +247,18 @@ def test_a_token_of_other_servers_is_no_lost_history(forgetting: MongoReplicaSet
         assert len(capture.once()) == 3
 
 
+def test_a_place_in_the_future_is_not_waited_for(forgetting: MongoReplicaSet, unique_name: str) -> None:
+    with forgetting.client() as client:
+        client[unique_name].a.insert_one({"_id": 1})
+    capture = Capture(forgetting.uri, database_include_list=unique_name)
+    capture.offset = {"sec": 4_000_000_000, "ord": 1}
+    found = _refusal(capture)
+    assert "2096-10-02T07:06:40Z (4000000000:1), lies ahead of the newest operation" in found
+    assert "correct the offset with `cdc offsets set`" in found
+    capture.options["snapshot.mode"] = "when_needed"
+    assert [shown(record)[:2] for record in capture.once()] == [("r", "1")]
+
+
 def test_a_pipeline_that_takes_the_token_away_is_named(forgetting: MongoReplicaSet, unique_name: str) -> None:
     stages = '[{"$project": {"_id": 0}}]'
     with forgetting.client() as client:

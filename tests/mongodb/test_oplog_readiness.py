@@ -147,7 +147,7 @@ def test_a_place_that_is_gone_is_told(filled: Filled, mode: str, status: str, re
 def test_a_place_in_the_future_is_told(filled: Filled) -> None:
     found = _position(filled.uri, {"sec": 4_000_000_000, "ord": 1})
     assert found.status == "fail"
-    assert "2096-10-02T07:06:40Z (4000000000:1) lies ahead of the newest operation" in found.message
+    assert "2096-10-02T07:06:40Z (4000000000:1), lies ahead of the newest operation" in found.message
 
 
 def test_offsets_without_a_place(filled: Filled) -> None:

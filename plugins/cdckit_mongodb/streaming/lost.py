@@ -110,13 +110,13 @@ def with_lost_time(client: Client, error: HistoryLostError) -> str:
         oldest = ends[0][0]
         return f"{error}, which begins at {clock_text(oldest)}: the changes of {duration(oldest - since)} are lost"
     try:
-        now = int(client.admin.command("hello")["localTime"].replace(tzinfo=UTC).timestamp())
+        hello = client.admin.command("hello")
     except PyMongoError:
         return f"{error}: changes are lost"
-    return (
-        f"{error}: changes of up to {duration(max(0, now - since))}, until {clock_text(now)}, are lost; "
-        "with the right find on local.oplog.rs this could be told exactly"
-    )
+    now = int(hello["localTime"].replace(tzinfo=UTC).timestamp())
+    message = f"{error}: changes of up to {duration(max(0, now - since))}, until {clock_text(now)}, are lost"
+    readable = ends is not None or "setName" not in hello
+    return message if readable else f"{message}; with the right find on local.oplog.rs this could be told exactly"
 
 
 def _going_on(client: Client) -> str:
