@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,8 +20,17 @@ _RUN = "__debezium.context.runId"
 _POSITION = "__cdckit.position"
 
 
+class Arrived(NamedTuple):
+    """A record as it has arrived: its parts out of JSON, a tombstone without value."""
+
+    topic: str
+    key: Any
+    value: Any
+    headers: Mapping[str, str]
+
+
 class Delivered(NamedTuple):
-    """A record that has arrived.
+    """A record of a table's change that has arrived.
 
     Attributes:
         run: tells the pipeline's runs apart.
@@ -58,8 +68,12 @@ class Target(ABC):
         """About how many records there are now."""
 
     @abstractmethod
+    def arrived(self, first: int = 0) -> Iterator[Arrived]:
+        """All records, or those from number `first` on where a killed run leaves no gap; those of each key in order."""
+
     def delivered(self) -> Iterator[Delivered]:
-        """All records, those of each key in their order."""
+        """All records as changes of tables."""
+        return (_delivered(*record) for record in self.arrived())
 
 
 class FileTarget(Target):
@@ -77,13 +91,14 @@ class FileTarget(Target):
         """By the file's size."""
         return self._path.stat().st_size // _BYTES_A_LINE if self._path.exists() else 0
 
-    def delivered(self) -> Iterator[Delivered]:
-        """The file's lines."""
+    def arrived(self, first: int = 0) -> Iterator[Arrived]:
+        """The file's lines; a last one that is broken off is none."""
         with self._path.open("rb") as lines:
-            for line in lines:
-                record = json.loads(line)
-                headers = {header["key"]: header["value"] for header in record["headers"]}
-                yield _delivered(record["topic"], record["key"], record["value"], headers)
+            for line in islice(lines, first, None):
+                if line.endswith(b"\n"):
+                    record = json.loads(line)
+                    headers = {header["key"]: header["value"] for header in record["headers"]}
+                    yield Arrived(record["topic"], record["key"], record["value"], headers)
 
 
 class KafkaTarget(Target):
@@ -117,13 +132,13 @@ class KafkaTarget(Target):
             return 0
         return ends[1] if ends else 0
 
-    def delivered(self) -> Iterator[Delivered]:
+    def arrived(self, first: int = 0) -> Iterator[Arrived]:
         """The topics' records, one partition after the other."""
         for record in read_topics(self._broker.bootstrap, self._topics()):
             headers = {name: (value or b"").decode() for name, value in record.headers}
             key, value = json.loads(record.key or b""), json.loads(record.value) if record.value else None
             headers[_RUN] = json.loads(headers[_RUN]) if headers[_RUN].startswith('"') else headers[_RUN]
-            yield _delivered(record.topic, key, value, headers)
+            yield Arrived(record.topic, key, value, headers)
 
     def _topics(self) -> list[str]:
         known = self._consumer.list_topics(timeout=10).topics
