@@ -18,7 +18,7 @@ from cdckit_mongodb.extended_json import COMPACT, milliseconds_of
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.signalling import Signalling
 from cdckit_mongodb.offsets import Moment, StreamOffset, moment_text, stream_position
-from cdckit_mongodb.tokens import Token, token_place, token_time
+from cdckit_mongodb.tokens import Token, is_event, token_place, token_time
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -62,7 +62,7 @@ class StreamProcessor:
         self._fragments: Event | None = None
         self._session: tuple[Any, Session] | None = None
         self._transaction = _resumed(collections, start)
-        self._last: tuple[str, int] | None = None
+        self._last = token_place(start.token) if start.token is not None and is_event(start.token) else None
         self._newest: Event | None = None
         self._tie = start.tie
         self._signalling = signalling
@@ -144,10 +144,7 @@ class StreamProcessor:
     def _prefix(self, token: Token) -> str:
         """What the positions of an event's records begin with."""
         moment, operation = place = token_place(token)
-        if place == self._last:
-            self._tie += 1
-        elif self._last is not None or moment != moment_text(self._offset.time):
-            self._tie = 0
+        self._tie = self._tie + 1 if place == self._last else 0
         self._last = place
         return stream_position(moment, operation, self._tie)
 
