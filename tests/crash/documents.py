@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -117,3 +118,34 @@ def _change(value: Mapping[str, Any] | None) -> Change:
         return Change("d")
     shown = value["updateDescription"]["updatedFields"] if value["op"] == "u" else value["after"]
     return Change(value["op"], json.loads(shown)["token"])
+
+
+def assert_documents_complete(
+    committed: Mapping[Key, Sequence[Change]], delivered: Sequence[DocumentRecord], known: Mapping[Key, int]
+) -> None:
+    """The stream's records of each document are its last changes; what comes before them, the snapshot shows.
+
+    Args:
+        committed: each document's changes.
+        delivered: all records.
+        known: how many changes of each document may lie before the place that the stream begins at.
+    """
+    read: dict[Key, list[str | None]] = defaultdict(list)
+    streamed: dict[Key, dict[str, Change]] = defaultdict(dict)
+    for record in delivered:
+        if record.change.op == "r":
+            read[record.key].append(record.change.token)
+        else:
+            first = streamed[record.key].setdefault(record.position, record.change)
+            assert first == record.change, "one position for two records"
+    assert not (read.keys() | streamed.keys()) - committed.keys(), "records of documents that never were"
+    for key, changes in committed.items():
+        found = streamed[key]
+        begin = len(changes) - len(found)
+        assert list(found) == sorted(found), f"{key}: positions do not rise: {list(found)}"
+        assert list(found.values()) == changes[begin:], f"{key}: {list(found.values())} of {changes}"
+        assert begin <= known.get(key, 0), f"{key}: begins without {changes[known.get(key, 0) : begin]}"
+        # a snapshot shows each document as it is when it is read, which is after the stream's beginning
+        states = [change.token for change in changes[max(0, begin - 1) :] if change.op in ("c", "u")]
+        assert set(read[key]) <= set(states), f"{key}: the snapshot shows {read[key]}, not one of {states}"
+        assert read[key] or begin == 0 or TOMBSTONE in changes, f"{key}: the snapshot does not show it"

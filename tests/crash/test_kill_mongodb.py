@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from cdckit_mongodb.offsets import StreamOffset, moment_text
-from crash.documents import DocumentRecord, DocumentWriter, document_records
-from crash.journal import TOMBSTONE, Change, Journal, Key
+from crash.documents import DocumentWriter, assert_documents_complete, document_records
+from crash.journal import Journal, Key
 from crash.targets import FileTarget, KafkaTarget, Target
 from running import Pipeline, Running
 from servers.mongodb import MongoReplicaSet
@@ -106,39 +105,8 @@ def test_nothing_is_lost_or_out_of_order(
         assert ended.code == 0, ended.stderr
         print(f"killed in: {', '.join(kills.killed_in)}")
         assert "snapshot" in kills.killed_in
-        _assert_complete(journal.changes(), list(document_records(target.arrived())), kills.known)
+        assert_documents_complete(journal.changes(), list(document_records(target.arrived())), kills.known)
         client.drop_database(unique_name)
-
-
-def _assert_complete(
-    committed: Mapping[Key, Sequence[Change]], delivered: Sequence[DocumentRecord], known: Mapping[Key, int]
-) -> None:
-    """The stream's records of each document are its last changes; what comes before them, the snapshot shows.
-
-    Args:
-        committed: each document's changes.
-        delivered: all records.
-        known: how many changes of each document may lie before the place that the stream begins at.
-    """
-    read: dict[Key, list[str | None]] = defaultdict(list)
-    streamed: dict[Key, dict[str, Change]] = defaultdict(dict)
-    for record in delivered:
-        if record.change.op == "r":
-            read[record.key].append(record.change.token)
-        else:
-            first = streamed[record.key].setdefault(record.position, record.change)
-            assert first == record.change, "one position for two records"
-    assert not (read.keys() | streamed.keys()) - committed.keys(), "records of documents that never were"
-    for key, changes in committed.items():
-        found = streamed[key]
-        begin = len(changes) - len(found)
-        assert list(found) == sorted(found), f"{key}: positions do not rise: {list(found)}"
-        assert list(found.values()) == changes[begin:], f"{key}: {list(found.values())} of {changes}"
-        assert begin <= known.get(key, 0), f"{key}: begins without {changes[known.get(key, 0) : begin]}"
-        # a snapshot shows each document as it is when it is read, which is after the stream's beginning
-        states = [change.token for change in changes[max(0, begin - 1) :] if change.op in ("c", "u")]
-        assert set(read[key]) <= set(states), f"{key}: the snapshot shows {read[key]}, not one of {states}"
-        assert read[key] or begin == 0 or TOMBSTONE in changes, f"{key}: the snapshot does not show it"
 
 
 def _lines(path: Path) -> int:
