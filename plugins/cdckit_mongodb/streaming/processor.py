@@ -168,6 +168,7 @@ class StreamProcessor:
             self.records.append(transaction.end(f"{prefix}0", time_ms))
             if self._tally is not None:
                 self._tally.transactions += 1
+                self._tally.transaction = transaction.identifier
             self._transaction = transaction = None
         if identifier is None:
             return None
@@ -213,7 +214,8 @@ class StreamProcessor:
         taken, self.records = self.records, []
         if self._tally is not None and taken:
             self._tally.event = taken[-1].position or None
-            self._tally.transaction = None if self._transaction is None else self._transaction.identifier
+            if self._transaction is not None:
+                self._tally.transaction = self._transaction.identifier
         return taken
 
     @property
