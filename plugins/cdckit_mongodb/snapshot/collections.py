@@ -20,6 +20,8 @@ from cdckit_mongodb.offsets import SnapshotPlace
 Document = dict[str, Any]
 
 _COLLECTION, _TIME_SERIES = "collection", "timeseries"
+_LARGEST_BATCH = 1024
+"""Documents a batch at the most: the texts of more take memory that the system has to give anew for each batch."""
 IN_ORDER_FROM = 100_000
 """Collections of more documents than this are read in the order of `_id`, so that reading can go on in their middle."""
 
@@ -138,7 +140,9 @@ def documents(
             cursor.min(list(identifier(low).items()))
     with cursor:
         for batch in cursor:
-            yield bson.decode_all(cast("bytes", batch), CODEC)
+            decoded = bson.decode_all(cast("bytes", batch), CODEC)
+            for begin in range(0, len(decoded), _LARGEST_BATCH):
+                yield decoded[begin : begin + _LARGEST_BATCH]
 
 
 def identifier(text: str) -> Document:
