@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from benchmarks import workload
+from benchmarks.measured import Measured
 from benchmarks.pipelines import Cdckit, Pipeline
-from benchmarks.throughput import Measured
 from benchmarks.usage import Tree, Usage
 from servers.mysql import MySQLServer
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.following import WARM
 from benchmarks.latency import Latency
+from benchmarks.measured import Measured
 from benchmarks.systems import (
     FILE,
     FILE_METRICS,
@@ -19,7 +20,7 @@ from benchmarks.systems import (
     SPARK_DELTA,
     SPARK_KAFKA,
 )
-from benchmarks.throughput import BULK, HUGE, MANY, SINGLE, SNAPSHOT, Measured
+from benchmarks.throughput import BULK, HUGE, MANY, SINGLE, SNAPSHOT
 
 PEER_CPU_US = {SNAPSHOT: 45.0, BULK: 52.0, SINGLE: 150.0, MONGODB_SNAPSHOT: 73.0, MONGODB_STREAM: 91.0}
 """Debezium's CPU an event, for runs in which it is not measured beside."""

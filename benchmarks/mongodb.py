@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from benchmarks.debezium import Configured
+from benchmarks.measured import Measured, System
 from benchmarks.pipelines import Options
 from benchmarks.systems import MONGODB_SNAPSHOT, MONGODB_STREAM
-from benchmarks.throughput import Measured
 from benchmarks.usage import Usage, run
 from servers.mongodb import MongoReplicaSet
 
@@ -20,21 +20,6 @@ Document = dict[str, Any]
 
 _BATCH = 1000
 _BEGIN = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
-
-
-class System(Protocol):
-    """A system under test."""
-
-    @property
-    def name(self) -> str:
-        """For the table."""
-
-    @property
-    def options(self) -> Options:
-        """Of the connector."""
-
-    def capture(self, pipeline: Configured, events: int) -> Usage:
-        """Captures `events` events to their end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +87,7 @@ class MongoBench:
         folder: where they keep their state.
     """
 
-    def __init__(self, server: MongoReplicaSet, systems: Sequence[System], folder: Path) -> None:
+    def __init__(self, server: MongoReplicaSet, systems: Sequence[System[Configured]], folder: Path) -> None:
         self._server = server
         self._systems = systems
         self._folder = folder
@@ -121,11 +106,11 @@ class MongoBench:
         for system in self._systems:
             yield self._measured(MONGODB_STREAM, system, documents + documents // 4)
 
-    def _measured(self, scenario: str, system: System, events: int) -> Measured:
+    def _measured(self, scenario: str, system: System[Configured], events: int) -> Measured:
         used = self._capture(system, "things", events)
         return Measured(scenario, system.name, events, used, self._starts[system.name])
 
-    def _capture(self, system: System, collection: str, events: int) -> Usage:
+    def _capture(self, system: System[Configured], collection: str, events: int) -> Usage:
         folder = self._folder / f"{system.name}-{collection}".replace(" ", "-").replace(",", "")
         return system.capture(Capture(folder, self._server.uri, collection, system.options), events)
 

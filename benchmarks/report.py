@@ -12,7 +12,7 @@ from rich.table import Table
 
 from benchmarks.goals import figures
 from benchmarks.latency import Latency
-from benchmarks.throughput import Measured
+from benchmarks.measured import Measured
 
 COLOURS = {"goal": "green", "reached": "green", "missed": "red"}
 

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from benchmarks import workload
+from benchmarks.measured import Measured, System
 from benchmarks.pipelines import Cdckit, Options, Pipeline
 from benchmarks.usage import Usage, run
 from servers.mysql import MySQLServer
@@ -19,55 +19,6 @@ SINGLE = "stream, one row a transaction"
 HUGE = "stream, one transaction"
 MANY = "stream, 100 rows a statement, 100 tables"
 TABLES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One scenario of one system.
-
-    Attributes:
-        scenario: what was captured.
-        system: by whom.
-        events: how many.
-        usage: what it took.
-        start: what a start alone takes.
-    """
-
-    scenario: str
-    system: str
-    events: int
-    usage: Usage
-    start: Usage
-
-    @property
-    def cpu_us(self) -> float:
-        """Microseconds of CPU an event, start-up taken off."""
-        return max(0.0, self.usage.cpu - self.start.cpu) / self.events * 1e6
-
-    @property
-    def rate(self) -> float | None:
-        """Events a second, start-up taken off; None where hardly more than that is left."""
-        seconds = self.usage.wall - self.start.wall
-        return self.events / seconds if seconds > self.start.wall / 10 else None
-
-
-class System(Protocol):
-    """A system under test, which captures some events and ends."""
-
-    @property
-    def name(self) -> str:
-        """For the table."""
-
-    @property
-    def options(self) -> Options:
-        """Of the connector."""
-
-    def capture(self, pipeline: Pipeline, events: int) -> Usage:
-        """Captures `events` events to their end.
-
-        Raises:
-            AssertionError: it delivered another number: a figure counts only if the work was done.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +59,7 @@ class Bench:
         starts: how often a start without events is measured, with a snapshot and without; the median is taken off.
     """
 
-    def __init__(self, server: MySQLServer, systems: Sequence[System], folder: Path, starts: int = 3) -> None:
+    def __init__(self, server: MySQLServer, systems: Sequence[System[Pipeline]], folder: Path, starts: int = 3) -> None:
         self._server = server
         self._systems = systems
         self._folder = folder
@@ -163,11 +114,11 @@ class Bench:
         for system in self._systems:
             yield self._measured(scenario, system, events, self._capture(system, table, events))
 
-    def _measured(self, scenario: str, system: System, events: int, used: Usage) -> Measured:
+    def _measured(self, scenario: str, system: System[Pipeline], events: int, used: Usage) -> Measured:
         first, again = self._starts[system.name]
         return Measured(scenario, system.name, events, used, first if scenario == SNAPSHOT else again)
 
-    def _measured_starts(self, system: System) -> tuple[Usage, Usage]:
+    def _measured_starts(self, system: System[Pipeline]) -> tuple[Usage, Usage]:
         """A first start, with the snapshot of an empty table, and one from a saved offset with nothing new."""
         firsts, others = [], []
         for number in range(self._repeats):
@@ -175,7 +126,7 @@ class Bench:
             others.append(self._capture(system, "nothing", 0, f"-{number}"))
         return _median(firsts), _median(others)
 
-    def _capture(self, system: System, table: str, events: int, suffix: str = "") -> Usage:
+    def _capture(self, system: System[Pipeline], table: str, events: int, suffix: str = "") -> Usage:
         name = f"{system.name}-{table}{suffix}".replace(" ", "-").replace(",", "")
         pipeline = Pipeline(self._folder / name, self._server, table, system.options)
         pipeline.write()

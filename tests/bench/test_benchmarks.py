@@ -9,11 +9,12 @@ import pytest
 from benchmarks import following, latency, report
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
+from benchmarks.measured import Measured
 from benchmarks.mongodb import MongoBench, ToFile
 from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit
 from benchmarks.systems import FILE, FILE_METRICS, KAFKA, MONGODB_SNAPSHOT, MONGODB_STREAM
 from benchmarks.targets import FileTarget, KafkaTarget
-from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp, Measured
+from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp
 from benchmarks.usage import Usage
 
 from servers.kafka import KafkaBroker
