@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from crash.documents import DocumentWriter
 from crash.journal import Journal
 from crash.writers import TABLES, BulkWriter, ShopWriter
 from running import Pipeline, create_reader, source_of
+from servers.mongodb import MongoReplicaSet
 from servers.mysql import MySQLServer
 from spark.conftest import FAST_JVM
 from spark.lake import at_source, mirrored
@@ -48,6 +51,38 @@ def test_the_mirror_equals_the_source_after_kills(
     for table in ("accounts", "parts", "bulk"):
         name = f"{unique_name}.{table}"
         assert mirrored(session, tmp_path / "lake", f"{unique_name}.{name}") == at_source(mysql_server, name)
+
+
+@pytest.mark.parametrize("columns", ["inferred", pytest.param("", marks=pytest.mark.nightly)])
+def test_the_mirror_equals_the_collections_after_kills(
+    session: SparkSession, mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, columns: str, nightly: bool
+) -> None:
+    seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
+    print(f"CDCKIT_SEED={seed}")
+    chance, sizes = random.Random(seed), {"a": 3000, "b": 12_000}
+    source = {
+        "type": "mongodb",
+        "topic.prefix": "p",
+        "mongodb.connection.string": mongo.uri,
+        "database.include.list": unique_name,
+        "capture.collection.groups": rf"{unique_name}\.a",
+    }
+    sink = {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake"), "document.columns": columns}
+    options = {"runner": "spark", "spark": {"spark.master": "local[2]", **FAST_JVM}}
+    pipeline = Pipeline(tmp_path, source, sink, options)
+    with mongo.client() as client:
+        with DocumentWriter(client, unique_name, Journal(), seed, sizes):
+            for _ in range(20 if nightly else 2):
+                _kill_at_work(pipeline, chance)
+        ended = pipeline.run("--once", seconds=300)
+        assert ended.code == 0, ended.stderr
+        for name in sizes:
+            table = session.read.format("delta").load(str(tmp_path / "lake" / f"p.{unique_name}.{name}"))
+            documents = {row.id: json.loads(row.document) for row in table.collect()}
+            assert documents == {str(one["_id"]): one for one in client[unique_name][name].find()}
+            if columns:
+                assert table.where("token is distinct from get_json_object(document, '$.token')").count() == 0
+        client.drop_database(unique_name)
 
 
 def _kill_at_work(pipeline: Pipeline, chance: random.Random) -> None:
