@@ -27,7 +27,7 @@ from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import warn_of_missing_images
 from cdckit_mongodb.members import Members
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
-from cdckit_mongodb.oplog import newest_moment
+from cdckit_mongodb.oplog import moment_told, newest_moment
 from cdckit_mongodb.oplog_readiness import place_in_oplog
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
@@ -135,6 +135,12 @@ class MongoDbSource(Source):
         """Where the stream starts when there is no offset."""
         start = self._config.capture_start_op_time
         if start >= 0 and not self._mode.takes_data(offset_exists=False, in_progress=False):
+            newest = self._newest()
+            if start >> 32 > newest[0]:
+                raise ConfigError(
+                    f"source.capture.start.op.time: {moment_told((start >> 32, start & 0xFFFFFFFF))} lies ahead of the "
+                    f"newest operation, {moment_told(newest)}"
+                )
             return StreamOffset(sec=start >> 32, ord=start & 0xFFFFFFFF)
         return note_moment(self._asked(), self._config)
 
@@ -142,7 +148,8 @@ class MongoDbSource(Source):
         """Where the stream ends now, as soon as that is beyond `start`."""
         at = self._checked(StreamOffset.from_json(start))
         if at.snapshot_due:
-            return self._begin().with_changes(after_snapshot=True).to_json()
+            begun = at if at.snapshot is not None else self._begin()  # what is deleted since then must be told
+            return begun.with_changes(snapshot_due=False, snapshot=None, after_snapshot=True).to_json()
         if not self._mode.streams:
             return start
         until = time.monotonic() + wait_seconds

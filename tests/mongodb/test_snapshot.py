@@ -160,6 +160,31 @@ def test_chunks_cover_a_collection_of_mixed_identifiers(mongo: MongoReplicaSet, 
     assert after[0].position > max(record.position for record in records)
 
 
+def test_a_snapshot_begun_in_one_process_goes_on_in_chunks_from_its_own_moment(
+    mongo: MongoReplicaSet, own_database: Own
+) -> None:
+    """What was deleted since it began, and may have been told already, is told to be gone."""
+    own_database.a.insert_many({"_id": number} for number in range(10))
+    own_database.b.insert_many({"_id": number} for number in range(5_000))
+    capture = _capture(mongo, own_database)
+    capture.once(until=lambda: bool(capture.records))
+    assert capture.offset is not None and "cdckit_snapshot" in capture.offset
+    own_database.a.delete_many({"_id": {"$lt": 3}})
+    with capture.source() as source:
+        end = source.latest_offset(capture.offset)
+        for start, stop in ((capture.offset, end), (end, source.latest_offset(end))):
+            for split in source.plan(start, stop, 2):
+                for batch in source.read(split):
+                    capture.take(batch)
+        assert source.plan(end, None)[0].end is None
+    held: dict[tuple[str, str], bool] = {}
+    for record in capture.records:
+        operation, key, _ = shown(record)
+        held[record.topic, key] = operation not in ("d", None)
+    assert sum(held.values()) == 7 + 5_000
+    assert len(held) == 5_010
+
+
 def test_more_collections_than_may_be(mongo: MongoReplicaSet, own_database: Own) -> None:
     own_database.a.insert_one({"_id": 1})
     own_database.b.insert_one({"_id": 2})
