@@ -72,8 +72,13 @@ class Proxy:
 
     def _answers(self, server: socket.socket, client: socket.socket) -> None:
         with suppress(OSError), server, client:
-            while message := _message(server):
-                client.sendall(_changed(message, self._answered))
+            while (message := _message(server)) and self._pass_on(_changed(message, self._answered), client):
+                pass
+
+    def _pass_on(self, message: bytes, client: socket.socket) -> bool:
+        """Gives an answer to the client; tells whether the connection stays."""
+        client.sendall(message)
+        return True
 
     def _answered(self, reply: Document) -> Document:
         """What clients get instead of a reply that tells of the server."""
