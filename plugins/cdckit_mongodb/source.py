@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cdckit.checks import Finding
-from cdckit.errors import RetriableSourceError, SnapshotDueError, SourceError, StateError
+from cdckit.errors import ConfigError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 from cdckit.guardrail import check_guardrail
 from cdckit.notifications import Notifications
 from cdckit.notifications.listener import SnapshotListener
