@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, change
 from mongodb.router import Router
@@ -56,15 +56,6 @@ def test_servers_that_are_away_at_the_start_are_waited_for_so_often(tmp_path: Pa
         f"{host}, connecting: no primary: {host}: [Errno 111] Connection refused; check mongodb.connection.string; "
         "gave up after 3 attempts (connect.max.attempts, errors.max.retries)"
     ) in ended.errors
-
-
-def test_restarts_follow_the_attempts(tmp_path: Path) -> None:
-    uri = f"mongodb://127.0.0.1:{free_port()}"
-    options = {"connect_max_attempts": 1, "errors_max_retries": 2, "retriable_restart_connector_wait_ms": 10}
-    ended = _pipeline(tmp_path, uri, **options).run("--once")
-    assert ended.code == 3
-    assert "trying again in 0.01 s (restart 2 of 2)" in ended.stderr
-    assert "gave up after 5 attempts" in ended.errors
 
 
 def test_a_set_that_comes_up_late_is_read(tmp_path: Path) -> None:
@@ -148,7 +139,24 @@ def test_a_member_that_is_not_initiated_may_be_so_soon() -> None:
 
 
 def test_a_connection_string_that_cannot_be_is_refused() -> None:
-    assert "mongodb.connection.string cannot be used: Invalid URI scheme" in _refusal("http://127.0.0.1")
+    for uri, said in (
+        ("http://127.0.0.1", r"source: mongodb\.connection\.string should begin with mongodb:// or mongodb\+srv://"),
+        (
+            f"mongodb://u:{PASSWORD}@localhost:99999",
+            r"source\.mongodb\.connection\.string cannot be used: Port must be",
+        ),
+    ):
+        with pytest.raises(ConfigError, match=said) as found:
+            Capture(uri).once()
+        assert PASSWORD not in str(found.value)
+
+
+def test_hosts_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"mongodb\.hosts has members of several replica sets \(rs0, rs1\)"):
+        Capture("", mongodb_hosts="rs0/a:1;rs1/b:2").config()
+    assert Capture("", mongodb_hosts="rs0/a:1, rs0/b:2").config().uri == "mongodb://a:1,b:2/?replicaSet=rs0"
+    with pytest.raises(ConfigError, match=r"source\.mongodb\.hosts cannot be used"):
+        Capture("", mongodb_hosts="a:b:c").once()
 
 
 @pytest.mark.parametrize(("sharded", "name"), [(False, "rs0"), (True, "cluster")])

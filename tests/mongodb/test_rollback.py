@@ -61,7 +61,7 @@ def _numbers(capture: Capture) -> list[int]:
 
 def _reads(client: MongoClient[Document], database: str) -> bool:
     """Whether somebody reads the collection now."""
-    stages = [{"$currentOp": {}}, {"$match": {"command.find": "a", "command.$db": database}}]
+    stages: list[Document] = [{"$currentOp": {}}, {"$match": {"command.find": "a", "command.$db": database}}]
     return bool(list(client.admin.aggregate(stages)))
 
 
