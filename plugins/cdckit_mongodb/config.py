@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -14,6 +15,7 @@ from cdckit.config.event_format import AS_TEXT, EventFormatDefaults
 from cdckit.config.lists import NameList, RegexList, patterns, split_names
 from cdckit.config.no_meaning import NoMeaning
 from cdckit.config.operations import OperationList, skipped_operations
+from cdckit.config.topic_names import NamePart
 from cdckit.guardrail import GuardrailOptions
 from cdckit.metrics.tags import MetricTags
 from cdckit.notifications import NotificationOptions
@@ -166,7 +168,9 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     cursor_pipeline: Annotated[list[Stage], BeforeValidator(_stages)] = Field(default_factory=list)
     """Stages (a JSON array) of an aggregation that the server applies to the stream."""
     cursor_pipeline_order: Literal["internal_first", "user_first", "user_only"] = "internal_first"
-    """Whether those come behind or before the source's own filter, or replace it."""
+    """Whether those come behind or before the source's own filter, or replace it (`user_only`): then
+    `skipped.operations` leaves nothing out.
+    """
     cursor_oversize_handling_mode: Literal["fail", "skip", "split"] = "fail"
     """What becomes of an event of more than 16 MB: `fail` stops, `skip` leaves out documents beyond the threshold,
     `split` has the server send it in fragments (MongoDB 6.0.9 or newer).
@@ -233,13 +237,13 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     """Whether records carry the four `__debezium.context.*` headers."""
     schema_name_adjustment_mode: NameAdjustment = "none"
     """What replaces characters that Avro does not allow in schema names: nothing, `_`, or `_uXXXX`."""
-    topic_delimiter: str = "."
+    topic_delimiter: NamePart = "."
     """What stands between the parts of a topic's name."""
-    topic_transaction: str = "transaction"
+    topic_transaction: NamePart = "transaction"
     """The last part of the name of the topic for begin and end of transactions."""
     heartbeat_interval_ms: NonNegativeInt = 0
     """How often a heartbeat record is sent, in milliseconds; 0: never."""
-    topic_heartbeat_prefix: str = "__debezium-heartbeat"
+    topic_heartbeat_prefix: NamePart = "__debezium-heartbeat"
     """The first part of the name of the heartbeats' topic."""
     topic_heartbeat_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]*$")] = ""
     """Its whole name, so that several pipelines may share it."""
@@ -267,6 +271,15 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     }
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = _peer_options()
+
+    @field_validator("capture_start_op_time")
+    @classmethod
+    def _whole_timestamp(cls, time: int) -> int:
+        if 0 < time < 1 << 32:
+            raise ValueError(
+                "should be a BSON timestamp as one number: seconds since 1970 times 2^32, and the order"
+            )
+        return time
 
     @field_validator("field_exclude_list")
     @classmethod
@@ -324,8 +337,15 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
 
     @model_validator(mode="after")
     def _filters_of_snapshots(self) -> Self:
-        for collection in split_names(self.snapshot_collection_filter_overrides):
+        prefix = "snapshot.collection.filter.overrides"
+        listed = split_names(self.snapshot_collection_filter_overrides)
+        for collection in listed:
+            if f"{prefix}.{collection}" not in self.snapshot_filters:
+                raise ValueError(f"{prefix} names {collection}, but '{prefix}.{collection}' is not given")
             self.filter_for(collection)
+        for option in self.snapshot_filters:
+            if option.removeprefix(f"{prefix}.") not in listed:
+                raise ValueError(f"{option} is given, but {prefix} does not name that collection")
         return self
 
     @model_validator(mode="after")
@@ -371,6 +391,8 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     def _servers(self) -> Self:
         if bool(self.mongodb_connection_string.get_secret_value()) == bool(self.mongodb_hosts):
             raise ValueError("give either mongodb.connection.string or mongodb.hosts")
+        if not re.match(r"mongodb(\+srv)?://", self.uri):
+            raise ValueError("mongodb.connection.string should begin with mongodb:// or mongodb+srv://")
         return self
 
     @property
@@ -378,8 +400,15 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
         """The connection string, which may hold a password."""
         if not self.mongodb_hosts:
             return self.mongodb_connection_string.get_secret_value()
-        name, slash, hosts = self.mongodb_hosts.rpartition("/")
-        return f"mongodb://{hosts}/?replicaSet={name}" if slash else f"mongodb://{hosts}/"
+        members = [member.strip().rpartition("/") for member in re.split("[,;]", self.mongodb_hosts)]
+        sets = {name for name, slash, _ in members if slash}
+        if len(sets) > 1:
+            raise ValueError(
+                f"mongodb.hosts has members of several replica sets ({', '.join(sorted(sets))}): a sharded cluster is "
+                "read through its routers, which mongodb.connection.string names"
+            )
+        uri = f"mongodb://{','.join(host for _, _, host in members)}/"
+        return f"{uri}?replicaSet={sets.pop()}" if sets else uri
 
     @property
     def whole_updates(self) -> bool:
@@ -409,8 +438,8 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
 
     @property
     def skipped(self) -> frozenset[str]:
-        """The operations that make no record."""
-        return skipped_operations(self.skipped_operations)
+        """The operations that make no record: Debezium leaves them out by its own stages alone."""
+        return frozenset() if self.cursor_pipeline_order == "user_only" else skipped_operations(self.skipped_operations)
 
     def filter_for(self, collection: str) -> Stage:
         """The user's filter for a collection's snapshot (`database.collection`); empty for all of it.

@@ -1,7 +1,8 @@
 """Debezium's engine in a process of its own: `debezium.py FOLDER` runs an engine for each FOLDER/*.properties.
 
-Each writes its events to a file beside its options, and ends behind the record of a table `marker` whose key is 1.
-That its snapshot is over it tells on the standard output.
+Each writes its events to a file beside its options, and ends behind the record of a table `marker` whose key is 1, or
+of a document whose key is `the end`. That its snapshot is over it tells on the standard output. One that keeps its
+offset in a file then stops, and goes on when there is a file FOLDER/`changed`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ import importlib.util
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
-END_MARKS = (1, "1")
-"""The key of the last record: MongoDB's are text."""
+END_MARK = "the end"
+"""The key of a document that is the last one."""
+CHANGED = "changed"
+"""The file that says that engines which have stopped may go on."""
+_KEPT = "offset.storage.file.filename"
 
 
 def libraries() -> Path | None:
@@ -24,16 +29,16 @@ def libraries() -> Path | None:
     return Path(found.origin).parent / "debezium" / "libs" if found is not None and found.origin else None
 
 
-Ended = SimpleQueue[str | None]
-"""What engines that have ended leave behind: the fault, None for the end mark."""
+Told = SimpleQueue[tuple[str, str]]
+"""What engines tell: their names, and `snapshot` when that is over, `end` for the end mark, or a fault."""
 
 
 class Recorder:
     """Takes one engine's batches, as Java calls it."""
 
-    def __init__(self, output: Path, ended: Ended) -> None:
-        self.name = output.stem
-        self._ended = ended
+    def __init__(self, output: Path, name: str, told: Told) -> None:
+        self._name = name
+        self._told = told
         self._output = output.open("w", encoding="utf-8")
 
     def handleBatch(self, records: Any, committer: Any) -> None:  # noqa: N802 - Java's name
@@ -50,7 +55,7 @@ class Recorder:
     def handle(self, success: bool, message: Any, error: Any) -> None:
         """The engine has ended."""
         if not success:
-            self._ended.put(f"{self.name}: {message} {error}")
+            self._told.put((self._name, f"{message} {error}"))
 
     def _take(self, record: Any) -> None:
         event = {
@@ -61,11 +66,15 @@ class Recorder:
         }
         self._output.write(json.dumps(event, ensure_ascii=False) + "\n")
         self._output.flush()
-        value = event["value"] and event["value"]["payload"]
+        key, value = (part and part.get("payload", part) for part in (event["key"], event["value"]))
         if value and value.get("source", {}).get("snapshot") == "last":
-            print(f"\nsnapshot of {self.name}", flush=True)
-        if value and event["topic"].endswith(".marker") and event["key"]["payload"]["id"] in END_MARKS:
-            self._ended.put(None)
+            self._told.put((self._name, "snapshot"))
+        if value and key and _is_last(event["topic"], key.get("id")):
+            self._told.put((self._name, "end"))
+
+
+def _is_last(topic: str, key: Any) -> bool:
+    return key == f'"{END_MARK}"' or (topic.endswith(".marker") and key == 1)
 
 
 def _parsed(text: Any) -> Any:
@@ -79,20 +88,59 @@ def main(folder: Path) -> None:
 
     jpype.startJVM("-Xmx512m", classpath=[f"{libraries()}/*"])
     JClass("java.util.logging.LogManager").getLogManager().reset()
-    ended: Ended = SimpleQueue()
-    configurations = sorted(folder.glob("*.properties"))
-    engines = [_engine(path, Recorder(path.with_suffix(".peer.jsonl"), ended)) for path in configurations]
     pool = JClass("java.util.concurrent.Executors").newCachedThreadPool()
-    for engine in engines:
-        pool.execute(engine)
-    for _ in engines:
-        fault = ended.get()
-        if fault is not None:
-            print(fault, flush=True)
+    try:
+        Engines(folder, pool).run()
+    finally:
+        pool.shutdown()
+
+
+class Engines:
+    """The engines of a folder, by their names.
+
+    Args:
+        folder: has their options.
+        pool: their threads.
+    """
+
+    def __init__(self, folder: Path, pool: Any) -> None:
+        self._folder = folder
+        self._pool = pool
+        self._told: Told = SimpleQueue()
+        self._options = {path.stem: path for path in sorted(folder.glob("*.properties"))}
+        self._stopping = {name for name, path in self._options.items() if _KEPT in path.read_text()}
+        self._recorders = {
+            name: Recorder(path.with_suffix(".peer.jsonl"), name, self._told) for name, path in self._options.items()
+        }
+        self._running: dict[str, Any] = {}
+        self._waiting: set[str] = set()
+
+    def run(self) -> None:
+        """Starts all, and ends when the last has come to its end mark."""
+        self._start(set(self._options))
+        while self._running or self._waiting:
+            with suppress(Empty):
+                self._take(*self._told.get(timeout=0.1))
+            if self._waiting and (self._folder / CHANGED).exists():
+                self._start(self._waiting)
+                self._waiting = set()
+
+    def _start(self, names: set[str]) -> None:
+        for name in sorted(names):
+            self._running[name] = _engine(self._options[name], self._recorders[name])
+            self._pool.execute(self._running[name])
+
+    def _take(self, name: str, told: str) -> None:
+        if told == "snapshot":
+            if name in self._stopping:
+                self._running.pop(name).close()
+                self._waiting.add(name)
+            print(f"\nsnapshot of {name}", flush=True)
+        elif told == "end":
+            self._running.pop(name).close()
+        else:
+            print(f"{name}: {told}", flush=True)
             os._exit(1)  # the other engines would not end
-    for engine in engines:
-        engine.close()
-    pool.shutdown()
 
 
 def _engine(configuration: Path, recorder: Recorder) -> Any:

@@ -13,6 +13,7 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 from pymongo.errors import PyMongoError
 
+from differential.debezium import END_MARK
 from differential.documents import FIELDS, Document, fields, key, scalar, value
 
 _COLLECTIONS = ("c1", "c2", "c3", "with space")
@@ -26,6 +27,10 @@ _PIPELINES: tuple[Document, ...] = (
     {"$replaceWith": {"$setField": {"field": {"$literal": "$z"}, "input": "$$ROOT", "value": "dollar"}}},
     {"$replaceWith": {"$mergeObjects": ["$sub", {"_id": "$_id", "list": "$list"}]}},
     {"$unset": ["sub.deep", "a"]},
+    {"$set": {"long": {"$slice": ["$long", 15]}}},
+    {"$set": {"long": {"$slice": ["$long", 12]}, "list": {"$slice": ["$list", 1]}, "n": 1}},
+    {"$set": {"long": {"$concatArrays": [{"$slice": ["$long", 10]}, ["new"]]}}},
+    {"$set": {"sub.long": {"$slice": ["$long", 14]}}},
     {"$set": {"copy": "$$ROOT.sub", "now": 1}},
 )
 
@@ -36,9 +41,11 @@ class DocumentWorkload:
     Args:
         seed: of the random numbers.
         database: an empty one.
+        last: the collection that gets the mark behind everything.
     """
 
-    def __init__(self, seed: int, database: Database[Document]) -> None:
+    def __init__(self, seed: int, database: Database[Document], last: str = "marker") -> None:
+        self._last = last
         self._random = Random(seed)
         self._database = database
         self._session: ClientSession | None = None
@@ -62,7 +69,7 @@ class DocumentWorkload:
 
     def end(self) -> None:
         """The mark behind everything."""
-        self._database.marker.insert_one({"_id": 1})
+        self._database[self._last].insert_one({"_id": END_MARK})
 
     def _transaction(self) -> None:
         with self._database.client.start_session() as session:
@@ -177,6 +184,8 @@ class DocumentWorkload:
             {"$currentDate": {path: random.choice((True, {"$type": "timestamp"}))}},
             {"$push": {"list": value(random)}},
             {"$push": {"list": {"$each": [1, 2], "$position": random.randint(-1, 2), "$slice": random.randint(-4, 4)}}},
+            {"$push": {"long": {"$each": ["x"], "$slice": random.choice((13, -13))}}},
+            {"$pop": {"long": random.choice((1, -1))}},
             {"$push": {"docs": {"$each": [{"k": 1}], "$sort": {"k": random.choice((1, -1))}}}},
             {"$addToSet": {"list": {"$each": [random.randint(0, 9), scalar(random)]}}},
             {"$pop": {random.choice(("list", "docs")): random.choice((1, -1))}},

@@ -123,6 +123,7 @@ def fields(random: Random, depth: int = 0) -> Document:
         made |= {
             "n": random.choice((_int32, _int64, _double, _decimal))(random),
             "list": [random.randint(0, 5) for _ in range(random.randint(0, 6))],
+            "long": [random.randint(0, 99) for _ in range(random.randint(10, 20))],
             "docs": [{"k": random.randint(0, 3), "v": scalar(random)} for _ in range(random.randint(0, 3))],
             "sub": {"a": value(random, 1), "deep": {"b": value(random, 2)}},
         }
