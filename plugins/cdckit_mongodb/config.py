@@ -276,9 +276,7 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     @classmethod
     def _whole_timestamp(cls, time: int) -> int:
         if 0 < time < 1 << 32:
-            raise ValueError(
-                "should be a BSON timestamp as one number: seconds since 1970 times 2^32, and the order"
-            )
+            raise ValueError("should be a BSON timestamp as one number: seconds since 1970 times 2^32, and the order")
         return time
 
     @field_validator("field_exclude_list")

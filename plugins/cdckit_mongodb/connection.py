@@ -15,7 +15,7 @@ from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, Op
 from pymongo.monitoring import ServerListener, TopologyListener
 from pymongo.uri_parser import parse_uri
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit.key_stores import pem_file
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.extended_json import DoubleDecoder
@@ -66,8 +66,8 @@ def connect(config: MongoDbConfig, *listeners: TopologyListener | ServerListener
         listeners: told of what the client sees of the servers.
 
     Raises:
-        SourceError: the connection string or an option of it cannot be.
-        ConfigError: a file with keys or certificates cannot be read.
+        ConfigError: the connection string or an option of it cannot be, or a file with keys or certificates cannot be
+            read.
     """
     options: dict[str, Any] = {
         "appname": "cdckit",
@@ -87,7 +87,8 @@ def connect(config: MongoDbConfig, *listeners: TopologyListener | ServerListener
         try:
             return MongoClient(config.uri, **options)
         except (ConfigurationError, InvalidURI, ValueError, TypeError) as error:
-            raise SourceError(f"mongodb.connection.string cannot be used: {error}") from None
+            option = "mongodb.hosts" if config.mongodb_hosts else "mongodb.connection.string"
+            raise ConfigError(f"source.{option} cannot be used: {error}") from None
 
 
 def _tls(config: MongoDbConfig, files: ExitStack) -> dict[str, Any]:

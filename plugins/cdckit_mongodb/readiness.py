@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cdckit.checks import Finding
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, is_not_allowed, place, read_cluster, told
 from cdckit_mongodb.filters import Filters
@@ -23,8 +23,8 @@ def readiness(config: MongoDbConfig) -> Sequence[Finding]:
     members = Members()
     try:
         client = connect(config, members)
-    except SourceError as error:
-        return [Finding("connection", "fail", str(error), "correct mongodb.connection.string")]
+    except ConfigError as error:
+        return [Finding("connection", "fail", str(error), "correct that option")]
     with client:
         try:
             members.await_primary(client, config, stopping=lambda: False)

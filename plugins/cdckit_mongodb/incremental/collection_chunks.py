@@ -9,13 +9,13 @@ from typing import Any
 from bson import json_util
 from pymongo.errors import OperationFailure
 
-from cdckit.errors import RetriableSourceError, SourceError
 from cdckit.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, told
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.session import SnapshotSession
+from cdckit_mongodb.queries import why_refused
 from cdckit_mongodb.snapshot.collections import Document, captured, identifier, identifier_text
 
 _BAD_VALUE = 2
@@ -47,21 +47,11 @@ class CollectionChunks(Chunks[Document]):
         if surrogate_key:
             raise ValueError("surrogate-key: documents are always read in the order of their _id")
         wanted = Wanted(name, _query(condition))
-        if wanted.filter:
-            self._check(wanted)
+        client, query = self._session.client, json_util.loads(wanted.filter or "{}")
+        refused = why_refused(client, self._config, name, query) if query else None
+        if refused is not None:
+            raise ValueError(f"additional-conditions: the filter {wanted.filter} cannot be used: {refused}")
         return wanted
-
-    def _check(self, wanted: Wanted) -> None:
-        """Has the server plan the query: where it refuses, the signal is at fault, not the pipeline that takes it."""
-        collection = self._collection(wanted)
-        query = {"find": collection.name, "filter": json_util.loads(wanted.filter)}
-        try:
-            with told(self._config, f"planning to read {wanted.name}"):
-                collection.database.command("explain", query, verbosity="queryPlanner")
-        except RetriableSourceError:
-            raise
-        except SourceError as error:
-            raise ValueError(f"additional-conditions: the filter {wanted.filter} cannot be used: {error}") from error
 
     def last(self, wanted: Wanted) -> str | None:
         """The greatest `_id` now."""

@@ -12,10 +12,12 @@ from bson import json_util
 from pymongo.client_session import ClientSession
 from pymongo.read_concern import ReadConcern
 
+from cdckit.errors import SourceError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, Client
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import SnapshotPlace
+from cdckit_mongodb.queries import why_refused
 
 Document = dict[str, Any]
 
@@ -77,7 +79,16 @@ def choose_collections(client: Client, config: MongoDbConfig, filters: Filters) 
         for database, name, kind in _described(client, config, filters)
         if filters.snapshot(database, name)
     ]
+    for one in chosen:
+        _check_filter(client, config, one.full_name)
     return sorted(chosen, key=lambda one: one.order)
+
+
+def _check_filter(client: Client, config: MongoDbConfig, collection: str) -> None:
+    query = json_util.loads(json.dumps(config.filter_for(collection)))
+    refused = why_refused(client, config, collection, query) if query else None
+    if refused is not None:
+        raise SourceError(f"{refused}; correct snapshot.collection.filter.overrides.{collection}") from refused
 
 
 def captured(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str]]:

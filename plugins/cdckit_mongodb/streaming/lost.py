@@ -21,6 +21,8 @@ _NOT_FOUND = "resume token was not found"
 _UNREADABLE = frozenset({15, 260, 40647, 40649, 50811})
 """InvalidResumeToken, and what the server's reading of a key string or of its document ends with."""
 _NO_HEXADECIMAL = 9
+_OF_STAGES = frozenset({2, 9, 14, 72, 40324})
+"""BadValue, FailedToParse, TypeMismatch, InvalidOptions, and what the server says of a stage that it does not know."""
 _TOO_LARGE = frozenset({10334, 17280, 5317401})
 _NO_IMAGE = 47
 """NoMatchingDocument."""
@@ -64,6 +66,8 @@ def explained(error: SourceError, config: MongoDbConfig, at: Moment | None) -> S
         )
     if code == _FATAL and _NOT_FOUND not in said:
         return SourceError(f"{error}; where a stage of cursor.pipeline changes _id, the resume token, take it out")
+    if config.cursor_pipeline and code in _OF_STAGES:
+        return SourceError(f"{error}; correct cursor.pipeline")
     if at is None:
         return error
     if code in _GONE:

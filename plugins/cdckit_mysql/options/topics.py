@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from cdckit.config.model import PluginConfig
+from cdckit.config.topic_names import NamePart
 from cdckit.java_regex import JavaRegex
 from cdckit.java_regex.topic_rewrite import TopicRewrite
 
@@ -31,7 +32,6 @@ def _naming(value: object) -> object:
 
 
 TopicNaming = Annotated[NamingName, BeforeValidator(_naming)]
-NamePart = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 
 
 class TopicOptions(PluginConfig):
