@@ -162,9 +162,13 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     `runner: direct` reads all changes in one stream.
     """
     capture_start_op_time: int = -1
-    """A cluster time (BSON timestamp as one number) to start the stream from, where there is no offset."""
+    """A cluster time (BSON timestamp as one number) to start the stream from, where there is no offset and the snapshot
+    reads no documents (`snapshot.mode=no_data`).
+    """
     cursor_max_await_time_ms: NonNegativeInt = 0
-    """How long the server waits for new events before it answers, in milliseconds; 0: half a second."""
+    """How long the server waits for new events before it answers, in milliseconds; at the most, and with 0, as long as
+    `poll.interval.ms` says.
+    """
     cursor_pipeline: Annotated[list[Stage], BeforeValidator(_stages)] = Field(default_factory=list)
     """Stages (a JSON array) of an aggregation that the server applies to the stream."""
     cursor_pipeline_order: Literal["internal_first", "user_first", "user_only"] = "internal_first"
@@ -172,8 +176,8 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     `skipped.operations` leaves nothing out.
     """
     cursor_oversize_handling_mode: Literal["fail", "skip", "split"] = "fail"
-    """What becomes of an event of more than 16 MB: `fail` stops, `skip` leaves out documents beyond the threshold,
-    `split` has the server send it in fragments (MongoDB 6.0.9 or newer).
+    """What becomes of an event of more than 16 MB: `fail` stops, `skip` leaves out each event whose document, before or
+    after the change, is beyond the threshold, `split` has the server send it in fragments (MongoDB 6.0.9 or newer).
     """
     cursor_oversize_skip_threshold: NonNegativeInt = 0
     """The size of a document, in bytes, beyond which `skip` leaves its events out."""
@@ -248,8 +252,8 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     topic_heartbeat_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]*$")] = ""
     """Its whole name, so that several pipelines may share it."""
     event_processing_failure_handling_mode: FailureHandling = "fail"
-    """What becomes of an event that cannot be decoded: `fail` stops; `warn`, `skip` and `ignore` leave it out,
-    count it, and log the first of each collection.
+    """What becomes of an event that cannot be decoded: `fail` stops; `warn`, `skip` and `ignore` leave it out and count
+    it; `warn` logs each of them, the others the first of each collection.
     """
     max_batch_size: PositiveInt = 2048
     """How many events make up a batch at the most."""
