@@ -59,7 +59,7 @@ class DocumentReader:
     Args:
         arrays: whether an array is an array of one type, or a struct with a field `_0`, `_1` … for each element.
         names: what replaces characters that Avro does not allow in fields' names; an empty array, whose type nobody
-            knows, is then null.
+            knows, is then null, and left out of other arrays.
     """
 
     _names_empty: ClassVar[bool] = False
@@ -143,6 +143,8 @@ class DocumentReader:
         if self._arrays == "document":
             made = self.struct(self.members({f"_{at}": item for at, item in enumerate(items)}, name), name)
             return Typed(made.schema, None if is_null else made)
+        if self._adjust is not None:
+            items = [item for item in items if item != []]
         typed = [self._element(item, name) for item in items]
         schema = self._common([one.schema for one in typed], name)
         return Typed(self._array_of(schema), None if is_null else [_as(schema, one.value) for one in typed])
@@ -163,7 +165,7 @@ class DocumentReader:
         if len(distinct) == 1:
             return distinct[0]
         types = {schema.type for schema in distinct}
-        if types == {"struct"}:
+        if types == {"struct"} and REGEX not in distinct:
             return self._merged(distinct, name)
         if types == {"array"}:
             return self._array_of(self._common([schema.items for schema in distinct if schema.items], name))
