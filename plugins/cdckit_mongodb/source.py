@@ -174,7 +174,7 @@ class MongoDbSource(Source):
         if end is not None:
             if StreamOffset.from_json(end).after_snapshot:
                 return self._plan_chunks(start, end, parallelism)
-            return [Split(start, end, StreamWork(group)) for group in self._config.groups]
+            return [Split(start, end, StreamWork(group, closed=True)) for group in self._config.groups]
         at = self._checked(StreamOffset.from_json(start))
         if at.snapshot_due:
             return [Split(at.to_json(), at.to_json(), SnapshotWork(with_documents=self._reads_documents(at)))]
@@ -264,7 +264,11 @@ class MongoDbSource(Source):
             group,
         )
         end = None if split.end is None else StreamOffset.from_json(split.end)
-        batches = self._following(reader, start) if end is None else self._ranged(reader.range(start, end))
+        batches = (
+            self._following(reader, start)
+            if end is None
+            else self._ranged(reader.range(start, end, closed=split.payload.closed))
+        )
         return batches if self._context.state is None else self._told.log(batches)
 
     def _following(self, reader: StreamReader, start: StreamOffset) -> Iterator[Batch]:

@@ -58,6 +58,9 @@ class StreamWork:
 
     Attributes:
         group: the number of the group of collections whose changes are read; None: those of all collections.
+        closed: whether what comes next is read from the split's end as it was planned, which knows of no transaction
+            in hand: it ends there.
     """
 
     group: int | None = None
+    closed: bool = False

@@ -164,6 +164,45 @@ def test_transactions_are_told_and_resumed_in_their_middle(mongo: MongoReplicaSe
     assert change(alone)["transaction"] is None
 
 
+def test_a_transaction_ends_when_another_event_comes_or_where_its_range_is_closed(
+    mongo: MongoReplicaSet, own_database: Own
+) -> None:
+    """What goes on behind a closed range does not know what was in hand there."""
+    own_database.create_collection("a")
+    capture = _begun(mongo, own_database, provide_transaction_metadata=True)
+    _insert_together(own_database, 0, 3)
+    capture.once()
+    assert _markers(capture) == [("BEGIN", None)]
+    _insert_together(own_database, 10, 4)
+    capture.once()
+    assert _markers(capture) == [("BEGIN", None), ("END", 3), ("BEGIN", None)]
+    for inserted in (0, 2):
+        if inserted:
+            _insert_together(own_database, 20, inserted)
+        else:
+            own_database.create_collection("what is no change moves the stream's end, too")
+        with capture.source() as source:
+            assert capture.offset is not None
+            for split in source.plan(capture.offset, source.latest_offset(capture.offset)):
+                for batch in source.read(split):
+                    capture.take(batch)
+    closed = [("END", 4), ("BEGIN", None), ("END", 2)]
+    assert _markers(capture) == [("BEGIN", None), ("END", 3), ("BEGIN", None), *closed]
+    positions = [record.position for record in capture.records]
+    assert positions == sorted(set(positions))
+
+
+def _insert_together(database: Own, first: int, number: int) -> None:
+    with database.client.start_session() as session, session.start_transaction():
+        database.a.insert_many([{"_id": first + each} for each in range(number)], session=session)
+
+
+def _markers(capture: Capture) -> list[tuple[str, int | None]]:
+    """The begins and ends of transactions."""
+    told = [change(record) for record in capture.records if "status" in change(record).schema.index]
+    return [(one["status"], one["event_count"]) for one in told]
+
+
 def test_an_event_too_large_stops_with_what_to_do(mongo: MongoReplicaSet, own_database: Own) -> None:
     _with_images(own_database)
     capture = _begun(mongo, own_database, **IMAGES)

@@ -165,11 +165,8 @@ class StreamProcessor:
         time_ms = _time_ms(event)
         transaction = self._transaction
         if transaction is not None and transaction.identifier != identifier:
-            self.records.append(transaction.end(f"{prefix}0", time_ms))
-            if self._tally is not None:
-                self._tally.transactions += 1
-                self._tally.transaction = transaction.identifier
-            self._transaction = transaction = None
+            self._end(transaction, f"{prefix}0", time_ms)
+            transaction = None
         if identifier is None:
             return None
         if transaction is None:
@@ -179,6 +176,24 @@ class StreamProcessor:
             )
             self.records.append(transaction.begin(f"{prefix}1", time_ms))
         return next(transaction.blocks(collection))
+
+    def end_transaction(self) -> None:
+        """Ends the transaction in hand, where nothing more of it can come and what comes next is read elsewhere."""
+        transaction, start = self._transaction, self._start
+        if transaction is None:
+            return
+        seconds, order = start.moment
+        position = stream_position(moment_text((seconds, order + 1)), 0, 0) + "0"
+        if self._last is not None:
+            position = stream_position(*self._last, self._tie) + "4"
+        self._end(transaction, position, self.time_ms or start.sec * 1000)
+
+    def _end(self, transaction: Transaction, position: str, time_ms: int) -> None:
+        self.records.append(transaction.end(position, time_ms))
+        if self._tally is not None:
+            self._tally.transactions += 1
+            self._tally.transaction = transaction.identifier
+        self._transaction = None
 
     # -- what makes no record
 

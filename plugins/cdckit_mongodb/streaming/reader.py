@@ -88,8 +88,8 @@ class StreamReader:
                 yield batch
                 at = StreamOffset.from_json(batch.offset) if batch.offset is not None else at
 
-    def range(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
-        """Batches from `start` up to the moment of `end`.
+    def range(self, start: StreamOffset, end: StreamOffset, *, closed: bool) -> Iterator[Batch]:
+        """Batches from `start` up to the moment of `end`; `closed` ends a transaction in hand there.
 
         Raises:
             HistoryLostError: the place is gone from the oplog.
@@ -100,7 +100,7 @@ class StreamReader:
             return
         at = start
         while at.moment < end.moment or at.invalidated:
-            for batch in self._stretch(at, end):
+            for batch in self._stretch(at, end, closed=closed):
                 yield batch
                 at = StreamOffset.from_json(batch.offset or {})
             if not at.invalidated:
@@ -159,7 +159,7 @@ class StreamReader:
         finally:
             made.close()
 
-    def _stretch(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
+    def _stretch(self, start: StreamOffset, end: StreamOffset, *, closed: bool) -> Iterator[Batch]:
         """Until everything up to `end` has come, or the stream was invalidated."""
         with self._stream(start) as stream:
             processor = StreamProcessor(self._config, self._filters, self._collections, start)
@@ -169,8 +169,11 @@ class StreamReader:
                 within = _within(events, moment_text(end.moment))
                 if len(within) < len(events) or _passed(stream, end, idle=not events):
                     processor.process_all(within)
-                    processor.offset(stream.token, complete=False)
-                    yield Batch(processor.take(), end.to_json(), processor.time_ms)
+                    if closed:
+                        processor.end_transaction()
+                    at = processor.offset(stream.token, complete=False)
+                    reached = end.with_changes(transaction_id=at.transaction_id, counts=at.counts)
+                    yield Batch(processor.take(), reached.to_json(), processor.time_ms)
                     return
                 yield self._batch(stream, processor, events)
 
