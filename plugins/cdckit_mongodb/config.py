@@ -276,6 +276,19 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = _peer_options()
 
+    @classmethod
+    def advice(cls, given: Mapping[str, str]) -> list[str]:
+        """A target alone narrows nothing, and a configuration for Debezium 1 should say whose events are wanted."""
+        said = super().advice(given)
+        if "capture.target" in given and "capture.scope" not in given:
+            said.append("capture.target means nothing without capture.scope=database or collection")
+        if given.get("topic.prefix") == "mongodb.name" and "event.format" not in given:
+            said.append(
+                "'mongodb.name' is Debezium 1's name of 'topic.prefix', but events will be in Debezium 3's format: "
+                "set event.format=1.9 for those of Debezium 1.9, or event.format=3 to say that the new ones are right"
+            )
+        return said
+
     @field_validator("capture_start_op_time")
     @classmethod
     def _whole_timestamp(cls, time: int) -> int:

@@ -59,6 +59,22 @@ def test_old_names_are_understood() -> None:
     assert "mongodb.name (now topic.prefix)" in warnings[0]
 
 
+def test_choices_are_understood_in_any_case_as_by_debezium() -> None:
+    given = {"capture.mode": "CHANGE_STREAMS", "snapshot.mode": "Initial_Only", "filters.match.mode": "Literal"}
+    config, _ = MongoDbConfig.load({**BASE, **given}, "source")
+    found = (config.capture_mode, config.snapshot_mode, config.filters_match_mode)
+    assert found == ("change_streams", "initial_only", "literal")
+
+
+def test_what_a_user_should_be_told() -> None:
+    _, alone = MongoDbConfig.load({**BASE, "capture.target": "shop"}, "source")
+    assert alone == ["source: capture.target means nothing without capture.scope=database or collection"]
+    assert MongoDbConfig.load({**BASE, "capture.target": "d", "capture.scope": "database"}, "source")[1] == []
+    old = {"mongodb.name": "t", "mongodb.connection.string": "mongodb://x"}
+    assert "set event.format=1.9" in MongoDbConfig.load(old, "source")[1][1]
+    assert len(MongoDbConfig.load({**old, "event.format": "1.9"}, "source")[1]) == 1
+
+
 def test_an_old_format_brings_its_defaults() -> None:
     old, _ = MongoDbConfig.load({**BASE, "event.format": "1.9"}, "source")
     assert (old.schema_name_adjustment_mode, old.skipped) == ("avro", frozenset())

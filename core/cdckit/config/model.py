@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self, get_origin
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
@@ -155,6 +155,11 @@ class _Sorter:
             for name, field in model.model_fields.items()
             if get_origin(field.annotation) is dict
         } - self.collected
+        self.choices = {
+            field.alias or dotted(name): {str(choice).lower(): choice for choice in get_args(field.annotation)}
+            for name, field in model.model_fields.items()
+            if get_origin(field.annotation) is Literal
+        }
         self.names: dict[str, str] = {}
         self.taken: dict[str, Any] = {}
         self.given_as: dict[str, str] = {}
@@ -223,7 +228,8 @@ class _Sorter:
             other = self.given_as.get(now, now)
             self.problems.append(f"{self._path(name)}: the same option is already given as '{other}'; keep one")
             return
-        self.taken[now] = value
+        choices = self.choices.get(now, {})  # Debezium reads its choices whatever the case is
+        self.taken[now] = choices.get(value.lower(), value) if isinstance(value, str) else value
         self.given_as[now] = name
 
     def _without_meaning(self, group: NoMeaning, name: str, value: Any) -> None:
