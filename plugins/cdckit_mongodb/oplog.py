@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from bson import Timestamp
 from pymongo.errors import OperationFailure, PyMongoError
 
 from cdckit_mongodb.connection import Client
@@ -68,6 +69,25 @@ def oplog_ends(client: Client) -> tuple[Moment, Moment] | None:
     except (PyMongoError, StopIteration):
         return None
     return (first.time, first.inc), (last.time, last.inc)
+
+
+def moment_behind(client: Client, moment: Moment, size: int) -> Moment | None:
+    """The time of the operation about `size` bytes behind a moment, by what an entry has on the average.
+
+    None where there is less, or the user may not read the oplog, or a router hides it.
+
+    Raises:
+        PyMongoError: the server does not answer.
+    """
+    average = _answer(client, "local", {"collStats": "oplog.rs"}).get("avgObjSize")
+    if not average:
+        return None
+    entries = client.local["oplog.rs"].find({"ts": {"$gt": Timestamp(*moment)}}, {"ts": 1})
+    try:
+        found = next(entries.sort("$natural", 1).skip(int(size // average)).limit(1), None)
+    except OperationFailure:
+        return None
+    return None if found is None else (found["ts"].time, found["ts"].inc)
 
 
 def _answer(client: Client, database: str, command: dict[str, Any]) -> dict[str, Any]:

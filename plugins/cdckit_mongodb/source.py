@@ -27,7 +27,7 @@ from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import warn_of_missing_images
 from cdckit_mongodb.members import Members
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
-from cdckit_mongodb.oplog import moment_told, newest_moment
+from cdckit_mongodb.oplog import moment_behind, moment_told, newest_moment
 from cdckit_mongodb.oplog_readiness import place_in_oplog
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
@@ -165,6 +165,17 @@ class MongoDbSource(Source):
         """The newest operation that a majority of the members has."""
         with told(self._config, "asking for the newest operation"):
             return newest_moment(self._asked())
+
+    def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
+        """The moment of an operation, where the user may read the oplog; a transaction's changes share theirs."""
+        first, last = StreamOffset.from_json(start), StreamOffset.from_json(end)
+        if first.snapshot_due or last.after_snapshot:
+            return end
+        with told(self._config, "looking for the end of a batch"):
+            found = moment_behind(self._asked(), first.moment, max_bytes)
+        if found is None or found >= last.moment:
+            return end
+        return StreamOffset(*found, complete=True).to_json()
 
     def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
         """The snapshot, or the stream: open-ended, or a range of it."""

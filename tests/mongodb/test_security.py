@@ -152,6 +152,18 @@ def test_the_documented_rights_are_enough(secured: SecuredNode, scope: str) -> N
     assert found["oplog window"].status == "warn"
 
 
+@pytest.mark.parametrize("user", ["database", "root"])
+def test_a_backlog_is_whole_to_who_may_not_read_the_oplog(secured: SecuredNode, user: str) -> None:
+    capture = _capture(secured, user, "database", snapshot_mode="no_data")
+    capture.once()
+    with secured.client(username="root", password="secret") as client:
+        client.d.b.insert_many([{"backlog": user}, {"backlog": user}])
+    with capture.source() as source:
+        assert capture.offset is not None
+        end = source.latest_offset(capture.offset)
+        assert (source.cut(capture.offset, end, 1) == end) == (user == "database")
+
+
 def test_a_user_of_another_database(secured: SecuredNode) -> None:
     with pytest.raises(SourceError, match=r"Authentication failed.*check .*mongodb\.authsource"):
         _capture(secured, "clerk", "collection").once()
