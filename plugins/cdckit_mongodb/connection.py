@@ -12,7 +12,7 @@ from bson.codec_options import TypeRegistry
 from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
-from pymongo.monitoring import ServerListener, TopologyListener
+from pymongo.monitoring import ServerHeartbeatListener
 from pymongo.uri_parser import parse_uri
 
 from cdckit.errors import ConfigError, RetriableSourceError, SourceError
@@ -58,7 +58,7 @@ class Cluster:
     version: tuple[int, ...]
 
 
-def connect(config: MongoDbConfig, *listeners: TopologyListener | ServerListener) -> Client:
+def connect(config: MongoDbConfig, *listeners: ServerHeartbeatListener) -> Client:
     """A client; it connects when it is used.
 
     Args:

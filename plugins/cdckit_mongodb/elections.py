@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from bson import ObjectId
 from pymongo.monitoring import (
-    TopologyClosedEvent,
-    TopologyDescriptionChangedEvent,
-    TopologyListener,
-    TopologyOpenedEvent,
+    ServerHeartbeatFailedEvent,
+    ServerHeartbeatListener,
+    ServerHeartbeatStartedEvent,
+    ServerHeartbeatSucceededEvent,
 )
 
 from cdckit.source_counts import SourceCounts
 
-_PRIMARY = "RSPrimary"
 
-
-class Elections(TopologyListener):
+class Elections(ServerHeartbeatListener):
     """Listens to one client, from its monitoring threads.
 
-    An election is known by its primary and its `electionId`, so that one which the same member wins counts as well
-    (MongoDB's specification "Server Discovery And Monitoring").
+    An election is known by its primary's `electionId`, which grows with each: one that the same member wins counts as
+    well, and a primary that does not know yet that it is none any more does not (MongoDB's specification "Server
+    Discovery And Monitoring").
 
     Args:
         counts: where they are counted.
@@ -28,18 +26,17 @@ class Elections(TopologyListener):
 
     def __init__(self, counts: SourceCounts) -> None:
         self._counts = counts
-        self._last: tuple[Any, Any] | None = None
+        self._last: ObjectId | None = None
 
-    def opened(self, event: TopologyOpenedEvent) -> None:
-        """Nothing is known yet."""
+    def started(self, event: ServerHeartbeatStartedEvent) -> None:
+        """Nothing is known by that."""
 
-    def description_changed(self, event: TopologyDescriptionChangedEvent) -> None:
-        """Looks for a primary that was not there before."""
-        for address, server in event.new_description.server_descriptions().items():
-            found = (address, server.election_id)
-            if server.server_type_name == _PRIMARY and found != self._last:
-                self._counts.elections += self._last is not None
-                self._last = found
+    def succeeded(self, event: ServerHeartbeatSucceededEvent) -> None:
+        """Looks for a primary of a later election."""
+        found = event.reply.election_id if event.reply.is_writable else None
+        if found is not None and (self._last is None or found > self._last):
+            self._counts.elections += self._last is not None
+            self._last = found
 
-    def closed(self, event: TopologyClosedEvent) -> None:
-        """The client is gone."""
+    def failed(self, event: ServerHeartbeatFailedEvent) -> None:
+        """No election is seen by that."""

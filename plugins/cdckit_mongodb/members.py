@@ -10,10 +10,10 @@ from contextlib import suppress
 import pymongo
 from pymongo.errors import ConfigurationError, ServerSelectionTimeoutError
 from pymongo.monitoring import (
-    ServerClosedEvent,
-    ServerDescriptionChangedEvent,
-    ServerListener,
-    ServerOpeningEvent,
+    ServerHeartbeatFailedEvent,
+    ServerHeartbeatListener,
+    ServerHeartbeatStartedEvent,
+    ServerHeartbeatSucceededEvent,
 )
 from pymongo.server_description import ServerDescription
 
@@ -39,22 +39,22 @@ _STATES = {
 _Address = tuple[str, int | None]
 
 
-class Members(ServerListener):
-    """What each server was last known to be; listens to one client, from its monitoring threads."""
+class Members(ServerHeartbeatListener):
+    """What each server last said it is; listens to one client, from its monitoring threads."""
 
     def __init__(self) -> None:
         self._heard: dict[_Address, ServerDescription] = {}
         self._said = ""
 
-    def opened(self, event: ServerOpeningEvent) -> None:
-        """Nothing is known of it yet."""
+    def started(self, event: ServerHeartbeatStartedEvent) -> None:
+        """Nothing is known by that."""
 
-    def description_changed(self, event: ServerDescriptionChangedEvent) -> None:
-        """A server has answered, or has not."""
-        self._heard[event.server_address] = event.new_description
+    def succeeded(self, event: ServerHeartbeatSucceededEvent) -> None:
+        """A server has answered, before the driver decides whether it watches it any more."""
+        self._heard[event.connection_id] = ServerDescription(event.connection_id, event.reply)
 
-    def closed(self, event: ServerClosedEvent) -> None:
-        """What was heard of it may say why it is not watched any more."""
+    def failed(self, event: ServerHeartbeatFailedEvent) -> None:
+        """The driver goes on to watch it, and knows why."""
 
     def await_primary(self, client: Client, config: MongoDbConfig, stopping: Callable[[], bool]) -> None:
         """Waits up to `mongodb.server.selection.timeout.ms` for a server that takes writes.
