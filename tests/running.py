@@ -18,6 +18,7 @@ from cdckit.record import Offset
 from cdckit.state.authority import current_offset
 from servers.mariadb import MariaDBServer
 from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
+from servers.process import bound_to_parent
 
 USER = "reader"
 PASSWORD = "Zq8-never-shown-41"
@@ -90,7 +91,7 @@ class Pipeline:
                 stdout=out,
                 stderr=errors,
                 env={**os.environ, "CDC_DEBUG": "1", **self.variables},
-                preexec_fn=limit,  # noqa: PLW1509 - it makes system calls only
+                preexec_fn=_first(limit),  # noqa: PLW1509 - it makes system calls only
             )
             try:
                 yield Running(self, process, *logs)
@@ -177,6 +178,17 @@ class Running:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still runs after {seconds:.0f} s:\n{self.log}") from None
         return Ended(code, self.stdout.read_text(encoding="utf-8"), self.log)
+
+
+def _first(limit: Callable[[], None] | None) -> Callable[[], None]:
+    bind = bound_to_parent()
+
+    def begin() -> None:
+        bind()
+        if limit is not None:
+            limit()
+
+    return begin
 
 
 def create_reader(server: SQLServer, *privileges: str) -> None:

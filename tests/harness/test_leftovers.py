@@ -1,4 +1,4 @@
-"""A test run that is killed leaves no server and, after the next run, no folder behind."""
+"""A test run that is killed leaves no server, no pipeline and, after the next run, no folder behind."""
 
 from __future__ import annotations
 
@@ -20,19 +20,37 @@ server = MariaDBServer().start()
 print(server.pid, server.datadir, flush=True)
 signal.pause()
 """
+PIPELINE = """
+import signal, sys
+from pathlib import Path
+from running import to_file
+from servers.ports import free_port
+away = {"type": "mongodb", "topic.prefix": "p", "mongodb.connection.string": f"mongodb://127.0.0.1:{free_port()}"}
+with to_file(Path(sys.argv[1]), away).running() as pipeline:
+    pipeline.wait_for("waiting for one")
+    print(pipeline.process.pid, flush=True)
+    signal.pause()
+"""
 PATIENCE = 30
+
+
+def killed(program: str, *arguments: str | Path) -> list[str]:
+    """What a process printed on its line, the id of its child first, before it was killed."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(workspace.__file__).parent.parent)}
+    command = [sys.executable, "-c", program, *arguments]
+    starter = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert starter.stdout is not None
+    said = starter.stdout.readline().split()
+    assert psutil.pid_exists(int(said[0]))
+    starter.kill()
+    starter.communicate()
+    return said
 
 
 @pytest.fixture
 def killed_run() -> tuple[int, Path]:
     """Process id and data folder of a server whose starter was killed."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(workspace.__file__).parent.parent)}
-    starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True, env=environment)
-    assert starter.stdout is not None
-    pid, datadir = starter.stdout.readline().split()
-    assert psutil.pid_exists(int(pid))
-    starter.kill()
-    starter.communicate()
+    pid, datadir = killed(STARTER)
     return int(pid), Path(datadir)
 
 
@@ -40,12 +58,19 @@ def gone(pid: int) -> bool:
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_server_dies_with_its_killed_starter(killed_run: tuple[int, Path]) -> None:
-    pid, _ = killed_run
+def assert_ends(pid: int) -> None:
     deadline = time.monotonic() + PATIENCE
     while not gone(pid):
         assert time.monotonic() < deadline, f"process {pid} outlived its starter"
         time.sleep(0.05)
+
+
+def test_server_dies_with_its_killed_starter(killed_run: tuple[int, Path]) -> None:
+    assert_ends(killed_run[0])
+
+
+def test_pipeline_dies_with_its_killed_starter(tmp_path: Path) -> None:
+    assert_ends(int(killed(PIPELINE, tmp_path)[0]))
 
 
 def test_next_process_sweeps_the_folder_and_keeps_those_in_use(killed_run: tuple[int, Path]) -> None:

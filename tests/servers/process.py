@@ -35,7 +35,7 @@ def spawn(
             env={**os.environ, **(env or {})},
             cwd=cwd,
             start_new_session=True,
-            preexec_fn=_bound_to_parent(),  # noqa: PLW1509  (it makes system calls only)
+            preexec_fn=bound_to_parent(),  # noqa: PLW1509  (it makes system calls only)
         )
     _kill_children_at_exit()
     _children.add(child)
@@ -68,7 +68,7 @@ def run(
         stderr=subprocess.STDOUT,
         env={**os.environ, **(env or {})},
         cwd=cwd,
-        preexec_fn=_bound_to_parent() if interruptible else None,
+        preexec_fn=bound_to_parent() if interruptible else None,
         text=True,
         errors="replace",
         check=False,
@@ -95,7 +95,8 @@ def tail(log: Path, size: int = _TAIL) -> str:
     return log.read_text(errors="replace")[-size:] if log.exists() else "(no log)"
 
 
-def _bound_to_parent() -> Callable[[], None]:
+def bound_to_parent() -> Callable[[], None]:
+    """What a child of this process is to call first, so that the kernel kills it when its parent thread ends."""
     parent = os.getpid()
 
     def bind() -> None:
