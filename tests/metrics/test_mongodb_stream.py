@@ -66,6 +66,10 @@ def test_transactions_and_snapshots_beside_the_stream(
         own_database.signals.insert_one({"type": "resume-snapshot"})
         running.wait_until(holds(url, lambda now: _snapshot(now, "completed") == 1), "the snapshot's end")
         _check_snapshot(scrape(url), name)
+        own_database.signals.insert_one({"type": "execute-snapshot", "data": {**data, "type": "blocking"}})
+        running.wait_until(holds(url, lambda now: now.value("cdckit_events_total", operation="r") == 20), "the rows")
+        running.wait_until(holds(url, lambda now: _snapshot(now, "completed") == 1), "its end")
+        assert scrape(url).of("cdckit_snapshot_chunk_info") == []
         running.wait_until(lambda: (_status(found)["snapshot"] or {}).get("state") == "completed", "its status")
         assert (_status(found)["state"], _status(found)["offset"]["sec"] > 0) == ("running", True)
         assert running.stop().code == 0

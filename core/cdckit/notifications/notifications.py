@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
+from typing import Any
 
 from cdckit.notifications.notification import Notification
 from cdckit.notifications.options import NotificationOptions
@@ -46,6 +47,10 @@ class Notifications:
         if self._logs:
             log.info("%s %s: %s", aggregate_type, kind, json.dumps(data))
         self._notify("notification", notification=made)
+
+    def tell_hooks(self, notice: str, /, **facts: Any) -> None:
+        """Tells the plugins something that is no notification."""
+        self._notify(notice, **facts)
 
     def take(self) -> list[Record]:
         """The records that wait."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from cdckit.notifications.notifications import Notifications
+from cdckit.snapshot_progress import SnapshotProgress
 
 ScanStatus = Literal["SUCCEEDED", "EMPTY", "NO_PRIMARY_KEY", "SKIPPED", "SQL_EXCEPTION", "UNKNOWN_SCHEMA"]
 """How the scan of a table or collection ended."""
@@ -50,6 +51,43 @@ class InitialSnapshotNotices:
             total_rows_scanned=str(rows),
             status="SUCCEEDED",
         )
+
+
+class BlockingSnapshotNotices(InitialSnapshotNotices):
+    """The same of a blocking snapshot, of which nobody else tells the lifecycle hooks.
+
+    Args:
+        notifications: sends them.
+        scanned: the names of what is read.
+    """
+
+    def __init__(self, notifications: Notifications, scanned: Sequence[str]) -> None:
+        super().__init__(notifications, scanned)
+        self._names = scanned
+
+    def started(self) -> None:
+        """It begins."""
+        self.send("STARTED")
+        self._notifications.tell_hooks("snapshot_started", data_collections=dict.fromkeys(self._names))
+
+    def begins(self, name: str) -> None:
+        """A table or collection is read now."""
+        super().begins(name)
+        self._progress = SnapshotProgress(self._notifications.tell_hooks, name, None)
+
+    def read(self, rows: int) -> None:
+        """So many more rows of it are read."""
+        self._progress.read(rows)
+
+    def ends(self, name: str) -> None:
+        """All of it is read."""
+        self._progress.finished()
+        self.scanned(name, self._progress.rows)
+
+    def completed(self) -> None:
+        """All of them are read."""
+        self._notifications.tell_hooks("snapshot_ended", completed=True)
+        self.send("COMPLETED")
 
 
 class IncrementalSnapshotNotices:

@@ -10,7 +10,7 @@ from bson import Timestamp
 
 from cdckit.incremental import IncrementalSnapshot, IncrementalState
 from cdckit.notifications import Notifications
-from cdckit.notifications.snapshots import InitialSnapshotNotices
+from cdckit.notifications.snapshots import BlockingSnapshotNotices
 from cdckit.record import Record
 from cdckit.signals import Mailbox, Signal
 from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
@@ -135,21 +135,22 @@ class Signalling:
         wanted, row = self.snapshot.state.blocking, 0
         if not wanted:
             return
-        notices = InitialSnapshotNotices(self._notifications, [one.name for one in wanted])
-        notices.send("STARTED")
+        notices = BlockingSnapshotNotices(self._notifications, [one.name for one in wanted])
+        notices.started()
         session = self._session.open()
         session.advance_operation_time(Timestamp(*moment))
         for one in wanted:
             notices.begins(one.name)
             database, _, name = one.name.partition(".")
-            made, first = self._collections.of(database, name), row
+            made = self._collections.of(database, name)
             with told(self._config, f"reading {one.name}"):
                 chosen = ChosenCollection(database, name, 0)
                 for found in documents(self._client, self._config, session, chosen, query=one.filter):
                     yield made.reads(found, moment, row)
                     row += len(found)
-            notices.scanned(one.name, row - first)
-        notices.send("COMPLETED")
+                    notices.read(len(found))
+            notices.ends(one.name)
+        notices.completed()
         self.snapshot.unblocked()
 
     def told(self) -> list[Record]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from cdckit.incremental import Wanted
-from cdckit.notifications.snapshots import InitialSnapshotNotices
+from cdckit.notifications.snapshots import BlockingSnapshotNotices
 from cdckit.record import Record
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, release, told
@@ -56,8 +56,8 @@ class BlockingSnapshot:
             RetriableSourceError: the connection was lost.
             SourceError: the server refuses.
         """
-        notices = InitialSnapshotNotices(self._server.notifications, [one.name for one in wanted])
-        notices.send("STARTED")
+        notices = BlockingSnapshotNotices(self._server.notifications, [one.name for one in wanted])
+        notices.started()
         marked = MarkedRows(self._versions.blocks, self._at, seconds_as_us())
         connection = connect(self._config)
         try:
@@ -71,10 +71,10 @@ class BlockingSnapshot:
         finally:
             release(connection)
         yield marked.finish()
-        notices.send("COMPLETED")
+        notices.completed()
 
     def _table(
-        self, connection: Connection, wanted: Wanted, number: int, marked: MarkedRows, notices: InitialSnapshotNotices
+        self, connection: Connection, wanted: Wanted, number: int, marked: MarkedRows, notices: BlockingSnapshotNotices
     ) -> Iterator[list[Record]]:
         table_id = TableId(*wanted.name.split(".", 1))
         with told(self._config, f"reading {wanted.name}"):
@@ -87,8 +87,9 @@ class BlockingSnapshot:
                 for found in chunks:
                     yield marked.take(number, version, found, first=rows == 0)
                     rows += len(found)
+                    notices.read(len(found))
             yield marked.end(number, table_id, ends_table=True)
-            notices.scanned(wanted.name, rows)
+            notices.ends(wanted.name)
 
 
 def _statement(version: TableVersion, wanted: Wanted) -> str:
