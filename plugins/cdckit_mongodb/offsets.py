@@ -16,7 +16,6 @@ from cdckit_mongodb.tokens import Token, token_of, token_text, token_time
 
 _COUNTS = "transaction_data_collection_order_"
 _COMPLETE = "cdckit_complete"
-_INVALIDATED = "cdckit_invalidated"
 _INCREMENTAL = "cdckit_incremental"
 _TIE = "cdckit_tie"
 _AFTER_SNAPSHOT = "cdckit_after_snapshot"
@@ -71,7 +70,6 @@ class StreamOffset:
         ord: … and the number within the second.
         complete: whether everything of that time has been read; a transaction's events share theirs.
         token: behind which event or moment to go on; None: by the time alone.
-        invalidated: whether that event ended the stream, so that a new one starts after it.
         snapshot_due: whether collections are to be read before the stream.
         snapshot: how far that has come.
         after_snapshot: whether the collections are read between the offset before and this one.
@@ -85,7 +83,6 @@ class StreamOffset:
     ord: int = 0
     complete: bool = False
     token: Token | None = None
-    invalidated: bool = False
     snapshot_due: bool = False
     snapshot: SnapshotPlace | None = None
     after_snapshot: bool = False
@@ -119,7 +116,6 @@ class StreamOffset:
             "transaction_id": self.transaction_id,
             **{_COUNTS + collection: count for collection, count in self.counts.items()},
             _COMPLETE: self.complete,
-            _INVALIDATED: self.invalidated,
             _SNAPSHOT: None if place is None else [place.collection, place.after, place.rows],
             _AFTER_SNAPSHOT: self.after_snapshot,
             _TIE: self.tie,
@@ -145,7 +141,6 @@ class StreamOffset:
                 ord=int(offset.get("ord") or order),
                 complete=bool(offset.get(_COMPLETE)),
                 token=token,
-                invalidated=bool(offset.get(_INVALIDATED)),
                 snapshot_due=str(offset.get("initsync", "false")).lower() == "true",
                 snapshot=SnapshotPlace(*place) if place else None,
                 after_snapshot=bool(offset.get(_AFTER_SNAPSHOT)),

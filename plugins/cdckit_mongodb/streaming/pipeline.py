@@ -62,7 +62,7 @@ def _start(offset: StreamOffset | None) -> Stage:
         return {}
     if offset.token is None:
         return {"startAtOperationTime": Timestamp(offset.moment[0], offset.moment[1] + 1)}
-    return {"startAfter" if offset.invalidated else "resumeAfter": offset.token}
+    return {"startAfter": offset.token}  # unlike resumeAfter it takes the token of a stream's end, too
 
 
 def _sizes(config: MongoDbConfig) -> list[Stage]:

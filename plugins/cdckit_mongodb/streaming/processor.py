@@ -48,7 +48,6 @@ class StreamProcessor:
         signalling: Signalling | None = None,
     ) -> None:
         self.records: list[Record] = []
-        self.invalidated = False
         self._start = start
         self._offset = start
         self._token = start.token
@@ -200,7 +199,6 @@ class StreamProcessor:
     def _notice(self, event: Event) -> None:
         kind = event["operationType"]
         if kind == "invalidate":
-            self.invalidated = True
             log.warning("the change stream's target was dropped or renamed; the stream goes on after that")
             return
         namespace = event.get("ns", {})
@@ -250,14 +248,13 @@ class StreamProcessor:
             batch_token: behind the whole batch.
             complete: whether all events of the batch have been processed.
         """
-        token = batch_token if complete and self._fragments is None and not self.invalidated else self._token
+        token = batch_token if complete and self._fragments is None else self._token
         sec, order = self._offset.time if token is None else token_time(token)
         transaction = self._transaction
         self._offset = StreamOffset(
             sec=sec,
             ord=order,
             token=token,
-            invalidated=self.invalidated or (self._start.invalidated and token == self._start.token),
             tie=self._tie if self._last is not None and self._last[0] == moment_text((sec, order)) else 0,
             transaction_id=None if transaction is None else transaction.identifier,
             counts={} if transaction is None else dict(transaction.counts),

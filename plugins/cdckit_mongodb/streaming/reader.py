@@ -98,13 +98,12 @@ class StreamReader:
         if self._mailbox is not None:
             yield from self._listening(start, end)
             return
-        at = start
-        while at.moment < end.moment or at.invalidated:
+        at, ahead = start, start.moment < end.moment
+        while ahead:
             for batch in self._stretch(at, end, closed=closed):
                 yield batch
                 at = StreamOffset.from_json(batch.offset or {})
-            if not at.invalidated:
-                return
+            ahead = at.token != end.token
 
     def _listening(self, start: StreamOffset, end: StreamOffset) -> Iterator[Batch]:
         """Batches from `start` up to the moment of `end`, and on until what signals ask for is done."""
@@ -160,7 +159,7 @@ class StreamReader:
             made.close()
 
     def _stretch(self, start: StreamOffset, end: StreamOffset, *, closed: bool) -> Iterator[Batch]:
-        """Until everything up to `end` has come, or the stream was invalidated."""
+        """Until everything up to `end` has come, or the server closes the stream: its target was dropped or renamed."""
         with self._stream(start) as stream:
             processor = StreamProcessor(self._config, self._filters, self._collections, start)
             processor.count_in(self._counts)
