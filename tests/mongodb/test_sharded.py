@@ -53,4 +53,4 @@ def test_neither_readers_nor_shards_divide_the_stream(router: Router, own_databa
         assert capture.offset is not None
         ends = [None, source.latest_offset(capture.offset)]
         planned = [source.plan(capture.offset, end, 4) for end in ends]
-    assert [[split.payload for split in splits] for splits in planned] == [[StreamWork()], [StreamWork()]]
+    assert [[split.payload for split in splits] for splits in planned] == [[StreamWork()], [StreamWork(closed=True)]]
