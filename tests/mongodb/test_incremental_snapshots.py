@@ -199,6 +199,21 @@ def test_a_filter_chooses_documents(mongo: MongoReplicaSet, own_database: Own, k
     assert found == [[10, 13, 16, 19, 22, 25, 28], [0, 1]]
 
 
+def test_signals_are_understood_whatever_becomes_of_their_fields(mongo: MongoReplicaSet, own_database: Own) -> None:
+    """The collection of signals is captured, too, and events show other names."""
+    own_database.a.insert_one({"_id": 1})
+    renames = f"*.signals.type:kind,*.signals.data:request,{own_database.name}.a.v:w"
+    signalled = Signalled(
+        mongo, own_database, collection_include_list="", database_include_list=own_database.name, field_renames=renames
+    )
+    signalled.once()
+    signalled.signal(key="mine", data_collections=[signalled.name("a")])
+    first, *_ = signalled.once()
+    request = {"data-collections": [signalled.name("a")]}
+    assert shown(first)[2] == {"_id": "mine", "kind": "execute-snapshot", "request": request}
+    assert [shown(record)[1] for record in signalled.reads("a")] == ["1"]
+
+
 def test_a_signal_for_what_is_not_captured(
     mongo: MongoReplicaSet, own_database: Own, caplog: pytest.LogCaptureFixture
 ) -> None:

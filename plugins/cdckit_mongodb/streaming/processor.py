@@ -98,13 +98,16 @@ class StreamProcessor:
         if self._fragments is not None:
             event, self._fragments = {**self._fragments, **event}, None
         operation = _OPERATIONS.get(event["operationType"])
+        behind = None
+        if self._signalling is not None and operation is not None:  # before its document becomes what records show
+            name = f"{event['ns']['db']}.{event['ns']['coll']}"
+            behind = self._signalling.changed(name, event, token_time(token))
         if operation is None:
             self._notice(event)
         elif operation not in self._skipped:
             self._change(event, operation, token)
-        if self._signalling is not None and operation is not None:
-            name = f"{event['ns']['db']}.{event['ns']['coll']}"
-            self.records += self._signalling.changed(name, event, token_time(token))
+        if behind:
+            self.records += behind
         self._token = token
 
     def _is_last_fragment(self, event: Event) -> bool:
