@@ -25,7 +25,7 @@ from cdckit_spark.targets import Columns, Target
 log = logging.getLogger("cdckit.spark")
 
 NOTE = "columns"
-"""The note with the paths and types of the columns that were read off a table's documents."""
+"""The note with the names, paths and types of the columns that were read off a table's documents."""
 
 MOST_COLUMNS = 1000
 """How many columns a table gets at the most: fields whose names are data would make one after the other."""
@@ -69,26 +69,27 @@ class Inference:
             self._load(self._target.notes() if present else {})
         taken = {name.lower() for head in rows.headings for name, _ in head.layout.columns}
         taken |= {POSITION, OP, ABSENT, *(name for name, _ in FACT_COLUMNS)}
+        held = {name.lower(): (name, kind) for name, kind in present.items()}
         for path, kind in inferred_fields(rows.of_documents(shapes)):
-            self._take(path, kind, present, taken)
+            if path not in self._columns:
+                self._take(path, *held.get(_name(path).lower(), (_name(path), kind)), taken)
         return rows.widened(tuple(self._columns.values()))
 
     def keep(self) -> None:
         """Notes the columns with the table, which has them by now."""
-        text = json.dumps([[column.path, column.type.name] for column in self._columns.values()])
+        text = json.dumps([[column.name, column.path, column.type.name] for column in self._columns.values()])
         if self._noted not in (None, text):
             self._target.note({NOTE: text})
             self._noted = text
 
     def _load(self, notes: Mapping[str, str]) -> None:
         self._noted = notes.get(NOTE, "[]")
-        for names, kind in json.loads(self._noted):
+        for name, names, kind in json.loads(self._noted):
             path = tuple(names)
-            self._columns[path] = DeclaredColumn(_name(path), path, declared_type(kind))
+            self._columns[path] = DeclaredColumn(name, path, declared_type(kind))
 
-    def _take(self, path: Path, kind: str, present: Mapping[str, str], taken: Set[str]) -> None:
+    def _take(self, path: Path, name: str, kind: str, taken: Set[str]) -> None:
         """Adds a column, unless its place is taken: such fields stay in the document alone."""
-        name = _name(path)
         used = taken | {column.name.lower() for column in self._columns.values()}
         if (
             name.lower() in used
@@ -103,9 +104,9 @@ class Inference:
             self._full = True
             return
         try:
-            self._columns[path] = DeclaredColumn(name, path, declared_type(present.get(name, kind)))
+            self._columns[path] = DeclaredColumn(name, path, declared_type(kind))
         except ValueError:
-            log.warning("table %s: column '%s' is %s, which no field becomes", self._target, name, present[name])
+            log.warning("table %s: column '%s' is %s, which no field becomes", self._target, name, kind)
 
 
 def _name(path: Path) -> str:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.config.loading import load_pipeline
 from cdckit.errors import ConfigError, SinkError
 from cdckit.runners.spark import SparkRunner
+from cdckit_spark import inference
 from cdckit_spark.config import LakeConfig
 from running import Pipeline
 from servers.mongodb import MongoReplicaSet
@@ -132,6 +133,27 @@ def test_inferred_columns_are_typed_and_stay_as_they_are(
     assert told["paid"] == Decimal("1.50")
     held = [json_util.loads(row.document) for row in table.orderBy("id").collect()]
     assert held == list(shop.people.find().sort("_id"))
+
+
+def test_fields_without_a_column_stay_in_the_document(
+    session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those beyond the limit do, and those whose name the table has with a type that no field becomes."""
+    monkeypatch.setattr(inference, "MOST_COLUMNS", 3)
+    _run(mongo, shop, tmp_path, columns="inferred")
+    shop.people.insert_one({"_id": 1, "a": "x"})
+    _run(mongo, shop, tmp_path, columns="inferred")
+    place = tmp_path / "lake" / f"t.{shop.name}.people"
+    session.sql(f"ALTER TABLE delta.`{place}` ADD COLUMNS (b array<int>, C bigint)")
+    shop.people.insert_one({"_id": 2, "a": "y", "b": [1], "c": 3, "d": 4})
+    shop.people.delete_one({"_id": 1})
+    _run(mongo, shop, tmp_path, columns="inferred")
+    table = _table(session, shop, tmp_path).orderBy("__position")
+    assert [tuple(row) for row in table.select("__op", "id", "_id", "a", "b", "C").collect()] == [
+        ("c", "1", 1, "x", None, None), ("c", "2", 2, "y", None, 3), ("d", "1", None, None, None, None),
+    ]  # fmt: skip
+    assert "d" not in table.columns
+    assert json_util.loads(table.collect()[1].document) == {"_id": 2, "a": "y", "b": [1], "c": 3, "d": 4}
 
 
 def test_a_changelog_tells_what_an_update_changed(
