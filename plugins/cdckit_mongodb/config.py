@@ -73,6 +73,11 @@ def _check_patterns(text: str, option: str) -> None:
         raise ValueError(f"{option}: {error}") from None
 
 
+def authority(uri: str) -> str:
+    """The part of a connection string that holds user, password and servers."""
+    return uri.partition("://")[2].partition("/")[0].partition("?")[0]
+
+
 class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, SignalOptions, MetricTags):
     """Options of the `mongodb` source."""
 
@@ -408,6 +413,11 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
             raise ValueError("give either mongodb.connection.string or mongodb.hosts")
         if not re.match(r"mongodb(\+srv)?://", self.uri):
             raise ValueError("mongodb.connection.string should begin with mongodb:// or mongodb+srv://")
+        if "@" in self.uri.partition("://")[2].partition("/")[2].partition("?")[0]:
+            raise ValueError(
+                "mongodb.connection.string has an @ behind the servers' names: in user and password / and @ are "
+                "written as %2F and %40"
+            )
         return self
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,12 +15,13 @@ from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
 from pymongo.monitoring import ServerHeartbeatListener
-from pymongo.uri_parser import parse_uri
 
 from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit.key_stores import pem_file
-from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.config import MongoDbConfig, authority
 from cdckit_mongodb.extended_json import DoubleDecoder
+
+log = logging.getLogger("cdckit.mongodb")
 
 Client = MongoClient[dict[str, Any]]
 
@@ -68,6 +71,7 @@ def connect(config: MongoDbConfig, *listeners: ServerHeartbeatListener) -> Clien
     Raises:
         ConfigError: the connection string or an option of it cannot be, or a file with keys or certificates cannot be
             read.
+        RetriableSourceError: the names of a mongodb+srv:// string's servers cannot be asked for now.
     """
     options: dict[str, Any] = {
         "appname": "cdckit",
@@ -84,11 +88,31 @@ def connect(config: MongoDbConfig, *listeners: ServerHeartbeatListener) -> Clien
         options["authSource"] = config.mongodb_authsource
     with ExitStack() as files:
         options |= _tls(config, files)
-        try:
-            return MongoClient(config.uri, **options)
-        except (ConfigurationError, InvalidURI, ValueError, TypeError) as error:
-            option = "mongodb.hosts" if config.mongodb_hosts else "mongodb.connection.string"
-            raise ConfigError(f"source.{option} cannot be used: {error}") from None
+        return _made(config, options)
+
+
+def _made(config: MongoDbConfig, options: Mapping[str, Any]) -> Client:
+    """The client. Options in the connection string that the driver passes over are told of."""
+    option = "mongodb.hosts" if config.mongodb_hosts else "mongodb.connection.string"
+    try:
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always")
+            client: Client = MongoClient(config.uri, **options)
+    except (ConfigurationError, InvalidURI, ValueError, TypeError, OSError) as error:
+        if _name_servers_are_away(error.__cause__):
+            raise RetriableSourceError(f"{place(config)}: its servers' names cannot be asked for: {error}") from error
+        raise ConfigError(f"source.{option} cannot be used: {error}") from None
+    for doubt in doubts:
+        log.warning("%s: %s", option, doubt.message)
+    return client
+
+
+def _name_servers_are_away(error: BaseException | None) -> bool:
+    """Whether it is they who gave no answer, not one that there is no such name."""
+    from dns.exception import DNSException  # noqa: PLC0415 - only names that are asked for need it
+    from dns.resolver import NXDOMAIN, NoAnswer  # noqa: PLC0415
+
+    return isinstance(error, DNSException) and not isinstance(error, NXDOMAIN | NoAnswer)
 
 
 def _tls(config: MongoDbConfig, files: ExitStack) -> dict[str, Any]:
@@ -114,12 +138,7 @@ def _pem(files: ExitStack, option: str, path: str | None, password: SecretStr | 
 
 def place(config: MongoDbConfig) -> str:
     """The servers' names for messages, without user and password."""
-    text = config.uri
-    try:
-        nodes = parse_uri(text, validate=False, connect_timeout=None)["nodelist"]
-    except (PyMongoError, ValueError):
-        return "MongoDB"
-    return ",".join(f"{host}:{port}" for host, port in nodes)
+    return authority(config.uri).rpartition("@")[2]
 
 
 @contextmanager

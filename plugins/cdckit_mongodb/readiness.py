@@ -25,6 +25,8 @@ def readiness(config: MongoDbConfig) -> Sequence[Finding]:
         client = connect(config, members)
     except ConfigError as error:
         return [Finding("connection", "fail", str(error), "correct that option")]
+    except SourceError as error:
+        return [Finding("connection", "fail", str(error), "check the name servers and mongodb.connection.string")]
     with client:
         try:
             members.await_primary(client, config, stopping=lambda: False)
