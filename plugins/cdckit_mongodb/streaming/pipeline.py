@@ -21,7 +21,8 @@ _NOTICES = ("drop", "rename", "dropDatabase", "invalidate")
 _SIMPLE_PATTERN = re.compile(r"(?:[\w*+?|()$^. -]|\\[.dswDSW$-])*")
 """Regular expressions that mean the same to Java and to the server; `*+` and the like do not stand in them."""
 _UNUSUAL_NAME = "[^ -~]"
-"""Names with letters of which Java and the server think differently (case, line ends): they are left out here."""
+"""Names with letters of which Java and the server think differently (case, line ends): what is excluded of them is left
+out here."""
 _POSSESSIVE = re.compile(r"[*+?][+]|\(\?")
 
 
@@ -99,23 +100,20 @@ def _namespace(config: MongoDbConfig, group: int | None) -> Stage:
             ("$ns.db", config.database_include_list, config.database_exclude_list),
             (name, config.collection_include_list, config.collection_exclude_list),
         )
-        for condition in (_listed(config, field, include), _not(_listed(config, field, exclude)))
+        for condition in (_listed(config, field, include), _not_listed(config, field, exclude))
         if condition
     ] + _grouped(config, name, group)
-    if not conditions:
-        return {}
-    if config.filters_match_mode == "literal":
-        return {"$expr": {"$and": conditions}}
-    return {"$expr": {"$or": [{"$and": conditions}, {"$regexMatch": {"input": name, "regex": _UNUSUAL_NAME}}]}}
+    return {"$expr": {"$and": conditions}} if conditions else {}
 
 
 def _grouped(config: MongoDbConfig, name: Stage, group: int | None) -> list[Stage]:
     """A group's collections: those that are in its list and in none before it; the rest is behind the last list."""
     if group is None:
         return []
-    lists = [_listed(config, name, text) for text in config.capture_collection_groups]
-    conditions = [*map(_not, lists[:group]), *lists[group : group + 1]]
-    return [condition for condition in conditions if condition]
+    lists = config.capture_collection_groups
+    others = [_not_listed(config, name, text) for text in lists[:group]]
+    own = [_listed(config, name, text) for text in lists[group : group + 1]]
+    return [condition for condition in (*others, *own) if condition]
 
 
 def _listed(config: MongoDbConfig, field: Any, text: str) -> Stage | None:
@@ -130,5 +128,9 @@ def _listed(config: MongoDbConfig, field: Any, text: str) -> Stage | None:
     return {"$regexMatch": {"input": field, "regex": f"^(?:{'|'.join(patterns)})$", "options": "i"}}
 
 
-def _not(condition: Stage | None) -> Stage | None:
-    return None if condition is None else {"$not": [condition]}
+def _not_listed(config: MongoDbConfig, field: Any, text: str) -> Stage | None:
+    """Whether a name is in no list; the server is asked to leave out no more than Java's rules do."""
+    listed = _listed(config, field, text)
+    if listed is None or config.filters_match_mode == "literal":
+        return listed and {"$not": [listed]}
+    return {"$or": [{"$not": [listed]}, {"$regexMatch": {"input": field, "regex": _UNUSUAL_NAME}}]}
