@@ -141,6 +141,8 @@ def test_transactions_of_debezium_1_9_have_its_schemas(mongo: MongoReplicaSet, o
     assert list(change(begin).schema.index) == list(change(end).schema.index) == fields
     assert {change(record).schema.version for record in (begin, event, end)} == {None}
     assert change(event)["transaction"]["total_order"] == 1
+    [counted] = change(end)["data_collections"]
+    assert counted.to_dict() == {"data_collection": f"rs0.{own_database.name}.a", "event_count": 1}
 
 
 def test_transactions_are_told_and_resumed_in_their_middle(mongo: MongoReplicaSet, own_database: Own) -> None:

@@ -76,6 +76,10 @@ class EventFormat(ABC):
             time: the cluster time that the snapshot counts from.
         """
 
+    def counted_as(self, collection: str) -> str:
+        """What the metadata of transactions call a collection (`database.name`)."""
+        return collection
+
     def template(self, _envelope: Schema, _name: tuple[str, str], _operation: str) -> Template | None:
         """What plain changes of a collection share: those of no transaction, without a document before.
 
@@ -154,6 +158,10 @@ class Format19(EventFormat):
     def envelope(self, before: str | None, after: str | None, update: Struct | None, *rest: Any) -> Values:
         """It has no `before`."""
         return after, None, None, update, *rest
+
+    def counted_as(self, collection: str) -> str:
+        """With the replica set in front."""
+        return f"{self.replica_set}.{collection}"
 
     def snapshot_source(self, name: tuple[str, str], now_ns: int, mark: str, time: Timestamp) -> Struct:
         """At the place in the stream."""

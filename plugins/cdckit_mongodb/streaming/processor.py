@@ -177,7 +177,7 @@ class StreamProcessor:
                 self._collections.topics.transaction, identifier, schemas=schemas
             )
             self.records.append(transaction.begin(f"{prefix}1", time_ms))
-        return next(transaction.blocks(collection))
+        return next(transaction.blocks(self._collections.format.counted_as(collection)))
 
     def end_transaction(self) -> None:
         """Ends the transaction in hand, where nothing more of it can come and what comes next is read elsewhere."""
