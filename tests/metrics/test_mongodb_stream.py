@@ -57,11 +57,8 @@ def test_transactions_and_snapshots_beside_the_stream(
         _write_transactions(own_database)
         running.wait_until(holds(url, lambda now: now.by("cdckit_events_total", "operation")["c"] == 5), "the changes")
         _check_transactions(scrape(url))
-        own_database.signals.insert_one({"type": "pause-snapshot"})
         data = {"data-collections": [rf"{name}\.orders"]}
-        own_database.signals.insert_one({"type": "execute-snapshot", "data": data})
-        running.wait_until(holds(url, lambda now: _snapshot(now, "running") == 1), "the snapshot")
-        own_database.signals.insert_one({"type": "pause-snapshot"})
+        own_database.signals.insert_many([{"type": "execute-snapshot", "data": data}, {"type": "pause-snapshot"}])
         running.wait_until(holds(url, lambda now: _snapshot(now, "paused") == 1), "the pause")
         own_database.signals.insert_one({"type": "resume-snapshot"})
         running.wait_until(holds(url, lambda now: _snapshot(now, "completed") == 1), "the snapshot's end")

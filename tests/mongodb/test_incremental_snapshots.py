@@ -262,3 +262,39 @@ def test_a_snapshot_pauses_between_chunks_and_goes_on_after_a_restart(
         *("STARTED", "PAUSED", "RESUMED"),
         *("TABLE_SCAN_COMPLETED", "COMPLETED"),
     ]
+
+
+def test_pausing_where_nothing_is_read_means_nothing(mongo: MongoReplicaSet, own_database: Own) -> None:
+    """As in Debezium; and a snapshot that is stopped while it is paused does not leave the next one paused."""
+    own_database.a.insert_many({"_id": number} for number in range(10))
+    signalled = Signalled(mongo, own_database)
+    signalled.once()
+    wanted: dict[str, Any] = {"data_collections": [signalled.name("a")]}
+    signalled.signal("pause-snapshot")
+    signalled.signal(**wanted)
+    signalled.signal("pause-snapshot")
+    signalled.signal("stop-snapshot")
+    signalled.signal(**wanted)
+    signalled.once()
+    assert len(signalled.reads()) == 10
+    assert [kind for kind in signalled.told() if kind != "IN_PROGRESS"] == [
+        *("STARTED", "PAUSED", "ABORTED"),
+        *("STARTED", "TABLE_SCAN_COMPLETED", "COMPLETED"),
+    ]
+
+
+def test_how_keys_are_told(mongo: MongoReplicaSet, own_database: Own) -> None:
+    """As Debezium's notifications tell them; the last key is that of what is wanted."""
+    identifier = ObjectId()
+    keys: dict[Any, str] = {7: "7", "x": "x", identifier: str(identifier), True: "true"}
+    signalled = Signalled(mongo, own_database)
+    signalled.once()
+    for key, text in keys.items():
+        own_database.a.delete_many({})
+        own_database.a.insert_many([{"_id": key, "n": 1}, {"_id": MaxKey(), "n": 2}])
+        condition = {"data-collection": signalled.name("a"), "filter": '{"n": 1}'}
+        signalled.signal(data_collections=[signalled.name("a")], additional_conditions=[condition])
+        signalled.once()
+        (told,) = [one.additional_data for one in signalled.notifications if one.type == "IN_PROGRESS"]
+        assert (told["last_processed_key"], told["maximum_key"]) == (text, text)
+        signalled.notifications.clear()

@@ -99,6 +99,8 @@ def test_of_blocking_snapshots(signalled: Signalled) -> None:
     name = signalled.name("a")
     data = [(one.type, {**one.additional_data}) for one in signalled.notifications[before:] if one.type != "SKIPPED"]
     assert [kind for kind, _ in data] == ["STARTED", "IN_PROGRESS", "TABLE_SCAN_COMPLETED", "COMPLETED"]
+    marks = [str(change(record)["source"]["snapshot"]) for record in signalled.reads("a")[-3:]]
+    assert marks == ["true", "true", "last"]
     assert data[2][1] == {
         "connector_name": "t",
         "data_collections": name,

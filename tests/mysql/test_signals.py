@@ -153,16 +153,19 @@ def test_a_table_whose_rows_cannot_be_told_apart(signalled: Signalled, sql: Sql)
 
 def test_pausing_resuming_stopping(signalled: Signalled) -> None:
     both = [f"{signalled.database}.t", f"{signalled.database}.u"]
-    signalled.signal("pause-snapshot")
+    signalled.signal("pause-snapshot")  # there is nothing to pause yet
     signalled.signal(data_collections=both)
+    signalled.signal("pause-snapshot")
     signalled.once()
-    assert signalled.reads() == []
+    read = signalled.reads()
+    assert len(read) < 100
+    signalled.once()
     signalled.signal("stop-snapshot", data_collections=both[:1], type="incremental")
     signalled.signal("resume-snapshot")
     signalled.once()
-    assert (signalled.reads(), signalled.reads("u")) == ([], [(1,)])
-    kinds = [kind for what, kind in signalled.told() if what == "Incremental"]
-    assert kinds == ["PAUSED", "STARTED", "RESUMED", "IN_PROGRESS", "TABLE_SCAN_COMPLETED", "COMPLETED"]
+    assert (signalled.reads(), signalled.reads("u")) == (read, [(1,)])
+    kinds = [kind for what, kind in signalled.told() if what == "Incremental" and kind != "IN_PROGRESS"]
+    assert kinds == ["STARTED", "PAUSED", "RESUMED", "TABLE_SCAN_COMPLETED", "COMPLETED"]
 
 
 def test_stopping_everything(signalled: Signalled) -> None:

@@ -128,6 +128,7 @@ class IncrementalSnapshot(Generic[Row]):
         self.state = kept if left[:1] == first else replace(kept, after=None, last=None, rows=0)
         log.info("incremental snapshot stopped; %d tables or collections left", len(left))
         if not left:
+            self.state = replace(self.state, paused=False)
             self._notices.send("ABORTED", signal.id)
 
     def _pause(self, signal: Signal) -> None:
@@ -137,6 +138,9 @@ class IncrementalSnapshot(Generic[Row]):
         self._turn(signal, paused=False)
 
     def _turn(self, signal: Signal, *, paused: bool) -> None:
+        if not self.state.wanted or self.state.paused == paused:
+            log.info("signal '%s': there is no incremental snapshot to %s", signal.id, "pause" if paused else "resume")
+            return
         self.state = replace(self.state, paused=paused)
         log.info("incremental snapshot %s", "paused" if paused else "resumed")
         self._notices.send("PAUSED" if paused else "RESUMED", signal.id, self.state.names)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bson import json_util
+from bson import ObjectId, json_util
 from pymongo.errors import OperationFailure
 
 from cdckit.incremental import Chunk, Chunks, UnreadableError, Wanted
@@ -47,18 +47,18 @@ class CollectionChunks(Chunks[Document]):
         if surrogate_key:
             raise ValueError("surrogate-key: documents are always read in the order of their _id")
         wanted = Wanted(name, _query(condition))
-        client, query = self._session.client, json_util.loads(wanted.filter or "{}")
-        refused = why_refused(client, self._config, name, query) if query else None
+        query = _parsed(wanted)
+        refused = why_refused(self._session.client, self._config, name, query) if query else None
         if refused is not None:
             raise ValueError(f"additional-conditions: the filter {wanted.filter} cannot be used: {refused}")
         return wanted
 
     def last(self, wanted: Wanted) -> str | None:
-        """The greatest `_id` now."""
-        collection, session = self._collection(wanted), self._session.open()
+        """The greatest `_id` now, of what is wanted."""
+        collection, session, query = self._collection(wanted), self._session.open(), _parsed(wanted)
         with told(self._config, f"reading the last _id of {wanted.name}"):
             try:
-                newest = collection.find_one({}, {"_id": 1}, sort=[("_id", -1)], hint=[("_id", 1)], session=session)
+                newest = collection.find_one(query, {"_id": 1}, sort=[("_id", -1)], hint=[("_id", 1)], session=session)
             except OperationFailure as error:
                 if error.code != _BAD_VALUE:
                     raise
@@ -70,8 +70,7 @@ class CollectionChunks(Chunks[Document]):
     def read(self, wanted: Wanted, after: str | None, last: str) -> Chunk[Document]:
         """The next documents. Bounds of the index, unlike a condition, compare values of different types."""
         size, session = self._config.incremental_snapshot_chunk_size, self._session.open()
-        query = json_util.loads(wanted.filter) if wanted.filter else {}
-        collection = self._collection(wanted)
+        query, collection = _parsed(wanted), self._collection(wanted)
         with told(self._config, f"reading a chunk of {wanted.name}"):
             cursor = collection.find(query, session=session).hint([("_id", 1)]).max(list(identifier(last).items()))
             if after is not None:
@@ -85,13 +84,20 @@ class CollectionChunks(Chunks[Document]):
         return Chunk({IDENTIFIER.value(one["_id"]): one for one in found}, bound)
 
     def text(self, key: str) -> str:
-        """The `_id` as events have it."""
-        shown: str = IDENTIFIER.value(identifier(key)["_id"])
+        """The `_id` as events have it; texts and object ids without what marks them as such, as in Debezium."""
+        value = identifier(key)["_id"]
+        shown: str = str(value) if isinstance(value, str | ObjectId) else IDENTIFIER.value(value)
         return shown
 
     def _collection(self, wanted: Wanted) -> Any:
         database, _, name = wanted.name.partition(".")
         return self._session.client[database].get_collection(name, codec_options=CODEC)
+
+
+def _parsed(wanted: Wanted) -> Document:
+    """The query of what is wanted."""
+    query: Document = json_util.loads(wanted.filter) if wanted.filter else {}
+    return query
 
 
 def _query(given: object) -> str:

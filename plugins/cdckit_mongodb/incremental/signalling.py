@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bson import Timestamp
 
-from cdckit.incremental import IncrementalSnapshot, IncrementalState
+from cdckit.incremental import IncrementalSnapshot, IncrementalState, Wanted
 from cdckit.notifications import Notifications
 from cdckit.notifications.snapshots import BlockingSnapshotNotices
 from cdckit.record import Record
@@ -16,7 +17,7 @@ from cdckit.signals import Mailbox, Signal
 from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
-from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.events.collection_events import CollectionEvents, Collections
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
@@ -28,6 +29,21 @@ from cdckit_mongodb.snapshot.collections import ChosenCollection, Document, docu
 log = logging.getLogger("cdckit.mongodb")
 
 Event = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Documents that a blocking snapshot has read.
+
+    Attributes:
+        events: makes the records of their collection.
+        documents: at least one.
+        row: the number of the first one in the records' positions.
+    """
+
+    events: CollectionEvents
+    documents: list[Document]
+    row: int
 
 
 class Signalling:
@@ -132,26 +148,39 @@ class Signalling:
         Args:
             moment: where the stream waits.
         """
-        wanted, row = self.snapshot.state.blocking, 0
+        wanted = self.snapshot.state.blocking
         if not wanted:
             return
         notices = BlockingSnapshotNotices(self._notifications, [one.name for one in wanted])
         notices.started()
-        session = self._session.open()
+        held: Read | None = None
+        for read in self._blocked(wanted, moment, notices):
+            if held is not None:
+                yield held.events.reads(held.documents, moment, held.row)
+            held = read
+        if held is not None:
+            *before, last = held.documents
+            records = held.events.reads(before, moment, held.row)
+            yield [*records, *held.events.reads([last], moment, held.row + len(before), "last")]
+        notices.completed()
+        self.snapshot.unblocked()
+
+    def _blocked(self, wanted: Sequence[Wanted], moment: Moment, notices: BlockingSnapshotNotices) -> Iterator[Read]:
+        """The documents, as they are found."""
+        session, row = self._session.open(), 0
         session.advance_operation_time(Timestamp(*moment))
         for one in wanted:
             notices.begins(one.name)
             database, _, name = one.name.partition(".")
-            made = self._collections.of(database, name)
+            events = self._collections.of(database, name)
             with told(self._config, f"reading {one.name}"):
                 chosen = ChosenCollection(database, name, 0)
-                for found in documents(self._client, self._config, session, chosen, query=one.filter):
-                    yield made.reads(found, moment, row)
+                batches = documents(self._client, self._config, session, chosen, query=one.filter)
+                for found in filter(None, batches):
+                    yield Read(events, found, row)
                     row += len(found)
                     notices.read(len(found))
             notices.ends(one.name)
-        notices.completed()
-        self.snapshot.unblocked()
 
     def told(self) -> list[Record]:
         """The records of notifications that wait."""
