@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from pymongo import MongoClient, WriteConcern
 from pymongo.errors import PyMongoError
 
@@ -13,6 +15,13 @@ from mongodb.capture import Capture, shown
 from servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def replica_set() -> Iterator[MongoReplicaSet]:
+    """A set of three members, any of which may be killed."""
+    with MongoReplicaSet(nodes=3) as members:
+        yield members
 
 
 class Writer:
@@ -54,9 +63,10 @@ class Writer:
             time.sleep(0.01)
 
 
-def test_a_new_primary_goes_on_with_nothing_missing(unique_name: str) -> None:
+def test_a_new_primary_goes_on_with_nothing_missing(replica_set: MongoReplicaSet, unique_name: str) -> None:
     """Stepped down, then killed: every write that a majority has comes, in order; the elections are counted."""
-    with MongoReplicaSet(nodes=3) as replica_set, replica_set.client() as client:
+    replica_set.wait_until_complete()
+    with replica_set.client() as client:
         client[unique_name].create_collection("a")
         capture = Capture(replica_set.uri, database_include_list=unique_name, mongodb_heartbeat_frequency_ms=500)
         done = threading.Event()
@@ -89,9 +99,10 @@ def test_a_new_primary_goes_on_with_nothing_missing(unique_name: str) -> None:
     assert capture.counts.elections >= 2
 
 
-def test_nothing_is_lost_between_snapshot_and_stream(unique_name: str) -> None:
+def test_nothing_is_lost_between_snapshot_and_stream(replica_set: MongoReplicaSet, unique_name: str) -> None:
     """While others write, what a majority has lags behind the primary."""
-    with MongoReplicaSet(nodes=3) as replica_set, replica_set.client() as client:
+    replica_set.wait_until_complete()
+    with replica_set.client() as client:
         client[unique_name].create_collection("a")
         captures = [Capture(replica_set.uri, database_include_list=unique_name) for _ in range(12)]
         with Writer(client, unique_name) as writer:

@@ -13,24 +13,26 @@ from servers.mongodb import MongoReplicaSet
 
 SMALL, LARGE = 2000, 101_000
 """The second is read in the order of `_id`, so that it can go on in its middle."""
+MIDDLING = 40_000
 
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[MongoReplicaSet]:
-    """A set of one member with collections `d.a` and `d.b`."""
+    """A set of one member with collections `d.a`, `d.b` and `e.a`."""
     with MongoReplicaSet() as replica_set, replica_set.client() as client:
         client.d.a.insert_many({"_id": number} for number in range(SMALL))
         client.d.b.insert_many({"_id": number} for number in range(LARGE))
+        client.e.a.insert_many({"_id": number} for number in range(MIDDLING))
         yield replica_set
 
 
-def _pipeline(replica_set: MongoReplicaSet, folder: Path, attempts: int) -> Pipeline:
+def _pipeline(replica_set: MongoReplicaSet, folder: Path, database: str, attempts: int) -> Pipeline:
     source = {
         "type": "mongodb",
         "topic.prefix": "p",
         "mongodb.connection.string": replica_set.uri,
         "mongodb.server.selection.timeout.ms": 500,
-        "database.include.list": "d",
+        "database.include.list": database,
         "connect.max.attempts": attempts,
         "errors.max.retries": 0,
         "max.batch.size": 500,
@@ -38,15 +40,14 @@ def _pipeline(replica_set: MongoReplicaSet, folder: Path, attempts: int) -> Pipe
     return to_file(folder, source, **{"offset.flush.interval.ms": 50})
 
 
-def _in_the_middle(process: Running, path: Path) -> None:
-    wanted = SMALL + LARGE // 10
-    process.wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") > wanted, "a tenth of the documents")
+def _arrived(process: Running, path: Path, wanted: int) -> None:
+    process.wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") > wanted, f"{wanted} documents")
 
 
 def test_the_snapshot_goes_on_where_it_was(filled: MongoReplicaSet, tmp_path: Path) -> None:
-    pipeline = _pipeline(filled, tmp_path, attempts=20)
+    pipeline = _pipeline(filled, tmp_path, "d", attempts=20)
     with pipeline.running("--once") as process:
-        _in_the_middle(process, pipeline.output)
+        _arrived(process, pipeline.output, SMALL + LARGE // 10)
         filled.nodes[0].kill()
         process.wait_for("trying again in")
         filled.nodes[0].start()
@@ -59,9 +60,9 @@ def test_the_snapshot_goes_on_where_it_was(filled: MongoReplicaSet, tmp_path: Pa
 
 
 def test_attempts_come_to_an_end(filled: MongoReplicaSet, tmp_path: Path) -> None:
-    pipeline = _pipeline(filled, tmp_path, attempts=1)
+    pipeline = _pipeline(filled, tmp_path, "e", attempts=1)
     with pipeline.running("--once") as process:
-        _in_the_middle(process, pipeline.output)
+        _arrived(process, pipeline.output, MIDDLING // 10)
         filled.nodes[0].kill()
         ended = process.ended()
     filled.nodes[0].start()
@@ -69,4 +70,4 @@ def test_attempts_come_to_an_end(filled: MongoReplicaSet, tmp_path: Path) -> Non
     assert ended.code == 3
     assert "gave up after 1 attempts (connect.max.attempts, errors.max.retries)" in ended.errors
     assert pipeline.run("--once").code == 0
-    assert len({(event["topic"], event["key"]["id"]) for event in pipeline.events()}) == SMALL + LARGE
+    assert len({(event["topic"], event["key"]["id"]) for event in pipeline.events()}) == MIDDLING
