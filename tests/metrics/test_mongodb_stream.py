@@ -109,7 +109,7 @@ def _check_snapshot(now: Scrape, database: str) -> None:
 def test_a_connection_that_is_lost(unique_name: str, tmp_path: Path) -> None:
     with MongoReplicaSet() as replica_set, replica_set.client() as client:
         client[unique_name].orders.insert_one({"_id": 1})
-        options = {"mongodb_server_selection_timeout_ms": 300, "mongodb_heartbeat_frequency_ms": 500}
+        options = {"mongodb_server_selection_timeout_ms": 300, "connect_backoff_max_delay_ms": 100}
         found = to_file(tmp_path, _source(replica_set.uri, unique_name, **options), **ADDRESS)
         with found.running() as running:
             url = _url(running)

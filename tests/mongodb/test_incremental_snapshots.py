@@ -12,6 +12,7 @@ from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from pymongo.database import Database
 
 from cdckit.incremental import Chunk, Wanted
+from cdckit.signals import Signal, send
 from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
 from mongodb.capture import shown
 from mongodb.signalling import Signalled
@@ -298,3 +299,52 @@ def test_how_keys_are_told(mongo: MongoReplicaSet, own_database: Own) -> None:
         (told,) = [one.additional_data for one in signalled.notifications if one.type == "IN_PROGRESS"]
         assert (told["last_processed_key"], told["maximum_key"]) == (text, text)
         signalled.notifications.clear()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"capture_mode": "change_streams"},
+        {"skipped_operations": "c,u,d", "incremental_snapshot_watermarking_strategy": "insert_delete"},
+        {"capture_scope": "database", "capture_target": "{db}"},
+        {"cursor_pipeline": '[{"$match": {"operationType": "insert"}}]', "cursor_pipeline_order": "user_first"},
+        {"cursor_pipeline": "[]", "cursor_pipeline_order": "user_only"},
+        {"event_format": "1.9"},
+        {"filters_match_mode": "literal", "collection_include_list": "{db}.a"},
+        {"signal_data_collection": "{db}.a", "incremental_snapshot_chunk_size": 100},
+    ],
+)
+def test_whatever_the_stream_shows(mongo: MongoReplicaSet, own_database: Own, options: dict[str, Any]) -> None:
+    """Signals and marks are seen, also where the lists, the operations or the user's stages leave them out."""
+    own_database.a.insert_many({"_id": number} for number in range(20))
+    texts = {name: str(value).replace("{db}", own_database.name) for name, value in options.items()}
+    signalled = Signalled(mongo, own_database, **texts)
+    signalled.once()
+    collection = signalled.options["signal.data.collection"].partition(".")[2]
+    request = {"data-collections": [signalled.name("a")]}
+    own_database[collection].insert_one({"_id": "mine", "type": "execute-snapshot", "data": request})
+    signalled.once()
+    assert {int(key) for _, key, _ in map(shown, signalled.reads("a")) if key.isdecimal()} == set(range(20))
+    assert signalled.told()[-1] == "COMPLETED"
+
+
+def test_a_narrow_scope_without_signals_of_its_own_takes_blocking_ones(
+    mongo: MongoReplicaSet, own_database: Own, caplog: pytest.LogCaptureFixture
+) -> None:
+    own_database.a.insert_one({"_id": 1})
+    target = f"{own_database.name}.a"
+    signalled = Signalled(
+        mongo,
+        own_database,
+        capture_scope="collection",
+        capture_target=target,
+        signal_data_collection="",
+        signal_enabled_channels="in-process",
+        topic_prefix=own_database.name,
+    )
+    signalled.once()
+    for kind in ("incremental", "blocking"):
+        send(own_database.name, Signal(kind, "execute-snapshot", {"data-collections": [target], "type": kind}))
+    signalled.once()
+    assert [shown(record)[1] for record in signalled.reads("a")] == ["1"]
+    assert "signal 'incremental': an incremental snapshot writes watermarks: set signal.data.collection" in caplog.text

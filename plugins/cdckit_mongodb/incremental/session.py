@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bson import Timestamp
 from pymongo.client_session import ClientSession
 
 from cdckit_mongodb.connection import Client
+from cdckit_mongodb.offsets import Moment
 
 
 class SnapshotSession:
@@ -23,6 +25,18 @@ class SnapshotSession:
         if self._session is None:
             self._session = self.client.start_session(causal_consistency=True)
         return self._session
+
+    def open_behind(self, moment: Moment) -> ClientSession:
+        """The session, which sees everything up to that moment of the stream.
+
+        A stream that was just opened stands one step ahead of the cluster's time, which no reading may ask for.
+        """
+        session = self.open()
+        self.client.admin.command("ping", session=session)
+        known = session.cluster_time
+        wanted = Timestamp(*moment)
+        session.advance_operation_time(wanted if known is None else min(wanted, known["clusterTime"]))
+        return session
 
     def close(self) -> None:
         """Lets it go."""

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bson import Timestamp
-
 from cdckit.incremental import IncrementalSnapshot, IncrementalState, Wanted
 from cdckit.notifications import Notifications
 from cdckit.notifications.snapshots import BlockingSnapshotNotices
@@ -167,8 +165,9 @@ class Signalling:
 
     def _blocked(self, wanted: Sequence[Wanted], moment: Moment, notices: BlockingSnapshotNotices) -> Iterator[Read]:
         """The documents, as they are found."""
-        session, row = self._session.open(), 0
-        session.advance_operation_time(Timestamp(*moment))
+        row = 0
+        with told(self._config, "beginning a blocking snapshot"):
+            session = self._session.open_behind(moment)
         for one in wanted:
             notices.begins(one.name)
             database, _, name = one.name.partition(".")
