@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,6 +96,25 @@ def test_a_server_that_is_away_for_too_long_ends_the_pipeline(
     _insert(fragile, unique_name, 1)
     assert pipeline.run("--once").code == 0
     assert _events(pipeline) == [("r", "0"), ("c", "1")]
+
+
+def test_a_server_that_hangs_is_noticed_and_read_on(fragile: MongoReplicaSet, unique_name: str, tmp_path: Path) -> None:
+    """By the driver's monitoring: answers may take as long as they want."""
+    _insert(fragile, unique_name, 0)
+    watchful = {"mongodb_heartbeat_frequency_ms": 500, "mongodb_connect_timeout_ms": 500}
+    pipeline = _pipeline(fragile, tmp_path, unique_name, connect_max_attempts=1000, **watchful)
+    server = fragile.nodes[0].pid
+    assert server is not None
+    with pipeline.running() as process:
+        _has(process, [("r", "0")])
+        os.kill(server, signal.SIGSTOP)
+        try:
+            process.wait_for("trying again")
+        finally:
+            os.kill(server, signal.SIGCONT)
+        _insert(fragile, unique_name, 1)
+        _has(process, [("r", "0"), ("c", "1")])
+        assert process.stop().code == 0
 
 
 def test_a_stop_ends_the_wait_for_a_server_that_was_lost(
