@@ -12,6 +12,7 @@ from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.splits import StreamWork
 from mongodb.capture import Capture, shown
 from mongodb.router import Router
+from mongodb.signalling import Signalled
 from servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
@@ -54,3 +55,13 @@ def test_neither_readers_nor_shards_divide_the_stream(router: Router, own_databa
         ends = [None, source.latest_offset(capture.offset)]
         planned = [source.plan(capture.offset, end, 4) for end in ends]
     assert [[split.payload for split in splits] for splits in planned] == [[StreamWork()], [StreamWork(closed=True)]]
+
+
+@pytest.mark.parametrize("kind", ["incremental", "blocking"])
+def test_snapshots_that_signals_ask_for(mongo: MongoReplicaSet, router: Router, own_database: Own, kind: str) -> None:
+    own_database.a.insert_many({"_id": number} for number in range(20))
+    signalled = Signalled(mongo, own_database, mongodb_connection_string=router.uri)
+    signalled.once()
+    signalled.signal(data_collections=[signalled.name("a")], type=kind)
+    signalled.once()
+    assert [int(shown(record)[1]) for record in signalled.reads()] == list(range(20))
