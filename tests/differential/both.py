@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from cdckit.config.loading import load_pipeline
 from cdckit.runners.direct import DirectRunner
-from differential.debezium import CHANGED
+from differential.debezium import CHANGED, libraries
 from mysql.recordings import HEARTBEATS, Event, by_topic, read_events
 from servers.java import ensure_java
 from servers.process import end, spawn, tail
@@ -30,6 +30,9 @@ _LONG_NUMBER = re.compile(r"-?\d+\.\d{14,}(E[+-]?\d+)?")
 Overrides = Callable[[int], list[str]]
 """The options of this project's capture that are not the peer's, for a seed."""
 
+Comparable = Callable[[Iterable[Event]], Iterable[Event]]
+"""Events without what is meant to differ."""
+
 
 class Changes(Protocol):
     """What happens in a database."""
@@ -41,7 +44,13 @@ class Changes(Protocol):
         """The mark behind everything."""
 
 
-def run_both(folder: Path, workloads: Sequence[Changes], steps: int, overrides: Overrides = lambda _: []) -> None:
+def run_both(
+    folder: Path,
+    workloads: Sequence[Changes],
+    steps: int,
+    overrides: Overrides = lambda _: [],
+    jars: Path | None = None,
+) -> None:
     """Both take their snapshots, and then read what has changed.
 
     Args:
@@ -50,9 +59,11 @@ def run_both(folder: Path, workloads: Sequence[Changes], steps: int, overrides: 
         workloads: of all these captures.
         steps: how many changes each makes.
         overrides: options of this project's captures.
+        jars: the peer's; None: those of today.
     """
     log = folder / "peer.log"
-    peer = spawn([sys.executable, PROGRAM, folder], log, env={"JAVA_HOME": str(ensure_java().resolve().parents[1])})
+    program: list[str | Path] = [sys.executable, PROGRAM, folder, jars or libraries() or ""]
+    peer = spawn(program, log, env={"JAVA_HOME": str(ensure_java().resolve().parents[1])})
     try:
         _capture(folder, overrides)
         _wait_for(peer, log, lambda: log.read_text().count("\nsnapshot of ") == len(workloads))
@@ -84,18 +95,17 @@ def _capture(folder: Path, overrides: Overrides) -> None:
         DirectRunner(load_pipeline(configuration, options, runner="direct", sink="file")).run(once=True)
 
 
-def assert_equal(folder: Path, seed: int, more_than: int, plain: Callable[[Event], Event] = lambda e: e) -> None:
+def assert_equal(folder: Path, seed: int, more_than: int, comparable: Comparable = lambda events: events) -> None:
     """Every event of a seed is equal, and there are more than so many.
 
     Args:
         folder: has the events.
         seed: the seed.
         more_than: so many.
-        plain: leaves out more that is meant to differ.
+        comparable: leaves out more that is meant to differ.
     """
     expected, found = (
-        by_topic(plain(_plain(event)) for event in read_events(folder / f"{seed}.{whose}.jsonl"))
-        for whose in ("peer", "own")
+        by_topic(comparable(map(_plain, read_events(folder / f"{seed}.{whose}.jsonl")))) for whose in ("peer", "own")
     )
     expected = {topic: events for topic, events in expected.items() if not topic.startswith(HEARTBEATS)}
     assert sorted(found) == sorted(expected)

@@ -1,8 +1,9 @@
-"""Debezium's engine in a process of its own: `debezium.py FOLDER` runs an engine for each FOLDER/*.properties.
+"""Debezium's engine in a process of its own: `debezium.py FOLDER JARS` runs an engine for each FOLDER/*.properties.
 
-Each writes its events to a file beside its options, and ends behind the record of a table `marker` whose key is 1, or
-of a document whose key is `the end`. That its snapshot is over it tells on the standard output. One that keeps its
-offset in a file then stops, and goes on when there is a file FOLDER/`changed`.
+JARS is the folder of Debezium's jars, of any version from 1.9 on. Each engine writes its events to a file beside its
+options, and ends behind the record of a table `marker` whose key is 1, or of a document whose key is `the end`. That
+its snapshot is over it tells on the standard output. One that keeps its offset in a file then stops, and goes on when
+there is a file FOLDER/`changed`.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Recorder:
             "topic": str(record.destination()),
             "key": _parsed(record.key()),
             "value": _parsed(record.value()),
-            "headers": [{"key": str(each.getKey()), "value": _parsed(each.getValue())} for each in record.headers()],
+            "headers": [{"key": str(each.getKey()), "value": _parsed(each.getValue())} for each in _headers(record)],
         }
         self._output.write(json.dumps(event, ensure_ascii=False) + "\n")
         self._output.flush()
@@ -73,6 +74,11 @@ class Recorder:
             self._told.put((self._name, "end"))
 
 
+def _headers(record: Any) -> Any:
+    """Debezium 1's engine does not tell them."""
+    return record.headers() if hasattr(record, "headers") else ()
+
+
 def _is_last(topic: str, key: Any) -> bool:
     return key == f'"{END_MARK}"' or (topic.endswith(".marker") and key == 1)
 
@@ -81,12 +87,12 @@ def _parsed(text: Any) -> Any:
     return None if text is None else json.loads(str(text))
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, jars: Path) -> None:
     """Runs the engines until all have come to their end marks."""
     import jpype
     from jpype import JClass
 
-    jpype.startJVM("-Xmx512m", classpath=[f"{libraries()}/*"])
+    jpype.startJVM("-Xmx512m", classpath=[f"{jars}/*"])
     JClass("java.util.logging.LogManager").getLogManager().reset()
     pool = JClass("java.util.concurrent.Executors").newCachedThreadPool()
     try:
@@ -143,6 +149,14 @@ class Engines:
             os._exit(1)  # the other engines would not end
 
 
+def _builder(debezium: Any, json_format: Any) -> Any:
+    """Debezium 1 knows no format of headers."""
+    try:
+        return debezium.create(json_format, json_format, json_format)
+    except TypeError:
+        return debezium.create(json_format)
+
+
 def _engine(configuration: Path, recorder: Recorder) -> Any:
     from jpype import JClass, JProxy
 
@@ -151,7 +165,7 @@ def _engine(configuration: Path, recorder: Recorder) -> Any:
     json_format = JClass("io.debezium.engine.format.Json").class_
     debezium = JClass("io.debezium.engine.DebeziumEngine")
     return (
-        debezium.create(json_format, json_format, json_format)
+        _builder(debezium, json_format)
         .using(options)
         .using(JProxy("io.debezium.engine.DebeziumEngine$CompletionCallback", inst=recorder))
         .notifying(JProxy("io.debezium.engine.DebeziumEngine$ChangeConsumer", inst=recorder))
@@ -160,4 +174,4 @@ def _engine(configuration: Path, recorder: Recorder) -> Any:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

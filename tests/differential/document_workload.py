@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -14,7 +14,7 @@ from pymongo.database import Database
 from pymongo.errors import PyMongoError
 
 from differential.debezium import END_MARK
-from differential.documents import FIELDS, Document, fields, key, scalar, value
+from differential.documents import FIELDS, KEYS, Document, Make, fields, key, scalar, value
 
 _COLLECTIONS = ("c1", "c2", "c3", "with space")
 _PATHS = (*FIELDS, "sub.a", "sub.deep.b", "sub.new.er", "docs.0.v", "docs.1.k", "list.1", "list.8", "a.b")
@@ -42,10 +42,14 @@ class DocumentWorkload:
         seed: of the random numbers.
         database: an empty one.
         last: the collection that gets the mark behind everything.
+        keys: what makes values for `_id`.
     """
 
-    def __init__(self, seed: int, database: Database[Document], last: str = "marker") -> None:
+    def __init__(
+        self, seed: int, database: Database[Document], last: str = "marker", keys: Sequence[Make] = KEYS
+    ) -> None:
         self._last = last
+        self._makes_keys = keys
         self._random = Random(seed)
         self._database = database
         self._session: ClientSession | None = None
@@ -103,7 +107,7 @@ class DocumentWorkload:
     # -- whole documents
 
     def _new(self, collection: str) -> Document:
-        made = {"_id": key(self._random), **fields(self._random)}
+        made = {"_id": key(self._random, self._makes_keys), **fields(self._random)}
         self._keys[collection].append(made["_id"])
         return made
 
@@ -155,7 +159,7 @@ class DocumentWorkload:
         self._run(collection, "update_one", self._one(collection), stages)
 
     def _upsert(self, collection: str) -> None:
-        new = {"_id": key(self._random)}
+        new = {"_id": key(self._random, self._makes_keys)}
         self._keys[collection].append(new["_id"])
         change = {**self._operators(), "$setOnInsert": {"made": value(self._random)}}
         self._run(collection, "update_one", new, change, upsert=True)

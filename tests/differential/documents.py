@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -92,11 +92,11 @@ def _reference(random: Random) -> DBRef:
     return DBRef("other", _identifier(random), random.choice((None, "elsewhere")))
 
 
-KEYS: tuple[Make, ...] = (
+KEYS_WITHOUT_CODE: tuple[Make, ...] = (
     *(_double, text, _binary, _uuid, _identifier, _date, _int32, _int64, _decimal, _timestamp),
     *(lambda random: random.random() < 0.5, lambda _: None, lambda _: MinKey(), lambda _: MaxKey()),
-    _code,
 )
+KEYS: tuple[Make, ...] = (*KEYS_WITHOUT_CODE, _code)
 """What makes values that an `_id` can have, besides documents."""
 _SCALARS: tuple[Make, ...] = (*KEYS, _regex, _bytes)
 
@@ -130,8 +130,8 @@ def fields(random: Random, depth: int = 0) -> Document:
     return made
 
 
-def key(random: Random) -> Any:
+def key(random: Random, makes: Sequence[Make] = KEYS) -> Any:
     """A value for an `_id`."""
     if random.random() < 0.1:
-        return {"a": random.choice(KEYS)(random), "b": {"c": random.choice(KEYS)(random)}}
-    return random.choice(KEYS)(random)
+        return {"a": random.choice(makes)(random), "b": {"c": random.choice(makes)(random)}}
+    return random.choice(makes)(random)
