@@ -146,7 +146,7 @@ class Signalling:
         Args:
             moment: where the stream waits.
         """
-        wanted = self.snapshot.state.blocking
+        wanted = sorted(self.snapshot.state.blocking, key=_in_order)
         if not wanted:
             return
         notices = BlockingSnapshotNotices(self._notifications, [one.name for one in wanted])
@@ -188,3 +188,9 @@ class Signalling:
     def close(self) -> None:
         """Lets the session go."""
         self._session.close()
+
+
+def _in_order(wanted: Wanted) -> tuple[str, str]:
+    """As the first snapshot takes collections."""
+    database, _, name = wanted.name.partition(".")
+    return ChosenCollection(database, name, 0).order
