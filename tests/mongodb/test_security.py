@@ -56,6 +56,12 @@ def test_a_backlog_is_whole_to_who_may_not_read_the_oplog(secured: SecuredNode, 
         assert (source.cut(capture.offset, end, 1) == end) == (user == "database")
 
 
+def test_a_filter_needs_no_more_rights(secured: SecuredNode) -> None:
+    capture = _capture(secured, "collection", "collection", snapshot_collection_filter_overrides="d.a")
+    capture.options["snapshot.collection.filter.overrides.d.a"] = '{"_id": 1}'
+    assert [shown(record)[1] for record in capture.once()] == ["1"]
+
+
 def test_a_user_of_another_database(secured: SecuredNode) -> None:
     with pytest.raises(SourceError, match=r"Authentication failed.*check .*mongodb\.authsource"):
         _capture(secured, "clerk", "collection").once()
