@@ -16,6 +16,7 @@ from cdckit.errors import ConfigError, TransformError
 from cdckit.record import Record
 from cdckit.serializers.json import JsonSerializer
 from cdckit.serializers.json_config import JsonConfig
+from cdckit.struct import Struct
 from mongodb.capture import Capture
 from servers.mongodb import MongoReplicaSet
 
@@ -73,6 +74,17 @@ def unwrapping(changes: Unwrapping) -> Iterator[Unwrapping]:
     yield changes
     changes.rows.delete_many({})
     changes.records()
+
+
+def test_collections_of_one_topic_keep_their_keys_apart(unwrapping: Unwrapping) -> None:
+    unwrapping.rows.insert_one({"_id": 1})
+    routes = {"type": "ByLogicalTableRouter", "topic.regex": r"(.*)\.rows", "topic.replacement": "$1.all"}
+    [made] = build_chain([routes, {"type": "ExtractNewDocumentState"}], {}).apply(unwrapping.records())
+    assert isinstance(made.key, Struct)
+    assert (made.topic, made.key.to_dict()) == (
+        "t.unwrapped.all",
+        {"id": 1, "__dbz__physicalTableIdentifier": "t.unwrapped.rows"},
+    )
 
 
 DATE = datetime(2020, 1, 2, 3, 4, 5, 678000, UTC)

@@ -132,8 +132,14 @@ class ExtractNewDocumentState(Transform):
 
     def _key(self, key: Struct) -> Struct:
         """The identifier with its type; Debezium names the struct of one that is a document `null.id`."""
-        identifier = self._reader.value(parse(key["id"]), "null.id")
-        return self._reader.struct({"id": identifier}, None, optional=False)
+        members = {"id": self._reader.value(parse(key["id"]), "null.id")}
+        if len(key.values) > 1:  # ByLogicalTableRouter has added a field
+            members |= {
+                field.name: Typed(field.schema, key.values[field.index])
+                for field in key.schema.fields
+                if field.name != "id"
+            }
+        return self._reader.struct(members, None, optional=False)
 
     def _flat(self, struct: Struct) -> Struct:
         return flattened(struct, self._config.flatten_struct_delimiter) if self._config.flatten_struct else struct
