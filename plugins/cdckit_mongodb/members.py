@@ -36,6 +36,12 @@ _STATES = {
 }
 
 
+_HINTS = {
+    "SSL handshake failed": "does it speak TLS (mongodb.ssl.enabled)?",
+    "connection closed": "may it want TLS (mongodb.ssl.enabled)?",
+}
+"""What errors may mean that do not say it, from servers that were never reached."""
+
 _Address = tuple[str, int | None]
 
 
@@ -45,6 +51,7 @@ class Members(ServerHeartbeatListener):
     def __init__(self) -> None:
         self._heard: dict[_Address, ServerDescription] = {}
         self._said = ""
+        self._reached = False
 
     def started(self, event: ServerHeartbeatStartedEvent) -> None:
         """Nothing is known by that."""
@@ -78,7 +85,7 @@ class Members(ServerHeartbeatListener):
             if said != self._said:
                 log.warning("%s; waiting for one, up to %g s", said, seconds)
             self._said = said
-        self._said = ""
+        self._said, self._reached = "", True
 
     def _refuse(self, client: Client, config: MongoDbConfig) -> None:
         """Raises where every server has said why it can never be the one."""
@@ -88,8 +95,15 @@ class Members(ServerHeartbeatListener):
 
     def _states(self, client: Client) -> str:
         name = client.options.replica_set_name
-        states = [_fault(server, name) or _state(server) for server in self._known(client)]
+        states = [_fault(server, name) or self._state(server) for server in self._known(client)]
         return "; ".join(states) or f"no server is a member of the replica set '{name}'"
+
+    def _state(self, server: ServerDescription) -> str:
+        if server.error is None:
+            return f"{_name(server)} {_STATES.get(server.server_type_name, server.server_type_name)}"
+        said = reason(server.error)
+        hints = [] if self._reached else [hint for mark, hint in _HINTS.items() if mark in said]
+        return "; ".join([said, *hints])
 
     def _known(self, client: Client) -> Iterable[ServerDescription]:
         """Every server as it is now; those that the driver has passed over as they were last."""
@@ -125,12 +139,6 @@ def _fault(server: ServerDescription, name: str | None) -> str | None:
             "mongodb.connection.string, or the name in mongodb.hosts"
         )
     return None
-
-
-def _state(server: ServerDescription) -> str:
-    if server.error is not None:
-        return reason(server.error)
-    return f"{_name(server)} {_STATES.get(server.server_type_name, server.server_type_name)}"
 
 
 def _name(server: ServerDescription) -> str:

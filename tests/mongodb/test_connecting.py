@@ -13,6 +13,7 @@ from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, change
 from mongodb.router import Router
+from mongodb.secured import SecuredNode
 from running import PASSWORD, Pipeline, to_file
 from servers.mongodb import MongoNode, MongoReplicaSet
 from servers.ports import free_port
@@ -136,6 +137,18 @@ def test_a_member_that_is_not_initiated_may_be_so_soon() -> None:
                 Capture(uri, mongodb_server_selection_timeout_ms=300).once()
     finally:
         node.close()
+
+
+def test_a_server_that_speaks_no_tls(mongo: MongoReplicaSet) -> None:
+    uri = f"mongodb://{mongo.nodes[0].address}/"
+    with pytest.raises(RetriableSourceError, match=r"SSL handshake failed.*; does it speak TLS"):
+        Capture(uri, mongodb_ssl_enabled=True, mongodb_server_selection_timeout_ms=300).once()
+
+
+def test_a_server_that_wants_tls(secured: SecuredNode) -> None:
+    uri = f"mongodb://{secured.address}/"
+    with pytest.raises(RetriableSourceError, match=r"connection closed; may it want TLS"):
+        Capture(uri, mongodb_server_selection_timeout_ms=300).once()
 
 
 def test_a_connection_string_that_cannot_be_is_refused() -> None:
