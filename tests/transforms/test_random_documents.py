@@ -1,4 +1,4 @@
-"""ExtractNewDocumentState against Debezium's own class on random documents, where a JVM and the peer's wheel are."""
+"""The transforms of documents against Debezium's own classes on random ones, where a JVM and the peer's wheel are."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ Event = dict[str, Any]
 Make = Callable[[Random], Any]
 
 TYPE = "io.debezium.connector.mongodb.transforms.ExtractNewDocumentState"
+ROUTER = "io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter"
 CHOICES: dict[str, tuple[Any, ...]] = {
     "array.encoding": ("array", "document"),
     "flatten.struct": (False, True),
@@ -73,6 +74,25 @@ def test_random_documents_become_what_they_become_there(
             different = list(differences(_plain(answer), _plain(found)))
             assert not different, f"{options}\n{event['key']['payload']} {event['value']['payload']}\n{different}"
     assert told > 60
+
+
+def test_random_payloads_become_what_they_become_there(peers: Callable[[dict[str, Any]], Any], nightly: bool) -> None:
+    random = Random(7)
+    told = 0
+    for expands in (False, True):
+        options = {"type": ROUTER, "collection.expand.json.payload": expands}
+        java, chain = peers(options), build_chain([options], {})
+        for number in range(1500 if nightly else 120):
+            event = copy.deepcopy(_GIVEN)
+            outbox = {"_id": number, "aggregateid": key(random), "aggregatetype": "a", "payload": _fields(random)}
+            event["value"]["payload"] |= {"op": "c", "after": COMPACT.document(_decoded(outbox))}
+            answer = java.answer(event)
+            if not answer.keys() & {"error", "unwritable"}:
+                told += 1
+                (found,) = chain.apply([_read(event)])
+                different = list(differences(_plain(answer), _plain(written(found))))
+                assert not different, f"{event['value']['payload']['after']}\n{different}"
+    assert told > 120
 
 
 def _plain(datum: Any) -> Any:
