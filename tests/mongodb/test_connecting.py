@@ -87,7 +87,9 @@ def test_a_pipeline_that_waits_for_its_servers_stops_when_asked_to(tmp_path: Pat
     waiting = Pipeline(pipeline.folder, {**pipeline.source, **options}, pipeline.sink, pipeline.others)
     with waiting.running() as process:
         process.wait_for("trying again" if len(options) == 2 else "waiting for one")
-        assert process.stop().code == 0
+        ended = process.stop()
+    assert ended.code == 0
+    assert ended.stderr.count("trying again") == len(options) - 1, "nothing is tried after the wish to stop"
 
 
 def test_validate_looks_once() -> None:

@@ -42,6 +42,8 @@ class Retries:
         Raises:
             SourceError: there have been attempts enough.
         """
+        if self._stopping():
+            return
         if not self.attempts:
             self._waits = self._schedule.waits(reached=self._reached)
         wait = next(self._waits, None)
