@@ -54,7 +54,7 @@ def _refused(folder: Path, capsys: Capsys, uri: str, options: dict[str, Any], co
             {"capture.start.op.time": 1795283833},
             "source.capture.start.op.time: should be a BSON timestamp",
         ),
-        ({"topic.delimiter": "/"}, "source.topic.delimiter: "),
+        ({"topic.delimiter": "/"}, "source.topic.delimiter: should match pattern '^[A-Za-z0-9._-]+$'"),
         ({"mongodb.connection.string": "localhost:27017"}, "should begin with mongodb:// or mongodb+srv://"),
         ({"mongodb.connection.string": f"mongodb://u:{PASSWORD}@a:b:c"}, "mongodb.connection.string cannot be used: "),
         ({"mongodb.connection.string": ""}, "give either mongodb.connection.string or mongodb.hosts"),

@@ -299,7 +299,7 @@ def _fault_text(fault: ErrorDetails) -> str:
         return f"should be {choices}, not '{fault['input']}'{hint}"
     if fault["type"] in _PLAIN_WORDS:
         return _PLAIN_WORDS[fault["type"]]
-    return fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return fault["msg"].removeprefix("Value error, ").removeprefix("Input ").removeprefix("String ")
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
