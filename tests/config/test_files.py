@@ -235,7 +235,7 @@ serializer:
         ("source: {type: scripted, script: x}\npredicates: [x]", "predicates: must give each predicate a name"),
         ("source: {type: scripted, script: x}\nsink: stdout", "sink.type: required"),
         ("source: {type: scripted, script: x}\nsinks: {type: x}", "sinks.type: unknown option; did you mean 'sink'?"),
-        ("source: {type: scripted, script: x}\nname: ../up", "name: String should match pattern"),
+        ("source: {type: scripted, script: x}\nname: ../up", "name: should match pattern"),
         (
             "source: {type: scripted, script: x}\ntransforms: [{type: Rename, topic: x, negate: true}]",
             "transforms.0.negate: there is no transforms.0.predicate to negate",
