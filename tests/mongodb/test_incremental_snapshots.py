@@ -11,6 +11,7 @@ import pytest
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from pymongo.database import Database
 
+from cdckit.errors import RetriableSourceError
 from cdckit.incremental import Chunk, Wanted
 from cdckit.signals import Signal, send
 from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
@@ -348,3 +349,28 @@ def test_a_narrow_scope_without_signals_of_its_own_takes_blocking_ones(
     signalled.once()
     assert [shown(record)[1] for record in signalled.reads("a")] == ["1"]
     assert "signal 'incremental': an incremental snapshot writes watermarks: set signal.data.collection" in caplog.text
+
+
+def test_a_connection_that_is_lost_between_a_chunks_marks(
+    mongo: MongoReplicaSet, own_database: Own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chunk is read again; its first mark, which is in the stream already, opens nothing."""
+    own_database.a.insert_many({"_id": number} for number in range(30))
+    signalled = Signalled(mongo, own_database, connect_backoff_initial_delay_ms=1)
+    signalled.once()
+    losses = [False, True, True, False]
+
+    def lose(_: Chunk[Any]) -> None:
+        if losses and losses.pop(0):
+            own_database.a.update_one({"_id": 8}, {"$inc": {"v": 1}})
+            raise RetriableSourceError("lost on purpose")
+
+    _after_each_chunk(monkeypatch, lose)
+    signalled.signal(data_collections=[signalled.name("a")])
+    signalled.follow(until=lambda: len(signalled.reads()) >= 30)
+    assert [int(shown(record)[1]) for record in signalled.reads()] == list(range(30))
+    newest = [shown(record)[2] for record in signalled.records if shown(record)[1] == "8"][-1]
+    assert newest == {"_id": 8, "v": 2}
+    low = own_database.signals.count_documents({"type": "snapshot-window-open"})
+    high = own_database.signals.count_documents({"type": "snapshot-window-close"})
+    assert low == high + 2
