@@ -18,7 +18,7 @@ Own = Database[dict[str, Any]]
 COUNT, TEXT = 3000, "x" * 200
 PATIENCE = {
     "connect_backoff_initial_delay_ms": 10,
-    "connect_max_attempts": 2,
+    "connect_max_attempts": 3,
     "errors_max_retries": 0,
     "mongodb_socket_timeout_ms": 700,
 }
@@ -42,7 +42,7 @@ def test_the_stream_goes_on_behind_the_last_batch(line: BrokenLine, own_database
     capture = _capture(line, own_database)
     capture.once()
     own_database.a.insert_many({"_id": number, "text": TEXT} for number in range(COUNT))
-    line.faults.extend([fault, None] * 3)
+    line.faults.extend([fault, None] * 4)
     capture.follow(lambda: len(capture.records) > COUNT)
     assert not line.faults
     assert [int(shown(record)[1]) for record in capture.records] == list(range(-1, COUNT))
@@ -68,5 +68,5 @@ def test_a_line_that_stays_broken_ends_the_pipeline(line: BrokenLine, own_databa
     capture.once()
     own_database.a.insert_many({"_id": number, "text": TEXT} for number in range(2, COUNT))
     line.faults.extend(["hang"] * 10)
-    with pytest.raises(SourceError, match=r"timed out .*socketTimeoutMS: 700\.0ms.*gave up after 2 attempts"):
+    with pytest.raises(SourceError, match=r"timed out .*socketTimeoutMS: 700\.0ms.*gave up after 3 attempts"):
         capture.follow(lambda: False)

@@ -94,7 +94,7 @@ def test_a_pipeline_that_waits_for_its_servers_stops_when_asked_to(tmp_path: Pat
 
 def test_validate_looks_once() -> None:
     host = f"127.0.0.1:{free_port()}"
-    capture = Capture(f"mongodb://{host}", mongodb_server_selection_timeout_ms=300, connect_max_attempts=1000)
+    capture = Capture(f"mongodb://{host}", mongodb_server_selection_timeout_ms=1000, connect_max_attempts=1000)
     (found,) = MongoDbSource.check(capture.config())
     assert (found.name, found.status) == ("connection", "fail")
     assert f"{host}: [Errno 111] Connection refused" in found.message
@@ -136,7 +136,7 @@ def test_a_member_that_is_not_initiated_may_be_so_soon() -> None:
         for more in ("", "?directConnection=true"):
             uri = f"mongodb://{node.address}/{more}"
             with pytest.raises(RetriableSourceError, match="is not initiated as a member of a replica set"):
-                Capture(uri, mongodb_server_selection_timeout_ms=300).once()
+                Capture(uri, mongodb_server_selection_timeout_ms=1000).once()
     finally:
         node.close()
 
@@ -144,13 +144,13 @@ def test_a_member_that_is_not_initiated_may_be_so_soon() -> None:
 def test_a_server_that_speaks_no_tls(mongo: MongoReplicaSet) -> None:
     uri = f"mongodb://{mongo.nodes[0].address}/"
     with pytest.raises(RetriableSourceError, match=r"SSL handshake failed.*; does it speak TLS"):
-        Capture(uri, mongodb_ssl_enabled=True, mongodb_server_selection_timeout_ms=300).once()
+        Capture(uri, mongodb_ssl_enabled=True, mongodb_server_selection_timeout_ms=1000).once()
 
 
 def test_a_server_that_wants_tls(secured: SecuredNode) -> None:
     uri = f"mongodb://{secured.address}/"
     with pytest.raises(RetriableSourceError, match=r"connection closed; may it want TLS"):
-        Capture(uri, mongodb_server_selection_timeout_ms=300).once()
+        Capture(uri, mongodb_server_selection_timeout_ms=1000).once()
 
 
 def test_a_connection_string_that_cannot_be_is_refused() -> None:

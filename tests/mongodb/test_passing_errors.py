@@ -123,7 +123,7 @@ def test_validate_tells_a_set_without_primary(obliging: MongoReplicaSet, unique_
     with node.client() as client:
         client.admin.command("replSetStepDown", 60, force=True)
         capture = _capture(obliging, unique_name)
-        capture.options["mongodb.server.selection.timeout.ms"] = 300
+        capture.options["mongodb.server.selection.timeout.ms"] = 1000
         (found,) = MongoDbSource.check(capture.config())
         client.admin.command("replSetFreeze", 0)
     obliging.wait_until_complete()
