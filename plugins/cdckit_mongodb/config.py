@@ -131,7 +131,7 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     connect_backoff_max_delay_ms: PositiveInt = 120000
     """The longest of these waits, in milliseconds."""
     connect_max_attempts: PositiveInt = 16
-    """How many such attempts make up a round; with the defaults it takes a little more than 20 minutes."""
+    """How many such attempts make up a round; with the defaults the waits of one add up to 20 minutes."""
     errors_max_retries: Annotated[int, Field(ge=-1)] = -1
     """How many more rounds there are once one has failed; 0: none; -1: without end, but for servers that were not
     reached since the start, for which one round is all.
@@ -413,10 +413,11 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
             raise ValueError("give either mongodb.connection.string or mongodb.hosts")
         if not re.match(r"mongodb(\+srv)?://", self.uri):
             raise ValueError("mongodb.connection.string should begin with mongodb:// or mongodb+srv://")
-        if "@" in self.uri.partition("://")[2].partition("/")[2].partition("?")[0]:
+        servers, _, path = self.uri.partition("://")[2].partition("/")
+        if "@" in servers.partition("?")[2] or "@" in path.partition("?")[0]:
             raise ValueError(
-                "mongodb.connection.string has an @ behind the servers' names: in user and password / and @ are "
-                "written as %2F and %40"
+                "mongodb.connection.string has an @ behind the servers' names: in user and password /, ? and @ are "
+                "written as %2F, %3F and %40"
             )
         return self
 

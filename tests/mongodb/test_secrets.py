@@ -95,6 +95,7 @@ TORN = [
     "mongodb://u:{0}:{1}@127.0.0.1:{2}/",
     "mongodb://u:27017/{0}@127.0.0.1:{2}/{1}",
     "mongodb://u:{0}?{1}@127.0.0.1:{2}/",
+    "mongodb://u:27017?{0}={1}@127.0.0.1:{2}/",
     "mongodb://u:{0}%zz@127.0.0.1:{2}/{1}@",
     "mongodb://u:{0}@127.0.0.1:{1}/",
     "mongodb://u:{0}@127.0.0.1:{2}:{1}/",
@@ -130,9 +131,10 @@ def test_connection_strings_that_are_torn(torn: str, caplog: pytest.LogCaptureFi
     assert [text for text in told if PASSWORD in text or OTHER in text] == []
 
 
-def test_a_password_that_is_not_encoded_is_told_how_to_be() -> None:
-    with pytest.raises(CdcError, match=r"in user and password / and @ are written as %2F and %40"):
-        Capture(f"mongodb://u:12/{PASSWORD}@127.0.0.1/").config()
+@pytest.mark.parametrize("sign", ["/", "?"])
+def test_a_password_that_is_not_encoded_is_told_how_to_be(sign: str) -> None:
+    with pytest.raises(CdcError, match=r"in user and password /, \? and @ are written as %2F, %3F and %40"):
+        Capture(f"mongodb://u:12{sign}{PASSWORD}@127.0.0.1/").config()
 
 
 def test_options_that_the_driver_passes_over_are_told(caplog: pytest.LogCaptureFixture) -> None:
