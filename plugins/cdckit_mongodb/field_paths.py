@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from cdckit.config.lists import split_names
 _COLLECTION_PARTS = 2
 
 Document = dict[str, Any]
-Edit = Callable[[Document], Document]
 
 
 @dataclass(frozen=True, slots=True)

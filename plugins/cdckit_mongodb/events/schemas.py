@@ -1,4 +1,4 @@
-"""The schemas of a collection's records, as Debezium 3 has them."""
+"""The schemas of a collection's records, as Debezium 3 and 1.9 have them."""
 
 from __future__ import annotations
 
