@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import resources
+
 import pytest
 
 from cdckit.config.peer_options import peer_options
@@ -22,6 +24,37 @@ def test_every_default_of_debezium_is_accepted() -> None:
     for option in peer_options(MongoDbConfig):
         if option.default and option.name not in one_way:
             MongoDbConfig.load({**BASE, option.name: option.default}, "source")
+
+
+NEEDED = {
+    ("capture.scope", "database"): {"capture.target": "d"},
+    ("capture.scope", "collection"): {"capture.target": "d.c"},
+    ("cursor.oversize.handling.mode", "skip"): {"cursor.oversize.skip.threshold": "1"},
+}
+"""Options without which a value means nothing."""
+REFUSED = {
+    ("binary.handling.mode", "base64"): "documents are Extended JSON",
+    ("binary.handling.mode", "base64-url-safe"): "documents are Extended JSON",
+    ("binary.handling.mode", "hex"): "documents are Extended JSON",
+    ("field.name.adjustment.mode", "avro"): "names of fields are inside of Extended JSON",
+    ("field.name.adjustment.mode", "avro_unicode"): "names of fields are inside of Extended JSON",
+    ("snapshot.mode", "custom"): "write a plugin with the hook",
+    ("snapshot.query.mode", "custom"): "a Java class, which cannot be loaded here",
+}
+
+
+def test_every_allowed_value_is_taken_or_refused_with_a_reason() -> None:
+    lines = resources.files("cdckit_mongodb").joinpath("debezium_options.tsv").read_text(encoding="utf-8").splitlines()
+    listed = [line.split("\t") for line in lines if line.count("\t") == 2]
+    refused = {}
+    for name, value in ((name, value) for name, _, values in listed for value in values.split()):
+        try:
+            MongoDbConfig.load({**BASE, name: value, **NEEDED.get((name, value), {})}, "source")
+        except ConfigError as error:
+            refused[name, value] = str(error)
+    assert len(listed) == 15
+    assert set(refused) == {*REFUSED}
+    assert [REFUSED[given] in why for given, why in refused.items()] == [True] * len(REFUSED)
 
 
 @pytest.mark.parametrize(
