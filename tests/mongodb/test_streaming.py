@@ -11,7 +11,7 @@ from cdckit.errors import ConfigError, DecodeError, SourceError
 from cdckit.record import Record
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.extended_json import Dialect
-from cdckit_mongodb.tokens import token_of
+from cdckit_mongodb.tokens import is_event, token_of
 from mongodb.capture import Capture, change, shown
 from servers.mongodb import MongoReplicaSet
 
@@ -77,6 +77,26 @@ def test_what_is_captured(
     for name in ("a", "ab", "b"):
         own_database[name].insert_one({"_id": f"{name}2"})
     assert sorted(shown(record)[1] for record in capture.once()) == [f'"{name}2"' for name in expected]
+
+
+@pytest.mark.parametrize("changed", [{"collection_include_list": "{db}.b"}, {"skipped_operations": "c"}])
+def test_what_is_captured_may_change_where_the_last_event_is_not_captured_any_more(
+    mongo: MongoReplicaSet, own_database: Own, changed: dict[str, str]
+) -> None:
+    """A server resumes behind an event only if the stages let that event pass."""
+    capture = Capture(mongo.uri, snapshot_mode="no_data", collection_include_list=f"{own_database.name}.a")
+    capture.once()
+    own_database.a.insert_many([{"_id": 1}, {"_id": 2}])
+    capture.options["max.batch.size"] = "1"
+    capture.once(until=lambda: bool(capture.records))
+    assert capture.offset is not None
+    assert is_event(token_of(capture.offset["resume_token"]))
+    named = {name.replace("_", "."): value.replace("{db}", own_database.name) for name, value in changed.items()}
+    capture.options.update(named)
+    own_database.b.insert_one({"_id": 3})
+    own_database.a.update_one({"_id": 2}, {"$set": {"x": 1}})
+    expected = [("c", "3")] if "collection_include_list" in changed else [("u", "2")]
+    assert _operations(capture.once()) == expected
 
 
 def test_fields_are_left_out_and_renamed_everywhere(mongo: MongoReplicaSet, own_database: Own) -> None:

@@ -35,7 +35,7 @@ def stages(config: MongoDbConfig, offset: StreamOffset | None, group: int | None
         group: the number of the group of collections that the stream is of; None: all of them.
     """
     user = json_util.loads(json.dumps(config.cursor_pipeline))
-    own = _match(config, group, None if offset is None or group is None else offset.token)
+    own = _match(config, group, None if offset is None else offset.token)
     order = {"internal_first": [*own, *user], "user_first": [*user, *own], "user_only": user}
     split: list[Stage] = (
         [{"$changeStreamSplitLargeEvent": {}}] if config.cursor_oversize_handling_mode == "split" else []
@@ -80,7 +80,8 @@ def _sizes(config: MongoDbConfig) -> list[Stage]:
 def _match(config: MongoDbConfig, group: int | None, token: Token | None) -> list[Stage]:
     """What the server need not send: other operations, and what the lists leave out as far as it can tell.
 
-    A server resumes at an event only where the stages let that event pass, which may be one of another group.
+    A server resumes at an event only where the stages let that event pass, which may be one of another group, or of
+    a collection that was captured until now.
     """
     kinds = [kind for operation, kinds in _KINDS.items() if operation not in config.skipped for kind in kinds]
     changes: Stage = {"operationType": {"$in": kinds}, **_namespace(config, group)}
