@@ -12,7 +12,6 @@ from cdckit.config.lists import split_names
 from cdckit.java_regex import split_patterns
 from cdckit_mongodb.config import MongoDbConfig, Stage
 from cdckit_mongodb.offsets import StreamOffset
-from cdckit_mongodb.tokens import Token, is_event, token_time
 
 _KINDS = {"c": ("insert",), "u": ("update", "replace"), "d": ("delete",)}
 _WHOLE_UPDATES = {"lookup": "updateLookup", "post_image": "whenAvailable", "post_image_required": "required"}
@@ -35,7 +34,7 @@ def stages(config: MongoDbConfig, offset: StreamOffset | None, group: int | None
         group: the number of the group of collections that the stream is of; None: all of them.
     """
     user = json_util.loads(json.dumps(config.cursor_pipeline))
-    own = _match(config, group, None if offset is None else offset.token)
+    own = _match(config, group, offset)
     order = {"internal_first": [*own, *user], "user_first": [*user, *own], "user_only": user}
     split: list[Stage] = (
         [{"$changeStreamSplitLargeEvent": {}}] if config.cursor_oversize_handling_mode == "split" else []
@@ -77,7 +76,7 @@ def _sizes(config: MongoDbConfig) -> list[Stage]:
     return [{"$match": {"$and": small}}]
 
 
-def _match(config: MongoDbConfig, group: int | None, token: Token | None) -> list[Stage]:
+def _match(config: MongoDbConfig, group: int | None, offset: StreamOffset | None) -> list[Stage]:
     """What the server need not send: other operations, and what the lists leave out as far as it can tell.
 
     A server resumes at an event only where the stages let that event pass, which may be one of another group, or of
@@ -87,9 +86,7 @@ def _match(config: MongoDbConfig, group: int | None, token: Token | None) -> lis
     changes: Stage = {"operationType": {"$in": kinds}, **_namespace(config, group)}
     database, _, collection = config.signal_data_collection.partition(".")
     signals: list[Stage] = [{"ns": {"db": database, "coll": collection}}] if database else []
-    resumed: list[Stage] = []
-    if token is not None and is_event(token):
-        resumed = [{"clusterTime": Timestamp(*token_time(token))}]
+    resumed: list[Stage] = [] if offset is None else [{"clusterTime": Timestamp(*offset.time)}]
     return [{"$match": {"$or": [changes, *signals, *resumed, {"operationType": {"$in": list(_NOTICES)}}]}}]
 
 
