@@ -58,9 +58,12 @@ class Script:
         with (self.folder / file).open("a") as log:
             log.write(json.dumps(line) + "\n")
 
-    def pipeline(self, state: Path, sink: str, /, cut_at: int | None = None, **options: Any) -> ResolvedPipeline:
+    def pipeline(
+        self, state: Path, sink: str, /, cut_at: int | None = None, *, waited_for: bool = False, **options: Any
+    ) -> ResolvedPipeline:
         """A pipeline from this script into a sink."""
-        source, _ = ScriptedConfig.load({"folder": str(self.folder), "cut.at": cut_at}, "source")
+        given = {"folder": str(self.folder), "cut.at": cut_at, "waited.for": waited_for}
+        source, _ = ScriptedConfig.load(given, "source")
         registration = find("sink", sink)
         into, _ = config_model(registration).load(
             {name.replace("_", "."): str(value) for name, value in options.items()}, "sink"

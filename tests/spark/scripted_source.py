@@ -20,6 +20,7 @@ from cdckit.config.model import PluginConfig
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
 from cdckit.hookspecs import Registration
 from cdckit.record import Batch, Offset, Record
+from cdckit.retry_schedule import RetrySchedule
 from cdckit.schema import DECIMAL, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
 from cdckit.source import Source, SourceContext, Split
 from cdckit.struct import Struct
@@ -52,6 +53,8 @@ class ScriptedConfig(PluginConfig):
     """How many lines a batch of `read` holds."""
     cut_at: int | None = None
     """How many lines a batch of a runner takes at the most, whatever their bytes."""
+    waited_for: bool = False
+    """Whether it is waited for at the start, too."""
 
 
 class ScriptedSource(Source):
@@ -64,6 +67,9 @@ class ScriptedSource(Source):
 
     def open(self, context: SourceContext) -> None:
         self.context = context
+
+    def retry_schedule(self) -> RetrySchedule:
+        return RetrySchedule(at_start=self.config.waited_for)
 
     def initial_offset(self) -> Offset:
         return {"line": 0, "snapshot": True} if self.snapshot.exists() else {"line": 0}

@@ -122,6 +122,32 @@ def test_a_source_that_was_away_is_read_again(script: Script, tmp_path: Path) ->
     assert set(ids(out)) == set(range(5))
 
 
+def test_a_source_that_was_away_and_refuses_ends_the_run(
+    script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a place in its log that is gone by then; a source that is waited for at the start says so by itself."""
+    fill(script, 0, 3)
+    script.fault("away")
+    stopping = StopSignal()
+
+    def refuse() -> None:
+        wait_for(lambda: "trying again in 1 s" in caplog.text)
+        script.repair()
+        script.fault("source")
+        wait_for(lambda: "the source refuses; trying again" in caplog.text or stopping())
+        stopping.stop()
+
+    refusing = threading.Thread(target=refuse)
+    refusing.start()
+    pipeline = script.pipeline(tmp_path / "state", "file", waited_for=True, path=tmp_path / "out")
+    try:
+        with pytest.raises(SourceError, match="the source refuses"):
+            SparkRunner(pipeline, stopping).run()
+    finally:
+        stopping.stop()
+        refusing.join()
+
+
 def has_lines(path: Path, count: int) -> bool:
     return len(lines(path)) == count
 

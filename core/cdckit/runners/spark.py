@@ -74,10 +74,11 @@ class SparkRunner(Runner):
     def _drive(self, query: PipelineQuery, once: bool) -> None:
         """Runs the query, and again after a pause while its source is away.
 
-        A query that starts anew asks the source as if it had never been there, so that a refusal soon after the source
-        was lost says only that it is still away.
+        A query that starts anew asks the source as if it had never been there. From one that is not waited for at the
+        start, a refusal soon after it was lost says only that it is still away.
         """
-        retries = Retries(query.source.retry_schedule(), self.stopping)
+        schedule = query.source.retry_schedule()
+        retries = Retries(schedule, self.stopping)
         while not self.stopping():
             committed = query.committed
             try:
@@ -87,7 +88,8 @@ class SparkRunner(Runner):
             except SourceError as error:
                 if query.committed != committed:
                     retries.progressed()
-                if not (retries.attempts or isinstance(error, RetriableSourceError)):
+                refused = not isinstance(error, RetriableSourceError)
+                if refused and (schedule.at_start or not retries.attempts):
                     raise
                 query.notices.lost(str(error))
                 retries.pause(error)
