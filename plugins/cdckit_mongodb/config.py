@@ -274,6 +274,7 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
         "field.blacklist": "field.exclude.list",
         "initial.sync.max.threads": "snapshot.max.threads",
         "heartbeat.topics.prefix": "topic.heartbeat.prefix",
+        "internal.legacy.snapshot.max.threads": "legacy.snapshot.max.threads",
     }
     patterns: ClassVar[Mapping[str, str]] = {
         r"snapshot\.collection\.filter\.overrides\..+": "snapshot_filters",
