@@ -50,6 +50,10 @@ def test_skipped_operations(mongo: MongoReplicaSet, own_database: Own, skipped: 
     assert _operations(capture.once()) == expected
 
 
+WITHOUT = {"database_include_list": "", "collection_include_list": "{db}.a"}
+"""A list of databases to leave out is the only one of databases; other tests' collections are no concern."""
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -61,6 +65,10 @@ def test_skipped_operations(mongo: MongoReplicaSet, own_database: Own, skipped: 
         ({"collection_exclude_list": "{db}.a,{db}.B", "filters_match_mode": "literal"}, ["ab", "b"]),
         ({"database_include_list": "nothing"}, []),
         ({"database_include_list": "", "database_exclude_list": "t_.*,g_.*"}, []),
+        ({"database_include_list": "other,{db}", "filters_match_mode": "literal"}, ["a", "ab", "b"]),
+        ({"database_include_list": "{db}.*", "filters_match_mode": "literal"}, []),
+        ({**WITHOUT, "database_exclude_list": "other,{db}", "filters_match_mode": "literal"}, []),
+        ({**WITHOUT, "database_exclude_list": "{db}.*", "filters_match_mode": "literal"}, ["a"]),
         ({"capture_scope": "database", "capture_target": "{db}"}, ["a", "ab", "b"]),
         ({"capture_scope": "collection", "capture_target": "{db}.ab"}, ["ab"]),
     ],
