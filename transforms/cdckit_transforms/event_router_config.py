@@ -67,7 +67,6 @@ def _folded(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
 
-NullBehavior = Annotated[Literal["ignore", "optional_bytes"], BeforeValidator(_folded)]
 Placements = Annotated[str, BeforeValidator(_joined), AfterValidator(_checked)]
 
 
