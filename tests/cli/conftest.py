@@ -17,6 +17,7 @@ import pytest
 
 from cdckit.cli.main import call
 from cdckit.plugins import broken_plugins, plugin_manager
+from servers.process import bound_to_parent
 
 TESTS = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).parent / "cdc"
@@ -112,6 +113,7 @@ def start(tmp_path: Path, environment: dict[str, str]) -> Callable[..., subproce
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=bound_to_parent(),  # noqa: PLW1509 - it makes system calls only
         )
 
     return begin

@@ -19,6 +19,7 @@ from kafka.reading import KafkaRecord, read_topic, read_topics, topic_names
 from servers.kafka import KafkaBroker
 from servers.mysql_family import SQLServer
 from servers.ports import free_port
+from servers.process import bound_to_parent
 
 _PROGRAM = Path(sys.executable).parent / "cdc"
 
@@ -138,11 +139,18 @@ def test_a_running_pipeline_survives_its_broker(connector: Connector) -> None:
 def _running(connector: Connector, broker: KafkaBroker) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     command = connector.command("kafka", f"sink.bootstrap.servers={broker.bootstrap}", once=False)
     path = connector.folder / "run.log"
-    with path.open("wb") as log, subprocess.Popen(command, cwd=connector.folder, stderr=log) as running:
+    with path.open("wb") as log:
+        running = subprocess.Popen(
+            command,
+            cwd=connector.folder,
+            stderr=log,
+            preexec_fn=bound_to_parent(),  # noqa: PLW1509 - it makes system calls only
+        )
         try:
             yield running, path
         finally:
             running.kill()
+            running.wait()
 
 
 def _records(broker: KafkaBroker, connector: Connector) -> list[KafkaRecord]:
