@@ -32,8 +32,8 @@ CODEC: CodecOptions[dict[str, Any]] = CodecOptions(
     unicode_decode_error_handler="replace",
     type_registry=TypeRegistry([DoubleDecoder()]),
 )
-"""How documents are decoded: dates in UTC, of whatever year; broken text as Debezium shows it; doubles marked that
-Java writes in a way of its own.
+"""How documents are decoded: dates in UTC, of whatever year; broken UTF-8 with U+FFFD, as by Java's driver; doubles
+marked that Java writes in a way of its own.
 """
 
 _REFUSED_LOGIN = 18
