@@ -29,7 +29,7 @@ def test_what_was_left_is_taken_once_an_offset_knows_of_it(tmp_path: Path) -> No
     killed.committed()  # an offset of before is saved
     mailbox = _mailbox(tmp_path)
     assert _due(mailbox) == ["one", "two"]
-    mailbox.told()
+    mailbox.covered()
     leave(tmp_path, Signal("three", "log", {}))
     mailbox.committed()
     assert _due(mailbox) == ["three"]
@@ -40,7 +40,7 @@ def test_a_signal_that_came_since_is_not_taken_for_known(tmp_path: Path) -> None
     mailbox = _mailbox(tmp_path)
     leave(tmp_path, Signal("one", "log", {}))
     _due(mailbox)
-    mailbox.told()
+    mailbox.covered()
     leave(tmp_path, Signal("two", "log", {}))
     assert _due(mailbox) == ["two"]
     mailbox.committed()  # an offset that knows of the first alone

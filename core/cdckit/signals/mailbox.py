@@ -48,7 +48,7 @@ class Mailbox:
         self._taken, self._known = self._taken or bool(found), False if found else self._known
         return found
 
-    def told(self) -> None:
+    def covered(self) -> None:
         """The runner has a batch whose offset knows of every signal so far."""
         self._known = self._taken
 

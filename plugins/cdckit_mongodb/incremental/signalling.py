@@ -134,7 +134,7 @@ class Signalling:
 
     def hear(self) -> bool:
         """Takes the signals of other channels; whether there were any."""
-        self._mailbox.told()
+        self._mailbox.covered()
         signals = self._mailbox.due()
         for signal in signals:
             self.snapshot.take(signal)
@@ -181,7 +181,7 @@ class Signalling:
                     notices.read(len(found))
             notices.ends(one.name)
 
-    def told(self) -> list[Record]:
+    def notifications(self) -> list[Record]:
         """The records of notifications that wait."""
         return self._notifications.take()
 

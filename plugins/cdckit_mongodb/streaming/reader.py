@@ -132,7 +132,7 @@ class StreamReader:
         if heard or signalling.snapshot.state.blocking:
             yield self._batch(stream, processor, [])
         for records in signalling.blocking(processor.moment):
-            yield Batch([*records, *signalling.told()], None)
+            yield Batch([*records, *signalling.notifications()], None)
         before = signalling.snapshot.state
         signalling.snapshot.advance()
         if signalling.snapshot.state != before and not signalling.snapshot.waits:

@@ -222,7 +222,7 @@ class SignalledProcessor(LogProcessor):
 
     def between(self) -> Iterator[Batch]:
         """What signals ask for: signals of other channels, blocking snapshots, the next chunk."""
-        self._server.mailbox.told()
+        self._server.mailbox.covered()
         if signals := self._server.mailbox.due():
             for signal in signals:
                 self._snapshot.take(signal)
