@@ -59,10 +59,18 @@ class Script:
             log.write(json.dumps(line) + "\n")
 
     def pipeline(
-        self, state: Path, sink: str, /, cut_at: int | None = None, *, waited_for: bool = False, **options: Any
+        self,
+        state: Path,
+        sink: str,
+        /,
+        cut_at: int | None = None,
+        *,
+        waited_for: bool = False,
+        attempts: int = -1,
+        **options: Any,
     ) -> ResolvedPipeline:
         """A pipeline from this script into a sink."""
-        given = {"folder": str(self.folder), "cut.at": cut_at, "waited.for": waited_for}
+        given = {"folder": str(self.folder), "cut.at": cut_at, "waited.for": waited_for, "attempts": attempts}
         source, _ = ScriptedConfig.load(given, "source")
         registration = find("sink", sink)
         into, _ = config_model(registration).load(

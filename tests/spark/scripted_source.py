@@ -2,7 +2,8 @@
 
 A line is one change: `{"table", "columns": [[name, type]…], "key": [names], "op", "before", "after"}`; types are
 Connect's, `?` before one makes it optional, and names of logical types are shortened (`decimal(10,2)`, `date` …).
-A line `{"fault": "decode" | "away" | "source"}` makes the reader fail there. Lines of `snapshot.jsonl`, where there is
+A line `{"fault": "decode" | "away" | "source"}` makes the reader fail there; while there is a file
+`away`, nobody can ask where the log ends. Lines of `snapshot.jsonl`, where there is
 one, are the rows that a snapshot finds.
 """
 
@@ -55,6 +56,8 @@ class ScriptedConfig(PluginConfig):
     """How many lines a batch of a runner takes at the most, whatever their bytes."""
     waited_for: bool = False
     """Whether it is waited for at the start, too."""
+    attempts: int = -1
+    """How many attempts make up a round; rounds follow each other without end."""
 
 
 class ScriptedSource(Source):
@@ -69,7 +72,7 @@ class ScriptedSource(Source):
         self.context = context
 
     def retry_schedule(self) -> RetrySchedule:
-        return RetrySchedule(at_start=self.config.waited_for)
+        return RetrySchedule(self.config.attempts, first_wait=0.5, restarts=-1, at_start=self.config.waited_for)
 
     def initial_offset(self) -> Offset:
         return {"line": 0, "snapshot": True} if self.snapshot.exists() else {"line": 0}
@@ -78,9 +81,14 @@ class ScriptedSource(Source):
         deadline = time.monotonic() + wait_seconds
         if "snapshot" in start:
             return {"line": 0}
-        while (end := len(_lines(self.log))) == start["line"] and time.monotonic() < deadline:
+        while (end := self._end()) == start["line"] and time.monotonic() < deadline:
             time.sleep(0.02)
         return {"line": end}
+
+    def _end(self) -> int:
+        if (self.config.folder / "away").exists():
+            raise RetriableSourceError("the source is away")
+        return len(_lines(self.log))
 
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
         if "snapshot" in start or self.config.cut_at is None:

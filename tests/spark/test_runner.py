@@ -131,7 +131,7 @@ def test_a_source_that_was_away_and_refuses_ends_the_run(
     stopping = StopSignal()
 
     def refuse() -> None:
-        wait_for(lambda: "trying again in 1 s" in caplog.text)
+        wait_for(lambda: "trying again in 0.5 s" in caplog.text)
         script.repair()
         script.fault("source")
         wait_for(lambda: "the source refuses; trying again" in caplog.text or stopping())
@@ -146,6 +146,44 @@ def test_a_source_that_was_away_and_refuses_ends_the_run(
     finally:
         stopping.stop()
         refusing.join()
+
+
+def test_an_idle_source_that_was_reached_is_waited_for_without_end(
+    script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One that is never reached is given up after a round of attempts, since its address may be wrong."""
+    away, out, stopping = script.folder / "away", tmp_path / "out.jsonl", StopSignal()
+    connected = Connected()
+    plugin_manager().register(connected, "connected")
+    pipeline = script.pipeline(tmp_path / "state", "file", waited_for=True, attempts=1, path=out)
+    fill(script, 0, 1)
+    SparkRunner(pipeline).run(once=True)  # the next query commits nothing until something comes
+    connected.told.clear()
+    thread = threading.Thread(target=SparkRunner(pipeline, stopping).run)
+    thread.start()
+    try:
+        wait_for(lambda: connected.told == [True])
+        away.touch()
+        wait_for(lambda: "(restart 2)" in caplog.text or not thread.is_alive())
+        fill(script, 1, 2)
+        away.unlink()
+        wait_for(lambda: ids(out) == [0, 1] or not thread.is_alive())
+    finally:
+        stopping.stop()
+        thread.join(30)
+        plugin_manager().unregister(name="connected")
+    assert ids(out) == [0, 1]
+
+
+class Connected:
+    """Hears whether the source is there."""
+
+    def __init__(self) -> None:
+        self.told: list[bool] = []
+
+    @hookimpl
+    def cdckit_connection(self, connected: bool) -> None:
+        self.told.append(connected)
 
 
 def has_lines(path: Path, count: int) -> bool:

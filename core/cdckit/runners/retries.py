@@ -31,6 +31,11 @@ class Retries:
         """Whether the source is waited for: it was read from already, or is waited for at the start, too."""
         return self._reached or self._schedule.at_start
 
+    def reached(self) -> None:
+        """The source has answered: from now on it is one that was there before, though nothing may have been read."""
+        if not self._reached:
+            self.progressed()
+
     def progressed(self) -> None:
         """Something was read: the next fault is a new one."""
         self.attempts = 0

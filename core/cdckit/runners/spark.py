@@ -86,7 +86,9 @@ class SparkRunner(Runner):
             except SnapshotDueError:
                 raise
             except SourceError as error:
-                if query.committed != committed:
+                if query.notices.connected:
+                    retries.reached()
+                if query.committed != committed or query.notices.idle:
                     retries.progressed()
                 refused = not isinstance(error, RetriableSourceError)
                 if refused and (schedule.at_start or not retries.attempts):

@@ -40,18 +40,22 @@ class Notices:
 
     Attributes:
         counts: what the workers have counted since it was last taken.
+        connected: whether the source has answered since the query began.
+        idle: whether it has answered, since then, that there was nothing left to read.
     """
 
     def __init__(self, notify: Notify) -> None:
         self.counts = SourceCounts()
+        self.connected = False
+        self.idle = False
         self._notify = notify
         self._parts = PartsProgress(notify)
         self._planned: deque[PlannedBatch] = deque()
         self._snapshot_end: Offset | None = None
-        self._connected = False
         self._lock = threading.Lock()
         self._own: dict[str, Callable[..., None]] = {
             "planned": self._plan,
+            "idle": self._rest,
             "snapshot_started": self._begin_snapshot,
             "snapshot_part": self._parts.part,
             "counted": self._count,
@@ -68,8 +72,15 @@ class Notices:
 
     def _plan(self, batch: PlannedBatch) -> None:
         self._planned.append(batch)
-        if not self._connected:
-            self._connected = True
+        self._connect()
+
+    def _rest(self) -> None:
+        self.idle = True
+        self._connect()
+
+    def _connect(self) -> None:
+        if not self.connected:
+            self.connected = True
             self._notify("connection", connected=True, reason="")
 
     def _begin_snapshot(self, data_collections: Mapping[str, int | None]) -> None:
@@ -83,7 +94,7 @@ class Notices:
     def lost(self, reason: str) -> None:
         """The source was away; the query begins anew."""
         with self._lock:
-            self._connected = False
+            self.connected = self.idle = False
             self._planned.clear()
             self._notify("connection", connected=False, reason=reason)
 

@@ -26,6 +26,7 @@ class Planner:
         self._source: Source | None = None
         self._ends = False
         self._first = True
+        self._answered = False
         self._target: Offset | None = None
         self._planned: PlannedBatch | None = None
 
@@ -39,9 +40,15 @@ class Planner:
         return saved if saved is not None else self.source.initial_offset()
 
     def latest_offset(self, start: Offset, max_bytes: int | None) -> Offset:
-        """The end of the next batch; `start` itself when nothing came within the job's `wait_seconds`."""
-        end = self._log_end(start) if self._ends else self.source.latest_offset(start, self.job.wait_seconds)
+        """The end of the next batch; `start` itself when nothing came within the job's `wait_seconds`.
+
+        The first answer is not waited for, so that the driver knows at once that the source is there.
+        """
+        wait_seconds = self.job.wait_seconds if self._answered else 0.0
+        end = self._log_end(start) if self._ends else self.source.latest_offset(start, wait_seconds)
+        self._answered = True
         if end == start:
+            self._tell("idle", {})
             return end
         seen_ms = time.time_ns() // 1_000_000
         cut = end if max_bytes is None else self.source.cut(start, end, max_bytes)
