@@ -40,6 +40,8 @@ class SourceContext:
         idle_seconds: an open-ended `read` yields an empty batch at least this often.
         inbox: the folder where `cdc signal` leaves signals for this pipeline; None where none are taken.
         counts: where it counts what its records do not tell.
+        starts: whether the pipeline starts with it; False where another one has planned in the same run already, so
+            that what is due at every start was done.
     """
 
     name: str
@@ -49,6 +51,7 @@ class SourceContext:
     idle_seconds: float = 0.5
     inbox: Path | None = None
     counts: SourceCounts = field(default_factory=SourceCounts)
+    starts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,11 @@ class Source(ABC):
             SourceError: it cannot go on.
             DecodeError: an event cannot be understood.
         """
+
+    @property
+    def streams(self) -> bool:
+        """Whether a log is followed behind the snapshot, else the pipeline ends with that. True by default."""
+        return True
 
     def retry_schedule(self) -> RetrySchedule:
         """When it is asked again after a `RetriableSourceError`. Asks nobody; by default without end."""

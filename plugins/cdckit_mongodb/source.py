@@ -95,6 +95,11 @@ class MongoDbSource(Source):
         if self._mailbox is not None:
             self._mailbox.close()
 
+    @property
+    def streams(self) -> bool:
+        """As `snapshot.mode` says."""
+        return self._mode.streams
+
     def retry_schedule(self) -> RetrySchedule:
         """Rounds of `connect.max.attempts`, as many more as `errors.max.retries` says."""
         config = self._config
@@ -219,7 +224,8 @@ class MongoDbSource(Source):
         warn_of_missing_images(self._asked(), self._config, self._filters)
         if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
-        if not at.snapshot_due and self._mode.takes_data(offset_exists=True, in_progress=False):
+        again = self._context.starts and self._mode.takes_data(offset_exists=True, in_progress=False)
+        if again and not at.snapshot_due:
             self._repeats = True
             return StreamOffset(snapshot_due=True)
         if at.snapshot_due and at.snapshot is None:

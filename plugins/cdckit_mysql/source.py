@@ -103,8 +103,14 @@ class MySqlSource(Source):
         notifications = Notifications(self._config, self._config.topic_prefix, context.notify)
         self._told = SnapshotListener(notifications, context.notify, self._config.signal_data_collection)
         self._context = replace(context, notify=self._told)
+        self._need.started = not context.starts
         if self._config.takes_signals and context.state is not None:
             self._signals = SnapshotServer(self._config, self._context, notifications)
+
+    @property
+    def streams(self) -> bool:
+        """As `snapshot.mode` says."""
+        return self._need.streams
 
     def retry_schedule(self) -> RetrySchedule:
         """As often as `errors.max.retries` says."""

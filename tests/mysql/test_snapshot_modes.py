@@ -12,6 +12,7 @@ from cdckit.errors import SourceError, StateError
 from cdckit.hookspecs import hookimpl
 from cdckit.plugins import plugin_manager
 from cdckit.snapshotting import SnapshotLock, SnapshotMode, SnapshotQuery
+from cdckit.source import SourceContext
 from cdckit_mysql.history import HISTORY
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
@@ -85,6 +86,19 @@ def test_recovery_without_an_offset_is_refused(capture: NewCapture, sql: Sql) ->
     _fill(sql)
     with pytest.raises(SourceError, match="start with another mode"):
         capture(snapshot_mode="recovery").once()
+
+
+# -- always
+
+
+def test_always_takes_one_snapshot_a_run(capture: NewCapture, sql: Sql) -> None:
+    """However often a runner makes a source in it."""
+    _fill(sql)
+    assert _short(capture(snapshot_mode="always")) == [("r", 1, "a"), ("r", 2, "b")]
+    sql("INSERT INTO t VALUES (3, 'c');")
+    reading = capture(snapshot_mode="always")
+    reading.source.open(SourceContext("p", reading.state, starts=False))
+    assert _short(reading) == [("c", 3, "c")]
 
 
 # -- configuration_based

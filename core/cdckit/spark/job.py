@@ -29,6 +29,7 @@ class Job:
         relay: where the driver listens for logs and notices, or None.
         log_level: from which level on logs are sent there.
         measured: whether metrics are served, so that sources count what is frequent too.
+        starts: whether the pipeline starts with this query, or has planned in the same run already.
         token: tells this query's parts, kept in worker processes from batch to batch, from another's.
     """
 
@@ -41,4 +42,5 @@ class Job:
     relay: str | None = None
     log_level: int = 0
     measured: bool = False
+    starts: bool = True
     token: str = field(default_factory=lambda: uuid4().hex)

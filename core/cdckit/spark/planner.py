@@ -95,7 +95,7 @@ class Planner:
             source = make_source(self.job.pipeline)
             name = self.job.pipeline.name
             counts = SourceCounts(wanted=self.job.measured)
-            source.open(SourceContext(name, self.store, self._notifier(), counts=counts))
+            source.open(SourceContext(name, self.store, self._notifier(), counts=counts, starts=self.job.starts))
             self._source = source
         return self._source
 

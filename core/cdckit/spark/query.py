@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -19,7 +20,7 @@ from cdckit.spark.delivery import Delivery
 from cdckit.spark.failures import recover
 from cdckit.spark.job import Job
 from cdckit.spark.notices import Notices
-from cdckit.state.spark_checkpoint import CommittedBatch, committed_batch
+from cdckit.state.spark_checkpoint import CommittedBatch, committed_batch, planned_batch
 
 log = logging.getLogger("cdckit.runner")
 
@@ -68,13 +69,14 @@ class PipelineQuery:
         self.notices = notices
         self.source = source
         self.committed: CommittedBatch | None = committed_batch(checkpoint)
+        self._planned_before = planned_batch(checkpoint)
         self._delivered: dict[int, int] = {}
         self._in_hand: int | None = None
         self._refusing = False
         self._fault: Exception | None = None
 
     def run(self, stopping: StopSignal, *, once: bool) -> None:
-        """Returns when the query has ended by itself (`once`) or was asked to stop.
+        """Returns when the query has ended by itself (`once`, or without a log to follow) or was asked to stop.
 
         Raises:
             CdcError: what ended it.
@@ -97,14 +99,15 @@ class PipelineQuery:
             self._raise(failure)
 
     def _start(self, once: bool) -> StreamingQuery:
-        self.session.dataSource.register(bound_to(self.job))
+        starts = planned_batch(self.checkpoint) == self._planned_before
+        self.session.dataSource.register(bound_to(replace(self.job, starts=starts)))
         writer = (
             self.session.readStream.format("cdckit")
             .load()
             .writeStream.foreachBatch(self._deliver)
             .option("checkpointLocation", self.checkpoint.absolute().as_uri())
         )
-        if once:
+        if once or not self.source.streams:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self.delivery.interval_ms} milliseconds").start()
 

@@ -44,6 +44,15 @@ def committed_batch(checkpoint: Path) -> CommittedBatch | None:
     return CommittedBatch(last, found)
 
 
+def planned_batch(checkpoint: Path) -> int | None:
+    """The number of the last batch that the query has planned; None when it has planned none.
+
+    Raises:
+        StateError: the files cannot be read.
+    """
+    return _last_number(checkpoint / "offsets")
+
+
 def _last_number(log: Path) -> int | None:
     """The newest batch in a metadata log; Spark keeps checksums and unfinished files beside, their names with a dot."""
     try:

@@ -26,6 +26,9 @@ class SnapshotNeed:
         ask: gives the server's facts, and a connection that is open.
         history_reaches: whether the schema history knows the definitions at an offset.
         recover: makes the schema history anew at an offset.
+
+    Attributes:
+        started: whether what is due at every start of the pipeline was done in this run.
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class SnapshotNeed:
         self._ask = ask
         self._history_reaches = history_reaches
         self._recover = recover
-        self._started = False
+        self.started = False
         self._lost: str | None = None
 
     @property
@@ -69,7 +72,7 @@ class SnapshotNeed:
             SourceError: the place is gone from the log, the schema history cannot be made anew, or the server cannot
                 be reached for the first time.
         """
-        first, self._started = not self._started, True
+        first, self.started = not self.started, True
         if at.snapshot_due:
             return self._unfinished_start(at, first)
         if first and self._mode.takes_data(offset_exists=True, in_progress=False):
