@@ -12,6 +12,7 @@ from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import images_finding
 from cdckit_mongodb.members import Members
 from cdckit_mongodb.oplog_readiness import oplog_window
+from cdckit_mongodb.read_preference import read_preference_findings
 from cdckit_mongodb.rights import grant, needed_by_scope, rights_findings
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.streaming.cursor import ChangeStream
@@ -40,6 +41,7 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
     version = ".".join(map(str, cluster.version))
     named = f"{cluster.kind} {cluster.name}".strip()
     yield Finding("topology", "ok", f"{place(config)}: {named}, MongoDB {version}")
+    yield from read_preference_findings(client, config)
     yield from rights_findings(client, config)
     yield _stream(client, config)
     yield from _captured(client, config)

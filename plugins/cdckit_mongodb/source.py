@@ -29,6 +29,7 @@ from cdckit_mongodb.members import Members
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
 from cdckit_mongodb.oplog import moment_behind, moment_told, newest_moment
 from cdckit_mongodb.oplog_readiness import place_in_oplog
+from cdckit_mongodb.read_preference import warn_of_read_preference
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
 from cdckit_mongodb.snapshot.collections import captured
@@ -221,6 +222,8 @@ class MongoDbSource(Source):
             return at
         self._asked()  # while the servers are away nothing is decided
         self._started = True
+        if self._context.starts:
+            warn_of_read_preference(self._asked(), self._config)
         warn_of_missing_images(self._asked(), self._config, self._filters)
         if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
