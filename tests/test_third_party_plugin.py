@@ -197,7 +197,7 @@ def _ok(done: subprocess.CompletedProcess[str]) -> None:
 
 def _clean() -> dict[str, str]:
     """The environment's variables without what would lead Python to the checkout."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
 
 
 def _until(project: Project, key: str, running: subprocess.Popen[str]) -> None:
