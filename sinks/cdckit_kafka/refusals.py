@@ -28,8 +28,8 @@ _ADVICE = {
     "topic.prefix, or route the records elsewhere",
     KafkaError._UNKNOWN_PARTITION: "The topic was deleted, or has fewer partitions: create it or add "
     "partitions, and start again",
-    KafkaError._DESTROY: "The topic was deleted while the record waited, or its broker left the cluster: see to it, and "
-    "start again",
+    KafkaError._DESTROY: "The topic was deleted while the record waited, or its broker left the cluster: see to it, "
+    "and start again",
     KafkaError._MSG_TIMED_OUT: "Raise sink.kafka.message.timeout.ms, or set it to 0 to wait without end",
     KafkaError.INVALID_RECORD: "A compacted topic takes no record without a key: change its cleanup.policy",
 }
