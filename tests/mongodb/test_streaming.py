@@ -64,7 +64,7 @@ WITHOUT = {"database_include_list": "", "collection_include_list": "{db}.a"}
         ({"collection_include_list": "{db}.a,{db}.B", "filters_match_mode": "literal"}, ["a"]),
         ({"collection_exclude_list": "{db}.a,{db}.B", "filters_match_mode": "literal"}, ["ab", "b"]),
         ({"database_include_list": "nothing"}, []),
-        ({"database_include_list": "", "database_exclude_list": "t_.*,g_.*"}, []),
+        ({**WITHOUT, "database_exclude_list": "t_.*,g_.*"}, []),
         ({"database_include_list": "other,{db}", "filters_match_mode": "literal"}, ["a", "ab", "b"]),
         ({"database_include_list": "{db}.*", "filters_match_mode": "literal"}, []),
         ({**WITHOUT, "database_exclude_list": "other,{db}", "filters_match_mode": "literal"}, []),
