@@ -88,10 +88,9 @@ def captured(mongo: MongoReplicaSet, tmp_path_factory: pytest.TempPathFactory) -
     @cache
     def capture(group: int) -> Path:
         folder = tmp_path_factory.mktemp("differential")
-        workloads = []
+        workloads, seeds = [], range(group * AT_ONCE, (group + 1) * AT_ONCE)
         with mongo.client() as client:
-            for seed in range(group * AT_ONCE, (group + 1) * AT_ONCE):
-                client.drop_database(_database(seed))
+            for seed in seeds:
                 options = chosen(seed)
                 last = "c1" if options["capture.scope"] == "collection" else "marker"
                 workloads.append(DocumentWorkload(seed, client[_database(seed)], last))
@@ -99,6 +98,8 @@ def captured(mongo: MongoReplicaSet, tmp_path_factory: pytest.TempPathFactory) -
                 options = options | _of_the_engine(mongo, folder, seed, options)
                 (folder / f"{seed}.properties").write_text(_properties(options), encoding="utf-8")
             run_both(folder, workloads, STEPS)
+            for seed in seeds:
+                client.drop_database(_database(seed))
         return folder
 
     return lambda seed: capture(seed // AT_ONCE)
