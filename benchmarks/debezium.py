@@ -6,9 +6,8 @@ import importlib.util
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from benchmarks.pipelines import Options
+from benchmarks.pipelines import Configured, Options
 from benchmarks.usage import Usage, run
 
 IDLE_SECONDS = 6
@@ -19,21 +18,6 @@ PROGRAM = Path(__file__).parent / "java" / "Capture.java"
 def installed() -> bool:
     """Whether the peer can be measured here: its jars, and a JDK that runs a source file."""
     return _libraries() is not None and shutil.which("javac") is not None
-
-
-class Configured(Protocol):
-    """A capture that has a connector's configuration."""
-
-    @property
-    def folder(self) -> Path:
-        """Where the run's files go."""
-
-    @property
-    def log(self) -> Path:
-        """Where its log goes."""
-
-    def write(self) -> Path:
-        """Writes the configuration file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from benchmarks.pipelines import Options
+from benchmarks.pipelines import Options, Placed
 from benchmarks.usage import Usage
-
-Captured_contra = TypeVar("Captured_contra", contravariant=True)
-"""What a system is given to capture: a pipeline of one kind of server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,7 @@ class Measured:
         return self.events / seconds if seconds > self.start.wall / 10 else None
 
 
-class System(Protocol[Captured_contra]):
+class System(Protocol):
     """A system under test, which captures some events and ends."""
 
     @property
@@ -53,7 +50,7 @@ class System(Protocol[Captured_contra]):
     def options(self) -> Options:
         """Of the connector."""
 
-    def capture(self, pipeline: Captured_contra, events: int) -> Usage:
+    def capture(self, pipeline: Placed, events: int) -> Usage:
         """Captures `events` events to their end.
 
         Raises:

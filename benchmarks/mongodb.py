@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.debezium import Configured
 from benchmarks.measured import Measured, System
-from benchmarks.pipelines import Options
+from benchmarks.pipelines import Options, write_options
 from benchmarks.systems import MONGODB_SNAPSHOT, MONGODB_STREAM
-from benchmarks.usage import Usage, run
+from benchmarks.targets import Place
+from benchmarks.usage import Usage
 from servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
@@ -24,12 +23,17 @@ _BEGIN = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A connector configuration that every system reads, and the folder of its run."""
+    """The configuration of a MongoDB connector, and the folder of its run."""
 
     folder: Path
     uri: str
     collection: str
     options: Options
+
+    @property
+    def place(self) -> Place:
+        """Where its events are in a target."""
+        return Place(self.folder, f"b.bench.{self.collection}")
 
     @property
     def log(self) -> Path:
@@ -45,37 +49,7 @@ class Capture:
             "collection.include.list": f"bench.{self.collection}",
             **dict(self.options),
         }
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / "connector.properties"
-        path.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
-        return path
-
-
-@dataclass(frozen=True, slots=True)
-class ToFile:
-    """cdckit's direct runner under `--once`, with the file sink."""
-
-    name: str
-    options: Options
-
-    def capture(self, pipeline: Configured, events: int) -> Usage:
-        """Runs up to the stream's end, and counts what arrived.
-
-        Raises:
-            AssertionError: it delivered another number.
-        """
-        out = pipeline.folder / "out.jsonl"
-        command = [
-            *(sys.executable, "-m", "cdckit", "run", str(pipeline.write()), "--runner", "direct", "--once"),
-            *("--set", f"state={pipeline.folder / 'state'}", "--sink", "file", "--set", f"sink.path={out}"),
-        ]
-        used = run(command, pipeline.log)
-        with out.open("rb") as lines:
-            found = sum(1 for _ in lines)
-        if found != events:
-            raise AssertionError(f"{self.name} delivered {found} events, {events} were expected")
-        out.unlink()
-        return used
+        return write_options(self.folder, options)
 
 
 class MongoBench:
@@ -87,7 +61,7 @@ class MongoBench:
         folder: where they keep their state.
     """
 
-    def __init__(self, server: MongoReplicaSet, systems: Sequence[System[Configured]], folder: Path) -> None:
+    def __init__(self, server: MongoReplicaSet, systems: Sequence[System], folder: Path) -> None:
         self._server = server
         self._systems = systems
         self._folder = folder
@@ -106,11 +80,11 @@ class MongoBench:
         for system in self._systems:
             yield self._measured(MONGODB_STREAM, system, documents + documents // 4)
 
-    def _measured(self, scenario: str, system: System[Configured], events: int) -> Measured:
+    def _measured(self, scenario: str, system: System, events: int) -> Measured:
         used = self._capture(system, "things", events)
         return Measured(scenario, system.name, events, used, self._starts[system.name])
 
-    def _capture(self, system: System[Configured], collection: str, events: int) -> Usage:
+    def _capture(self, system: System, collection: str, events: int) -> Usage:
         folder = self._folder / f"{system.name}-{collection}".replace(" ", "-").replace(",", "")
         return system.capture(Capture(folder, self._server.uri, collection, system.options), events)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from benchmarks.targets import Place, Target
 from benchmarks.usage import Tree
@@ -24,9 +24,40 @@ NO_SCHEMAS: Options = (("converter.schemas.enable", "false"),)
 METRICS: Options = (("metrics.address", "127.0.0.1:0"),)
 
 
+class Configured(Protocol):
+    """A connector configuration that both cdckit and Debezium read, and the folder of its run."""
+
+    @property
+    def folder(self) -> Path:
+        """Of its configuration, state and log."""
+
+    @property
+    def log(self) -> Path:
+        """What it says while it runs."""
+
+    def write(self) -> Path:
+        """Writes the configuration file."""
+
+
+class Placed(Configured, Protocol):
+    """One whose events can be found where they are delivered."""
+
+    @property
+    def place(self) -> Place:
+        """Where its events are in a target."""
+
+
+def write_options(folder: Path, options: Mapping[str, str]) -> Path:
+    """Writes a connector's configuration file into a folder, which it makes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "connector.properties"
+    path.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
+    return path
+
+
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A connector configuration that both cdckit and Debezium read, and the folder of its run.
+    """The configuration of a MySQL connector.
 
     Attributes:
         folder: of its configuration, state and log.
@@ -70,10 +101,7 @@ class Pipeline:
             "driver.allowPublicKeyRetrieval": "true",
             **dict(self.options),
         }
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / "connector.properties"
-        path.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
-        return path
+        return write_options(self.folder, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +122,7 @@ class Cdckit:
     options: Options = NO_SCHEMAS
     settings: Options = ()
 
-    def command(self, pipeline: Pipeline, *arguments: str) -> list[str]:
+    def command(self, pipeline: Placed, *arguments: str) -> list[str]:
         """The command line of `cdc run`."""
         return [
             *(sys.executable, "-m", "cdckit", "run", str(pipeline.write()), "--runner", self.runner),
@@ -105,7 +133,7 @@ class Cdckit:
         ]
 
     @contextmanager
-    def running(self, pipeline: Pipeline) -> Iterator[Tree]:
+    def running(self, pipeline: Placed) -> Iterator[Tree]:
         """Follows the log until the block ends."""
         child = process.spawn(self.command(pipeline), pipeline.log)
         try:

@@ -11,11 +11,11 @@ from typing import Self
 from rich.console import Console
 
 from benchmarks import debezium, following, latency
-from benchmarks.debezium import Configured, Debezium
+from benchmarks.debezium import Debezium
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured, System
-from benchmarks.mongodb import MongoBench, ToFile
-from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit, Pipeline
+from benchmarks.mongodb import MongoBench
+from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit
 from benchmarks.systems import FILE, FILE_METRICS, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
 from benchmarks.targets import DeltaTarget, FileTarget, KafkaTarget
 from benchmarks.throughput import Bench, CatchUp
@@ -91,7 +91,7 @@ class Plan:
     def _wants(self, *parts: str) -> bool:
         return any(part in self._parts for part in parts)
 
-    def _systems(self) -> Iterable[System[Pipeline]]:
+    def _systems(self) -> Iterable[System]:
         if self._wants("direct"):
             yield CatchUp(Cdckit(FILE, self._file))
             yield CatchUp(Cdckit(FILE_SCHEMAS, self._file, options=()))
@@ -144,7 +144,8 @@ class Plan:
             )
 
     def _mongodb(self) -> None:
-        systems: list[System[Configured]] = [ToFile(FILE, NO_SCHEMAS), ToFile(FILE_SCHEMAS, ()), *self._peers()]
+        own = (Cdckit(FILE, self._file), Cdckit(FILE_SCHEMAS, self._file, options=()))
+        systems: list[System] = [*map(CatchUp, own), *self._peers()]
         with MongoReplicaSet() as server:
             self._take(MongoBench(server, systems, self._folder / "mongodb").run(self._rows(DOCUMENTS)))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import workload
 from benchmarks.measured import Measured, System
-from benchmarks.pipelines import Cdckit, Options, Pipeline
+from benchmarks.pipelines import Cdckit, Options, Pipeline, Placed
 from benchmarks.usage import Usage, run
 from servers.mysql import MySQLServer
 
@@ -37,7 +37,7 @@ class CatchUp:
         """Of the connector."""
         return self.cdckit.options
 
-    def capture(self, pipeline: Pipeline, events: int) -> Usage:
+    def capture(self, pipeline: Placed, events: int) -> Usage:
         """Runs up to the log's end and counts what arrived."""
         target, place = self.cdckit.target, pipeline.place
         before = target.count(place)
@@ -59,7 +59,7 @@ class Bench:
         starts: how often a start without events is measured, with a snapshot and without; the median is taken off.
     """
 
-    def __init__(self, server: MySQLServer, systems: Sequence[System[Pipeline]], folder: Path, starts: int = 3) -> None:
+    def __init__(self, server: MySQLServer, systems: Sequence[System], folder: Path, starts: int = 3) -> None:
         self._server = server
         self._systems = systems
         self._folder = folder
@@ -114,11 +114,11 @@ class Bench:
         for system in self._systems:
             yield self._measured(scenario, system, events, self._capture(system, table, events))
 
-    def _measured(self, scenario: str, system: System[Pipeline], events: int, used: Usage) -> Measured:
+    def _measured(self, scenario: str, system: System, events: int, used: Usage) -> Measured:
         first, again = self._starts[system.name]
         return Measured(scenario, system.name, events, used, first if scenario == SNAPSHOT else again)
 
-    def _measured_starts(self, system: System[Pipeline]) -> tuple[Usage, Usage]:
+    def _measured_starts(self, system: System) -> tuple[Usage, Usage]:
         """A first start, with the snapshot of an empty table, and one from a saved offset with nothing new."""
         firsts, others = [], []
         for number in range(self._repeats):
@@ -126,7 +126,7 @@ class Bench:
             others.append(self._capture(system, "nothing", 0, f"-{number}"))
         return _median(firsts), _median(others)
 
-    def _capture(self, system: System[Pipeline], table: str, events: int, suffix: str = "") -> Usage:
+    def _capture(self, system: System, table: str, events: int, suffix: str = "") -> Usage:
         name = f"{system.name}-{table}{suffix}".replace(" ", "-").replace(",", "")
         pipeline = Pipeline(self._folder / name, self._server, table, system.options)
         pipeline.write()

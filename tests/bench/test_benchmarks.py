@@ -10,8 +10,8 @@ from benchmarks import following, latency, report
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured
-from benchmarks.mongodb import MongoBench, ToFile
-from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit
+from benchmarks.mongodb import MongoBench
+from benchmarks.pipelines import METRICS, PASSWORD, USER, Cdckit
 from benchmarks.systems import FILE, FILE_METRICS, KAFKA, MONGODB_SNAPSHOT, MONGODB_STREAM
 from benchmarks.targets import FileTarget, KafkaTarget
 from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp
@@ -57,7 +57,7 @@ def test_lines_of_a_file_as_they_arrive(server: MySQLServer, tmp_path: Path) -> 
 
 
 def test_mongodb(mongo: MongoReplicaSet, tmp_path: Path) -> None:
-    measured = list(MongoBench(mongo, [ToFile(FILE, NO_SCHEMAS)], tmp_path).run(40))
+    measured = list(MongoBench(mongo, [CatchUp(Cdckit(FILE, FileTarget()))], tmp_path).run(40))
     with mongo.client() as client:
         client.drop_database("bench")
     assert [(one.scenario, one.events) for one in measured] == [(MONGODB_SNAPSHOT, 40), (MONGODB_STREAM, 50)]
