@@ -27,6 +27,18 @@ from servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
 BASED = "snapshot_mode_configuration_based_snapshot_"
+SNAPSHOTS_AGAIN = pytest.mark.parametrize(
+    "options",
+    [
+        {"snapshot_mode": "when_needed"},
+        {
+            "snapshot_mode": "configuration_based",
+            BASED + "on_data_error": True,
+            "snapshot_mode_configuration_based_start_stream": True,
+        },
+    ],
+)
+"""The modes that take a new snapshot where history is lost."""
 
 
 @pytest.fixture(scope="module")
@@ -94,17 +106,7 @@ def test_the_advice_goes_on_without_what_is_lost(outage: Outage) -> None:
         assert [shown(record)[:2] for record in capture.once()] == [("c", "3")]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"snapshot_mode": "when_needed"},
-        {
-            "snapshot_mode": "configuration_based",
-            BASED + "on_data_error": True,
-            "snapshot_mode_configuration_based_start_stream": True,
-        },
-    ],
-)
+@SNAPSHOTS_AGAIN
 def test_a_snapshot_is_taken_where_it_may_be(outage: Outage, options: Document, unique_name: str) -> None:
     capture = _captured(outage, **{"collection_include_list": r"d\.a", **options})
     assert _documents_in_chunks(capture) == ["1", "2"]
@@ -290,17 +292,7 @@ def test_the_command_ends_with_3_after_a_long_outage(outage: Outage, tmp_path: P
     assert pipeline.offset() == outage.offset
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"snapshot_mode": "when_needed"},
-        {
-            "snapshot_mode": "configuration_based",
-            BASED + "on_data_error": True,
-            "snapshot_mode_configuration_based_start_stream": True,
-        },
-    ],
-)
+@SNAPSHOTS_AGAIN
 def test_the_command_takes_a_new_snapshot_after_a_long_outage(
     outage: Outage, tmp_path: Path, options: Document
 ) -> None:
