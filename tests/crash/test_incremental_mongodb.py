@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 from pymongo.collection import Collection
 
+from background import repeated
 from running import Pipeline
 from servers.mongodb import MongoReplicaSet
 
@@ -21,27 +20,19 @@ DOCUMENTS = 2000
 Found = Collection[dict[str, Any]]
 
 
-@contextmanager
-def _writing(collection: Found, seed: int) -> Iterator[None]:
-    """A thread that inserts, updates and deletes until the context ends; each token is written once."""
-    chance, tokens, ended = random.Random(seed), count(DOCUMENTS), threading.Event()
+def _change(collection: Found, seed: int) -> Callable[[], None]:
+    """Gives what inserts, updates or deletes a document at random; each token is written once."""
+    chance, tokens = random.Random(seed), count(DOCUMENTS)
 
-    def write() -> None:
-        while not ended.wait(0.002):
-            token = next(tokens)
-            key = chance.randrange(DOCUMENTS + 200)
-            if chance.random() < 0.1:
-                collection.delete_one({"_id": key})
-            else:
-                collection.update_one({"_id": key}, {"$set": {"token": token}}, upsert=True)
+    def change() -> None:
+        token = next(tokens)
+        key = chance.randrange(DOCUMENTS + 200)
+        if chance.random() < 0.1:
+            collection.delete_one({"_id": key})
+        else:
+            collection.update_one({"_id": key}, {"$set": {"token": token}}, upsert=True)
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    return change
 
 
 @pytest.mark.timeout(300)
@@ -68,7 +59,7 @@ def test_the_newest_state_wins(
         pipeline = Pipeline(tmp_path, source, sink, options)
         assert pipeline.run("--once").code == 0
         database.signals.insert_one({"type": "execute-snapshot", "data": {"data-collections": [rf"{unique_name}\.a"]}})
-        with _writing(database.a, random.SystemRandom().getrandbits(32)):
+        with repeated(_change(database.a, random.SystemRandom().getrandbits(32)), 0.002):
             for kills in range(1, 13):
                 _killed(pipeline, 200)
                 if not nightly and kills > 1 and "cdckit_incremental" in (pipeline.offset() or {}):

@@ -1,4 +1,4 @@
-"""A member of a set that wants TLS and a login, with certificates of an own authority."""
+"""Members of sets that want a login, and one that wants TLS as well, with certificates of an own authority."""
 
 from __future__ import annotations
 
@@ -20,15 +20,38 @@ from servers.mongodb import MongoNode
 Document = dict[str, Any]
 
 
-class SecuredNode(MongoNode):
-    """A member that wants TLS and a login."""
+class GuardedNode(MongoNode):
+    """A member that wants a login."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__("rs0")
-        self.authority, self.certificate, self.identity = certificates(folder)
         self.key = folder / "key"
         self.key.write_text("c2VjcmV0" * 8)
         self.key.chmod(0o600)
+
+    def initiate(self) -> None:
+        """Makes a set of it alone, with the user `root`, who may do everything."""
+        with self.client() as client:
+            member = {"_id": 0, "host": self.address}
+            client.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
+            while not client.admin.command("hello")["isWritablePrimary"]:
+                pass
+            client.admin.command("createUser", "root", pwd="secret", roles=["root"])
+
+    def _answers(self) -> bool:
+        try:
+            with self.client() as client:
+                return bool(client.admin.command("ping")["ok"])
+        except PyMongoError:
+            return False
+
+
+class SecuredNode(GuardedNode):
+    """A member that wants TLS and a login."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.authority, self.certificate, self.identity = certificates(folder)
 
     def client(self, **options: Any) -> MongoClient[Document]:
         return MongoClient(
@@ -41,13 +64,6 @@ class SecuredNode(MongoNode):
             serverSelectionTimeoutMS=5000,
             **options,
         )
-
-    def _answers(self) -> bool:
-        try:
-            with self.client() as client:
-                return bool(client.admin.command("ping")["ok"])
-        except PyMongoError:
-            return False
 
 
 LOGIN = "CN=capture,OU=readers"
@@ -101,12 +117,7 @@ def secured_set(folder: Path) -> Iterator[SecuredNode]:
     }
     node.start(**options)
     try:
-        with node.client() as client:
-            member = {"_id": 0, "host": node.address}
-            client.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
-            while not client.admin.command("hello")["isWritablePrimary"]:
-                pass
-            client.admin.command("createUser", "root", pwd="secret", roles=["root"])
+        node.initiate()
         with node.client(username="root", password="secret") as client:
             client.d.a.insert_one({"_id": 1})
             client.d.b.insert_one({"_id": 2})

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from pymongo import MongoClient
-from pymongo.errors import PyMongoError
 
 from cdckit.checks import Finding
 from cdckit.errors import SourceError
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, shown
-from servers.mongodb import MongoNode
+from mongodb.secured import GuardedNode
 
 Document = dict[str, Any]
 Resource = tuple[str, str]
@@ -30,22 +29,12 @@ OPLOG: Resource = ("local", "oplog.rs")
 SIGNALS: Resource = ("d", "signals")
 
 
-class GuardedNode(MongoNode):
-    """A set of one member that wants a login."""
+class RightsNode(GuardedNode):
+    """A set of one member, with users who have just the rights that are asked for."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__("rs0")
-        self.key = folder / "key"
-        self.key.write_text("c2VjcmV0" * 8)
-        self.key.chmod(0o600)
+        super().__init__(folder)
         self._users = 0
-
-    def _answers(self) -> bool:
-        try:
-            with self.client() as client:
-                return bool(client.admin.command("ping")["ok"])
-        except PyMongoError:
-            return False
 
     def root(self) -> MongoClient[Document]:
         """A client who may do everything."""
@@ -74,17 +63,12 @@ class GuardedNode(MongoNode):
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedNode]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RightsNode]:
     """The set, with a document in each of two collections and in another database."""
-    node = GuardedNode(tmp_path_factory.mktemp("guarded"))
+    node = RightsNode(tmp_path_factory.mktemp("guarded"))
     node.start(keyFile=str(node.key))
     try:
-        with node.client() as client:
-            member = {"_id": 0, "host": node.address}
-            client.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
-            while not client.admin.command("hello")["isWritablePrimary"]:
-                pass
-            client.admin.command("createUser", "root", pwd="secret", roles=["root"])
+        node.initiate()
         with node.root() as client:
             for collection in (client.d.a, client.d.b, client.e.c):
                 collection.insert_one({"_id": 1})
@@ -103,7 +87,7 @@ def _found(capture: Capture) -> dict[str, Finding]:
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_the_rights_of_a_scope_are_enough(guarded: GuardedNode, scope: str) -> None:
+def test_the_rights_of_a_scope_are_enough(guarded: RightsNode, scope: str) -> None:
     _, resource, actions = SCOPES[scope]
     capture = _capture(guarded.uri_of([(resource, actions)]), scope)
     found = _found(capture)
@@ -126,7 +110,7 @@ def test_the_rights_of_a_scope_are_enough(guarded: GuardedNode, scope: str) -> N
         ("collection", "changeStream"),
     ],
 )
-def test_one_right_less_is_named(guarded: GuardedNode, scope: str, less: str) -> None:
+def test_one_right_less_is_named(guarded: RightsNode, scope: str, less: str) -> None:
     _, resource, actions = SCOPES[scope]
     capture = _capture(guarded.uri_of([(resource, [action for action in actions if action != less])]), scope)
     rights = _found(capture)["rights"]
@@ -145,7 +129,7 @@ def test_one_right_less_is_named(guarded: GuardedNode, scope: str, less: str) ->
     [("deployment", "insert_delete", ["insert", "remove"]), ("database", "insert_insert", ["insert"])],
 )
 def test_incremental_snapshots_need_what_is_documented(
-    guarded: GuardedNode, scope: str, strategy: str, actions: list[str]
+    guarded: RightsNode, scope: str, strategy: str, actions: list[str]
 ) -> None:
     """With it they run; with one right less that is named before, and when it is missed."""
     _, resource, needed = SCOPES[scope]
@@ -174,7 +158,7 @@ def _signalled(uri: str, scope: str, strategy: str) -> Capture:
     )
 
 
-def _ask_for_a_snapshot(guarded: GuardedNode) -> None:
+def _ask_for_a_snapshot(guarded: RightsNode) -> None:
     with guarded.root() as client:
         client.d.signals.insert_one({"type": "execute-snapshot", "data": {"data-collections": ["d.a"]}})
 
@@ -183,7 +167,7 @@ def _has_read(capture: Capture) -> bool:
     return any(shown(record)[0] == "r" for record in capture.records)
 
 
-def test_the_oplogs_window_needs_what_is_documented(guarded: GuardedNode) -> None:
+def test_the_oplogs_window_needs_what_is_documented(guarded: RightsNode) -> None:
     needed = (EVERYTHING, SCOPES["deployment"][2])
     enough = _capture(guarded.uri_of([needed, (OPLOG, ["find", "collStats"])]), "deployment")
     assert _found(enough)["oplog window"].status == "ok"
@@ -195,7 +179,7 @@ def test_the_oplogs_window_needs_what_is_documented(guarded: GuardedNode) -> Non
         assert "grant find and collStats" in window.remedy
 
 
-def test_roles_of_the_server_are_understood(guarded: GuardedNode) -> None:
+def test_roles_of_the_server_are_understood(guarded: RightsNode) -> None:
     with guarded.root() as client:
         roles = ["readAnyDatabase", {"role": "readWrite", "db": "d"}]
         client.admin.command("createUser", "reader", pwd="secret", roles=roles)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 import pytest
 from pymongo import MongoClient
-from pymongo.collection import Collection
 from pyspark.sql import SparkSession
 
+from background import repeated
 from cdckit.config.loading import load_pipeline
 from cdckit.runners.spark import SparkRunner
 from running import to_file
@@ -78,23 +77,6 @@ def _failing_once(client: MongoClient[dict[str, Any]], collection: str) -> Itera
         client.admin.command({"configureFailPoint": "failCommand", "mode": "off"})
 
 
-@contextmanager
-def _writing(documents: Collection[dict[str, Any]]) -> Iterator[None]:
-    ended = threading.Event()
-
-    def write() -> None:
-        while not ended.wait(0.1):
-            documents.insert_one({})
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
 def test_always_takes_one_snapshot_a_run(
     modes: Modes, client: MongoClient[dict[str, Any]], unique_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -103,7 +85,8 @@ def test_always_takes_one_snapshot_a_run(
     documents.insert_one({"_id": 1})
     assert modes.run("always") == [("r", "1")]
     documents.insert_one({"_id": 2})
-    with _failing_once(client, f"{unique_name}.a"), _writing(client[f"{unique_name}_other"].a):
+    elsewhere = client[f"{unique_name}_other"].a
+    with _failing_once(client, f"{unique_name}.a"), repeated(lambda: elsewhere.insert_one({}), 0.1):
         assert sorted(modes.run("always")) == [("r", "1"), ("r", "2")]
     assert "trying again" in caplog.text
     documents.insert_one({"_id": 3})
