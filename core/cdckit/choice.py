@@ -6,10 +6,15 @@ from cdckit.config.lists import patterns
 
 
 class Matcher:
-    """A list of regular expressions, one of which must match a whole name, whatever its case."""
+    """A list of regular expressions, one of which must match a whole name, whatever its case.
 
-    def __init__(self, text: str) -> None:
-        self._patterns = patterns(text)
+    Args:
+        text: the list.
+        option: whose value it is, for messages.
+    """
+
+    def __init__(self, text: str, option: str = "") -> None:
+        self._patterns = patterns(text, option)
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
@@ -25,10 +30,17 @@ class Matcher:
 
 
 class Choice:
-    """An include list or an exclude list."""
+    """An include list or an exclude list.
 
-    def __init__(self, include: str, exclude: str) -> None:
-        self._include, self._exclude = Matcher(include), Matcher(exclude)
+    Args:
+        include: the one.
+        exclude: the other.
+        options: what their options' names begin with, for messages: `table`.
+    """
+
+    def __init__(self, include: str, exclude: str, options: str = "") -> None:
+        self._include = Matcher(include, f"{options}.include.list" if options else "")
+        self._exclude = Matcher(exclude, f"{options}.exclude.list" if options else "")
 
     def __bool__(self) -> bool:
         return bool(self._include) or bool(self._exclude)

@@ -23,6 +23,13 @@ class ConfigError(CdcError):
         self.problems = problems
 
 
+class StoppedError(CdcError):
+    """The pipeline was asked to stop while it waited; everything before is as it was."""
+
+    def __init__(self) -> None:
+        super().__init__("asked to stop while it waited")
+
+
 class SourceError(CdcError):
     """The source refuses, or cannot give, what the pipeline needs."""
 
@@ -41,6 +48,10 @@ class SinkError(CdcError):
     """The sink did not take what was written."""
 
     exit_code = 4
+
+
+class RetriableSinkError(SinkError):
+    """The sink could not take it for the moment: writing the same again may succeed."""
 
 
 class DecodeError(CdcError):

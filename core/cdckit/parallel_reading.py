@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Generic, TypeVar
 
+from cdckit.waiting import ended_by_stop
+
 _NAP = 0.1
 """After so many seconds a thread that waits for room in the queue looks whether it is to end."""
+_LONGEST_END = 1.0
+"""So many seconds it may take to end; one that cannot be interrupted is left behind."""
 
 Piece = TypeVar("Piece")
 Part = TypeVar("Part")
@@ -58,7 +62,8 @@ class ParallelReading(Generic[Piece, Part]):
 
     def _arriving(self, threads: int) -> Iterator[Part]:
         while threads:
-            found = self._queue.get()
+            with ended_by_stop():
+                found = self._queue.get()
             if isinstance(found, BaseException):
                 raise found
             if found is None:
@@ -94,4 +99,4 @@ class ParallelReading(Generic[Piece, Part]):
         for number, thread in enumerate(threads):
             if thread.is_alive():
                 self._interrupt(number)
-                thread.join()
+                thread.join(_LONGEST_END)

@@ -5,7 +5,7 @@ A `ResolvedPipeline` can be pickled and sent to a worker process; the parts made
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cdckit.chain import TransformChain, make_chain
@@ -17,6 +17,11 @@ from cdckit.serializer import Serializer
 from cdckit.sink import Sink, TableSink
 from cdckit.source import Notify, Source
 
+PORTION_BYTES = 8 << 20
+"""About so much of a batch is encoded at a time."""
+_UNKNOWN_BYTES = PORTION_BYTES // 32
+"""A message is taken for so long while none of its topic was seen."""
+
 
 class Encoder:
     """Records to messages: the transform chain, then the serializer, for one process."""
@@ -25,6 +30,7 @@ class Encoder:
         self.chain = chain
         self.serializer = serializer
         self.position_header = position_header
+        self._sizes: dict[str, int] = {}
 
     def __call__(self, records: Sequence[Record]) -> Messages:
         """The messages that the records become; none, one or several for each.
@@ -36,6 +42,30 @@ class Encoder:
         if not self.position_header:
             messages.positions = [""] * len(messages)
         return messages
+
+    def portions(self, records: Sequence[Record]) -> Iterator[Messages]:
+        """The messages of a batch, a portion at a time: however wide tables are, about `PORTION_BYTES` in each.
+
+        Raises:
+            TransformError: as `__call__`.
+        """
+        topics = {record.topic for record in records}
+        at = 0
+        while at < len(records):
+            largest = max(self._sizes.get(topic, _UNKNOWN_BYTES) for topic in topics)
+            part = records[at : at + max(1, PORTION_BYTES // largest)]
+            messages = self(part)
+            self._measure(part, messages)
+            at += len(part)
+            yield messages
+
+    def _measure(self, records: Sequence[Record], messages: Messages) -> None:
+        """Notes how long the last message of each table is. What rows add to that, their source bounds."""
+        samples = dict(zip(messages.topics, messages.values, strict=True)).values()
+        size = max((len(value) for value in samples if value is not None), default=0)
+        if size:
+            for topic in {record.topic for record in records}:
+                self._sizes[topic] = size
 
     def close(self) -> None:
         """Lets go of what the transforms hold."""

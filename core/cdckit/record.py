@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cdckit.schema import STRING, Schema
 from cdckit.struct import Struct
+
+if TYPE_CHECKING:
+    from cdckit.marks import TableMark
 
 Offset = dict[str, Any]
 """How far a source has been read: a JSON object whose members only the source understands."""
@@ -108,6 +111,8 @@ class Batch:
         log_time_ms: when the newest change in it was committed at the source, or None.
         log_bytes: how much of the log it took, in bytes.
         save: the offset is to be saved before anything that follows is delivered.
+        marks: what happened to whole tables, where the runner wants to know (`SourceContext.marks`); their positions
+            say between which records.
     """
 
     records: Sequence[Record]
@@ -115,3 +120,4 @@ class Batch:
     log_time_ms: int | None = None
     log_bytes: int = 0
     save: bool = False
+    marks: Sequence[TableMark] = ()

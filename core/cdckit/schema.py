@@ -35,6 +35,25 @@ class Field:
     schema: Schema
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a source knows of a column besides what its events show, for sinks that keep tables.
+
+    Attributes:
+        unsigned: a number of 64 bits without sign, whatever type events show it as: as an int64 it is negative from
+            2^63 on.
+        default: what a row has that was inserted without a value for the column, as a value of the column's schema; the
+            schema's own default may be shown in another form, as Debezium does.
+        older: what rows have in the column that were there before it was added, as a value of the column's schema.
+        older_unknown: whether each of those rows has a value of its own, or one that the source cannot tell.
+    """
+
+    unsigned: bool = False
+    default: Any = None
+    older: Any = None
+    older_unknown: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
     """The type of one value. Two schemas are the same only if they are the same object.
@@ -50,6 +69,8 @@ class Schema:
         fields: the members of a struct, in order.
         keys: the schema of a map's keys.
         items: the schema of an array's elements or of a map's values.
+        stored: what is known of the column besides; events never show it, and schemas that differ in it alone say the
+            same.
         derived: what serializers and transforms have computed from this schema, by their own key.
     """
 
@@ -63,6 +84,7 @@ class Schema:
     fields: tuple[Field, ...] = ()
     keys: Schema | None = None
     items: Schema | None = None
+    stored: Stored | None = None
     derived: dict[Any, Any] = field(default_factory=dict, repr=False)
     index: dict[str, int] = field(init=False, repr=False)
 
@@ -101,6 +123,7 @@ class Schema:
 
 _PICKLED = (
     "type", "optional", "default", "name", "version", "doc", "parameters", "fields", "keys", "items",
+    "stored",
 )  # fmt: skip
 
 

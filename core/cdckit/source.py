@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from cdckit.errors import StateError
+from cdckit.errors import ConfigError, StateError
 from cdckit.record import Batch, Offset
 from cdckit.retry_schedule import RetrySchedule
 from cdckit.source_counts import SourceCounts
@@ -42,6 +42,8 @@ class SourceContext:
         counts: where it counts what its records do not tell.
         starts: whether the pipeline starts with it; False where another one has planned in the same run already, so
             that what is due at every start was done.
+        marks: whether batches are to carry table marks (`cdckit.marks`), for a sink that keeps tables. Records are the
+            same in either case.
     """
 
     name: str
@@ -52,6 +54,7 @@ class SourceContext:
     inbox: Path | None = None
     counts: SourceCounts = field(default_factory=SourceCounts)
     starts: bool = True
+    marks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,14 @@ class Split:
         end: where it ends; None: open-ended, it follows the log.
         payload: what else the source needs to read it: picklable, without secrets.
         records: an estimate, or None.
+        attempt: the number of this attempt at reading it, from 0: those that overlap may need names of their own.
     """
 
     start: Offset
     end: Offset | None
     payload: Any = None
     records: int | None = None
+    attempt: int = 0
 
 
 class Source(ABC):
@@ -78,6 +83,10 @@ class Source(ABC):
     snapshot, newer states whose later changes follow in the log. All that `read` must know is in the split and the
     config; no source knows which runner it is in. Records carry positions that sort in commit order.
     """
+
+    tells_marks: bool = False
+    """Whether it tells table marks where they are wanted. A sink of tables takes what it knows of the tables from them
+    alone then, and not from records that say the same."""
 
     @abstractmethod
     def open(self, context: SourceContext) -> None:
@@ -171,6 +180,22 @@ class Source(ABC):
 
     def committed(self, offset: Offset) -> None:
         """Everything up to `offset` is safe in the sink. Nothing to do by default."""
+
+    def readable(self) -> Sequence[str]:
+        """The full names of the captured tables or collections that there are now, which can be read again.
+
+        What `cdc resnapshot` asks for is kept in the state (`cdckit.resnapshot`). Such a source begins to read it once
+        the log is read up to where it ended when that was seen first, and carries it in the offsets of the rows.
+
+        Raises:
+            ConfigError: this source reads no tables.
+            SourceError: the system cannot be reached, or refuses.
+        """
+        raise ConfigError("source.type: this source reads no tables, so that none can be read again")
+
+    def owes_rows(self, start: Offset) -> bool:
+        """Whether tables are to be read again beyond `start`. Asks nobody; False by default."""
+        return False
 
     def lag_bytes(self, offset: Offset) -> int | None:
         """How many bytes of the log lie between `offset` and its end now, or None where that cannot be told.

@@ -8,6 +8,8 @@ import sys
 import time
 from typing import Any, Literal
 
+from cdckit.cli.repeated import SaidOnce
+
 Format = Literal["text", "json"]
 REPEATERS = ("py4j",)
 """Libraries that log, trace and all, the errors that they raise as well: heard at level `debug` alone."""
@@ -60,6 +62,7 @@ class StandardError(logging.StreamHandler[Any]):
 def configure(log_format: Format, level: str) -> None:
     """Sends everything that is logged from `level` on to standard error."""
     handler = StandardError()
+    handler.addFilter(SaidOnce())
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]

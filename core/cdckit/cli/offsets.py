@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from cdckit import resnapshot
+from cdckit.cli.held import held
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.errors import ConfigError, StateError
 from cdckit.pipeline import make_source
 from cdckit.source import SourceContext
-from cdckit.state.authority import current_offset, open_state
-from cdckit.state.store import StateStore
+from cdckit.state.authority import current_offset
 from cdckit.takeover.history import read_history
 from cdckit.takeover.offsets import offsets_of
 
@@ -38,8 +37,9 @@ def show(chosen: Chosen) -> None:
 @pipeline_options
 def reset(chosen: Chosen) -> None:
     """Forget the offset: the pipeline starts from its beginning, with a new snapshot. It must not be running."""
-    with _held(chosen) as state:
+    with held(load(chosen)) as state:
         state.save_offset(None)
+        state.put(resnapshot.KEPT_AS, None)
 
 
 @offsets.command("set", cls=Command)
@@ -52,7 +52,7 @@ def set_offset(chosen: Chosen, offset: str) -> None:
         make_source(load(chosen)).check_offset(wanted)
     except StateError as error:
         raise ConfigError(f"OFFSET: {error}") from error
-    with _held(chosen) as state:
+    with held(load(chosen)) as state:
         state.save_offset(wanted)
 
 
@@ -70,7 +70,7 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None) -> Non
     pipeline = load(chosen)
     prefix = str(getattr(pipeline.source.config, "topic_prefix", ""))
     found = offsets_of(source_file, prefix)
-    with _held(chosen) as state:
+    with held(pipeline) as state:
         if state.load_offset() is not None:
             raise StateError(f"state {pipeline.state}: has an offset already; `cdc offsets reset` forgets it")
         source = make_source(pipeline)
@@ -85,15 +85,6 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None) -> Non
         click.echo(
             "an incremental snapshot was not finished: ask for it again, by the signal execute-snapshot", err=True
         )
-
-
-@contextmanager
-def _held(chosen: Chosen) -> Iterator[StateStore]:
-    state = open_state(load(chosen).state)
-    try:
-        yield state
-    finally:
-        state.close()
 
 
 def _parsed(text: str) -> dict[str, Any]:

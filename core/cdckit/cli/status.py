@@ -45,6 +45,8 @@ def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
         yield "delivered", f"{found.records:,} events{rate}"
     if found.snapshot is not None:
         yield from _snapshot(found.snapshot)
+    if found.resnapshot:
+        yield "again", f"{', '.join(found.resnapshot)}: {_again(found)}"
     for name, entries, stored in found.histories:
         yield "history", f"{name}: {entries:,} entries, {size(stored)}"
     for name, count in found.skipped.items():
@@ -62,6 +64,10 @@ def _state(found: PipelineStatus) -> str:
     }
     away = f"; the source is away: {found.disconnected_by}" if found.state == "running" and found.away else ""
     return texts[found.state] + away
+
+
+def _again(found: PipelineStatus) -> str:
+    return "to be read again" if found.state == "running" else "to be read again when the pipeline is started"
 
 
 def _lag(found: PipelineStatus) -> str:

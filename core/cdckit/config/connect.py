@@ -33,7 +33,14 @@ WITHOUT_MEANING = (
 FOR_THE_SINK = r"(producer|topic\.creation)\..*|bootstrap\.servers"
 """Options of Connect's own producer, which belong to the sink if it knows them."""
 
-PIPELINE_WIDE = ("offset.flush.interval.ms", "position.header", "metrics.address")
+PIPELINE_WIDE = (
+    "offset.flush.interval.ms",
+    "position.header",
+    "metrics.address",
+    "metrics.token",
+    "metrics.tls.certificate",
+    "metrics.tls.key",
+)
 
 
 def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, list[str]] | None:
@@ -43,13 +50,20 @@ def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, 
     """
     spec, config = tree.get("spec"), tree.get("config")
     if isinstance(spec, dict) and "class" in spec:
-        options = {"connector.class": spec["class"], **dict(flatten(spec.get("config", {})))}
+        options = {"connector.class": spec["class"], **dict(flatten(_members(spec, "config", "spec.config")))}
         left = [f"spec.{name}" for name in spec if name not in ("class", "config")]
-        return options, str(tree.get("metadata", {}).get("name", "")), left
+        return options, str(_members(tree, "metadata", "metadata").get("name", "")), left
     if isinstance(config, dict) and "source" not in tree:
         return dict(flatten(config)), str(tree.get("name", "")), []
     options = dict(flatten(tree))
     return (options, str(options.get("name", "")), []) if "connector.class" in options else None
+
+
+def _members(tree: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
+    found = tree.get(name) or {}
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: should hold options with their values")
+    return found
 
 
 def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> Draft:
@@ -75,7 +89,9 @@ class _Reading:
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.left = dict(given)
         shaping = {name: value for name, value in given.items() if _SHAPING.fullmatch(name)}
-        if problems := [f"{path}: {problem}" for path, problem in unresolved(shaping)]:
+        problems = [f"{path}: {problem}" for path, problem in unresolved(shaping)]
+        problems += [f"{name}: should be a text" for name, value in shaping.items() if not isinstance(value, str)]
+        if problems:
             raise ConfigError(*problems)
 
     def source(self) -> Registration:

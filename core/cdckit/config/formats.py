@@ -16,6 +16,8 @@ from cdckit.errors import ConfigError
 
 Tree = dict[str, Any]
 
+_MOST_VALUES = 100_000
+
 
 def read_documents(path: Path) -> list[Tree]:
     """The file's documents: one, or in YAML one or several.
@@ -30,7 +32,10 @@ def read_documents(path: Path) -> list[Tree]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from error
     parse = _PARSERS.get(path.suffix.lower()) or _guess(text)
-    documents = [_texts(document) for document in parse(path, text)]
+    try:
+        documents = [_Texts(path).of(document) for document in parse(path, text)]
+    except RecursionError:
+        raise ConfigError(f"{path}: it is nested too deeply") from None
     for document in documents:
         if not isinstance(document, dict):
             raise ConfigError(f"{path}: must hold options (`name: value`), not a {_kind(document)}")
@@ -49,7 +54,7 @@ def _parse_yaml(path: Path, text: str) -> Iterable[Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         _fail(path, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, str(error.problem))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, TypeError, ArithmeticError) as error:  # the last three by tags such as !!int
         raise ConfigError(f"{path}: {error}") from error
 
 
@@ -65,8 +70,8 @@ def _parse_json(path: Path, text: str) -> Iterable[Any]:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> Tree:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
+        seen: set[str] = set()
+        repeated = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise ValueError(f"'{repeated}' stands there twice; keep one")
     return made
 
@@ -112,15 +117,36 @@ def _guess(text: str) -> Callable[[Path, str], Iterable[Any]]:
     return _parse_toml if re.match(r"\[[^\]]+\]$", first) else _parse_yaml
 
 
-def _texts(value: Any) -> Any:
-    """The tree with every scalar as text, and without what is null."""
-    if isinstance(value, dict):
-        return {str(key): _texts(member) for key, member in value.items() if member is not None}
-    if isinstance(value, list):
-        return [_texts(item) for item in value if item is not None]
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value)
+class _Texts:
+    """Takes a parsed document as texts.
+
+    Args:
+        path: the file, for messages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._left = _MOST_VALUES
+
+    def of(self, value: Any) -> Any:
+        """The tree with every scalar as text, and without what is null.
+
+        Raises:
+            ConfigError: it has more values than any pipeline; an alias counts for all that it stands for.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise ConfigError(
+                f"{self._path}: it has more than {_MOST_VALUES} values, with all that its aliases stand for; "
+                "write out what is meant"
+            )
+        if isinstance(value, dict):
+            return {str(key): self.of(member) for key, member in value.items() if member is not None}
+        if isinstance(value, list):
+            return [self.of(item) for item in value if item is not None]
+        if isinstance(value, bool):
+            return str(value).lower()
+        return str(value)
 
 
 def _kind(document: Any) -> str:

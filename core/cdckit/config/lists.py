@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from cdckit.java_regex import compile_java, split_patterns
+from cdckit.java_regex import UserPattern, compile_java, split_patterns
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -15,13 +14,13 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(item for item in (part.strip() for part in text.split(",")) if item)
 
 
-def patterns(text: str) -> list[re.Pattern[str]]:
-    """The regular expressions of a comma-separated list; case does not matter to them.
+def patterns(text: str, option: str = "") -> list[UserPattern]:
+    """The regular expressions of a comma-separated list, an option's value; case does not matter to them.
 
     Raises:
         JavaRegexError: one of them is none.
     """
-    return [compile_java(item, ignore_case=True) for item in split_patterns(text)]
+    return [compile_java(item, ignore_case=True, option=option) for item in split_patterns(text)]
 
 
 def listed(value: Any) -> Any:

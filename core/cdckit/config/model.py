@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails
 
 from cdckit.config.lists import listed, split_names
@@ -18,10 +18,15 @@ from cdckit.errors import ConfigError
 _PLAIN_WORDS = {
     "int_parsing": "should be a whole number",
     "int_from_float": "should be a whole number",
+    "int_parsing_size": "should be a number of fewer digits",
     "float_parsing": "should be a number",
     "bool_parsing": "should be true or false",
 }
 """What is said of pydantic's kinds of faults whose own words are a programmer's."""
+
+_LARGEST = 2**63 - 1
+_LONGEST_MS = 2**31 - 1
+"""What a socket can wait, just under 25 days."""
 
 
 def dotted(name: str) -> str:
@@ -64,6 +69,16 @@ class PluginConfig(BaseModel):
     """Known options that are not supported yet, and the one value (the default) that is allowed."""
     not_yet_patterns: ClassVar[tuple[str, ...]] = ()
     """Regular expressions of more of them, which have no default."""
+
+    @field_validator("*")
+    @classmethod
+    def _within_reason(cls, value: Any, info: ValidationInfo) -> Any:
+        """Numbers fit where they are used: into 64 bits, milliseconds into what a socket can wait."""
+        if isinstance(value, int | float):
+            largest = _LONGEST_MS if (info.field_name or "").endswith("_ms") else _LARGEST
+            if not -largest <= value <= largest:
+                raise ValueError(f"should be a number up to {largest}")
+        return value
 
     def __init_subclass__(cls, **more: Any) -> None:
         """A model made of several has what they all name."""

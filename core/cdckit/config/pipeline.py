@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, StringConstraints
+from pydantic import Field, NonNegativeInt, SecretStr, StringConstraints, model_validator
 
 from cdckit.config.model import PluginConfig
 from cdckit.hookspecs import Registration
-from cdckit.metrics.address import Address, ListenAddress
+from cdckit.metrics.access import MetricsAccess
+from cdckit.metrics.address import Address
 
 Runner = Literal["spark", "direct"]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
@@ -32,6 +33,10 @@ class PipelineConfig(PluginConfig):
     """
     state: Path | None = None
     """The directory of offsets, schema history and snapshot progress. By default `./state/NAME`."""
+    checkpoint: str | None = None
+    """On Spark: a folder or URL (`s3a://BUCKET/FOLDER`, `hdfs://…`, `file:///…`) where Spark's checkpoint is kept, with
+    copies of the state, so that the state directory may be lost. By default the checkpoint stands in that directory.
+    """
     source: Options
     """Where changes are read; `type` names the source."""
     transforms: list[Options] = Field(default_factory=list)
@@ -53,10 +58,40 @@ class PipelineConfig(PluginConfig):
     """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming; 0: after each
     batch.
     """
+    idle_wait_ms: NonNegativeInt = 10_000
+    """On Spark: how long, in milliseconds, the planner waits for the log to move before it says that it did not."""
     metrics_address: Address | None = None
     """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any
     free one. By default nowhere.
     """
+    metrics_token: SecretStr | None = None
+    """What who asks for the metrics must bring, as `Authorization: Bearer TOKEN`. By default nothing."""
+    metrics_tls_certificate: Path | None = None
+    """A PEM file with the certificate under which metrics are served over TLS. By default they are served in plain
+    text.
+    """
+    metrics_tls_key: Path | None = None
+    """A PEM file with that certificate's private key, where it stands in a file of its own."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in ("metrics_token", "metrics_tls_certificate"):
+            if getattr(self, name) is not None and self.metrics_address is None:
+                raise ValueError(
+                    f"'{name.replace('_', '.')}' needs 'metrics.address', which says where they are served"
+                )
+        if self.metrics_tls_key is not None and self.metrics_tls_certificate is None:
+            raise ValueError("'metrics.tls.key' needs 'metrics.tls.certificate'")
+        return self
+
+    @property
+    def metrics(self) -> MetricsAccess | None:
+        """Where metrics are served, and to whom; None: nowhere."""
+        if self.metrics_address is None:
+            return None
+        return MetricsAccess(
+            self.metrics_address, self.metrics_token, self.metrics_tls_certificate, self.metrics_tls_key
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +127,7 @@ class ResolvedPipeline:
         name: the pipeline's name.
         runner: who drives it.
         state: the directory of its state.
+        checkpoint: where Spark's checkpoint is kept, if not there.
         source: where changes come from.
         transforms: the chain, in order.
         serializer: how records become bytes.
@@ -99,7 +135,8 @@ class ResolvedPipeline:
         spark: settings of the Spark session; every name begins with `spark.`.
         position_header: whether records carry their position in a header.
         offset_flush_interval_ms: how often offsets are saved, in milliseconds; 0: after each batch.
-        metrics_address: where metrics are served; None: nowhere.
+        idle_wait_ms: how long Spark's planner waits for changes, in milliseconds.
+        metrics: where metrics are served, and to whom; None: nowhere.
         warnings: what the user should know, a sentence each.
     """
 
@@ -113,5 +150,7 @@ class ResolvedPipeline:
     spark: Mapping[str, str]
     position_header: bool = True
     offset_flush_interval_ms: int = 1000
-    metrics_address: ListenAddress | None = None
+    checkpoint: str | None = None
+    idle_wait_ms: int = 10_000
+    metrics: MetricsAccess | None = None
     warnings: tuple[str, ...] = ()

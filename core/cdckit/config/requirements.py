@@ -11,6 +11,13 @@ from cdckit.plugins import factory
 from cdckit.signals.options import SignalOptions
 from cdckit.sink import TableSink
 
+SPECULATES = (
+    "spark.speculation: a second attempt of a task would write its records once more, behind newer ones, and the order "
+    "of each key would be lost: take spark.speculation=true away (it may also stand in spark-defaults.conf, "
+    "in spark-submit's --conf or in the session that this process has), or set it to false"
+)
+"""What is wrong with `spark.speculation` where tasks write."""
+
 
 def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
     """What keeps the pipeline from running here, a sentence each."""
@@ -28,11 +35,23 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
         except ConfigError as error:
             problems += error.problems
             continue
+        if pipeline.runner == "spark" and component is pipeline.sink:
+            problems += _speculation(pipeline, made_by)
         if pipeline.runner == "direct" and isinstance(made_by, type) and issubclass(made_by, TableSink):
             problems.append(
                 f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
             )
     return problems
+
+
+def is_on(setting: str) -> bool:
+    """Whether a setting of Spark says yes."""
+    return setting.strip().lower() == "true"
+
+
+def _speculation(pipeline: ResolvedPipeline, sink: object) -> list[str]:
+    keeps_tables = isinstance(sink, type) and issubclass(sink, TableSink)
+    return [SPECULATES] if is_on(pipeline.spark.get("spark.speculation", "")) and not keeps_tables else []
 
 
 def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:

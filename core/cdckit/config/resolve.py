@@ -45,7 +45,9 @@ def resolve(draft: Draft) -> ResolvedPipeline:
         spark=_spark_settings(pipeline.spark),
         position_header=pipeline.position_header,
         offset_flush_interval_ms=pipeline.offset_flush_interval_ms,
-        metrics_address=pipeline.metrics_address,
+        checkpoint=pipeline.checkpoint,
+        idle_wait_ms=pipeline.idle_wait_ms,
+        metrics=pipeline.metrics,
         warnings=(*reader.warnings, *_left_out(pipeline, source)),
     )
 
@@ -79,7 +81,7 @@ def _sink_options(draft: Draft, ignored: list[str]) -> Options:
     if not isinstance(options, dict) or not draft.sink_options:
         return options
     try:
-        model = config_model(find("sink", options.get("type", "")))
+        model = config_model(find("sink", str(options.get("type", ""))))
     except ConfigError:
         return options
     ignored += [name for name in draft.sink_options if not model.knows(name)]
@@ -95,7 +97,7 @@ def _options_of_source(draft: Draft) -> dict[str, str]:
     """Where the source's options belong, for who writes one at the top level."""
     options = draft.options.get("source")
     try:
-        model = config_model(find("source", options.get("type", "") if isinstance(options, dict) else ""))
+        model = config_model(find("source", str(options.get("type", "")) if isinstance(options, dict) else ""))
     except ConfigError:
         return {}
     names = {*model.option_names(), *model.renamed} - {*COMPONENTS, *LISTED}

@@ -50,9 +50,9 @@ def _predicate(
     where: str, options: Mapping[str, Any], predicates: _Predicates, problems: list[str]
 ) -> Component | None:
     name = options.get("predicate")
-    if name is None or name in predicates:
-        return predicates.get(name or "")
-    hint = did_you_mean(name, predicates) or f" (there are: {', '.join(predicates) or 'none'})"
+    if name is None or str(name) in predicates:
+        return predicates.get(str(name or ""))
+    hint = did_you_mean(str(name), predicates) or f" (there are: {', '.join(predicates) or 'none'})"
     problems.append(f"{where}.predicate: no predicate is called '{name}'{hint}")
     return None
 

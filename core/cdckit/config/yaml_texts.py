@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 
 NULL = "tag:yaml.org,2002:null"
+_MOST_MERGED = 10_000
+"""So many keys a mapping may take over by `<<`: one that takes over two of the kind doubles them."""
 
 
 class TextLoader(yaml.SafeLoader):
@@ -33,3 +35,14 @@ class TextLoader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Takes over the keys of merged mappings.
+
+        Raises:
+            yaml.constructor.ConstructorError: there are more than any pipeline has.
+        """
+        super().flatten_mapping(node)
+        if len(node.value) > _MOST_MERGED:
+            problem = f"more than {_MOST_MERGED} keys are merged here"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)

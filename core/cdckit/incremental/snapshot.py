@@ -8,13 +8,22 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+from cdckit.errors import ConfigError
 from cdckit.incremental.chunks import Chunk, Chunks, UnreadableError
 from cdckit.incremental.state import IncrementalState, Wanted
 from cdckit.incremental.watermarks import Watermarks
 from cdckit.incremental.window import Window
 from cdckit.notifications.notifications import Notifications
 from cdckit.notifications.snapshots import IncrementalSnapshotNotices, ScanStatus
-from cdckit.signals.signal import EXECUTE_SNAPSHOT, LOG, PAUSE_SNAPSHOT, RESUME_SNAPSHOT, STOP_SNAPSHOT, Signal
+from cdckit.signals.signal import (
+    EXECUTE_SNAPSHOT,
+    LOG,
+    PAUSE_SNAPSHOT,
+    RESUME_SNAPSHOT,
+    STOP_SNAPSHOT,
+    Signal,
+    one_line,
+)
 from cdckit.signals.snapshot_request import SnapshotRequest, StopRequest
 
 log = logging.getLogger("cdckit.snapshot")
@@ -85,12 +94,12 @@ class IncrementalSnapshot(Generic[Row]):
         """Does what a signal says, of whatever channel; what cannot be understood is logged and left."""
         act = self._actions.get(signal.type)
         if act is None:
-            log.warning("signal '%s': the type '%s' is unknown", signal.id, signal.type)
+            log.warning("signal '%s': the type '%s' is unknown", one_line(signal.id), one_line(signal.type))
             return
         try:
             act(signal)
-        except ValueError as error:
-            log.warning("signal '%s': %s", signal.id, error)
+        except (ValueError, ConfigError) as error:
+            log.warning("signal '%s': %s", one_line(signal.id), one_line(error))
 
     def _execute(self, signal: Signal) -> None:
         request = SnapshotRequest.of(signal)
@@ -122,7 +131,7 @@ class IncrementalSnapshot(Generic[Row]):
         first = self.state.wanted[:1]
         left = tuple(one for one in self.state.wanted if not request.stops(one.name))
         if left == self.state.wanted:
-            log.warning("signal '%s': nothing of it is being read", signal.id)
+            log.warning("signal '%s': nothing of it is being read", one_line(signal.id))
             return
         kept = replace(self.state, wanted=left)
         self.state = kept if left[:1] == first else replace(kept, after=None, last=None, rows=0)
@@ -139,7 +148,8 @@ class IncrementalSnapshot(Generic[Row]):
 
     def _turn(self, signal: Signal, *, paused: bool) -> None:
         if not self.state.wanted or self.state.paused == paused:
-            log.info("signal '%s': there is no incremental snapshot to %s", signal.id, "pause" if paused else "resume")
+            asked = "pause" if paused else "resume"
+            log.info("signal '%s': there is no incremental snapshot to %s", one_line(signal.id), asked)
             return
         self.state = replace(self.state, paused=paused)
         log.info("incremental snapshot %s", "paused" if paused else "resumed")
@@ -272,4 +282,4 @@ class IncrementalSnapshot(Generic[Row]):
 
 
 def _log(signal: Signal) -> None:
-    log.info("signal '%s': %s", signal.id, signal.data.get("message", ""))
+    log.info("signal '%s': %s", one_line(signal.id), one_line(signal.data.get("message", "")))

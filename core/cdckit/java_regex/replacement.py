@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cdckit.java_regex.bounded import Found, UserPattern
 from cdckit.java_regex.error import JavaRegexError
 
 _DIGITS = re.compile("[0-9]+")
@@ -20,7 +21,7 @@ class Replacement:
         JavaRegexError: it names a group that the pattern does not have, or ends in the middle of a reference.
     """
 
-    def __init__(self, template: str, pattern: re.Pattern[str]) -> None:
+    def __init__(self, template: str, pattern: UserPattern) -> None:
         self._template = template
         self._pattern = pattern
         self._parts: list[str | int] = []
@@ -28,7 +29,7 @@ class Replacement:
         while at < len(template):
             at = self._read(at)
 
-    def __call__(self, match: re.Match[str]) -> str:
+    def __call__(self, match: Found) -> str:
         """The text that stands in the match's place."""
         return "".join(part if isinstance(part, str) else (match[part] or "") for part in self._parts)
 

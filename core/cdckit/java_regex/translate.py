@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import regex
+
+from cdckit.java_regex.bounded import UserPattern
 from cdckit.java_regex.char_class import ClassReader
 from cdckit.java_regex.char_set import LINE_END, VERTICAL_SPACE, CharSet
 from cdckit.java_regex.error import JavaRegexError
@@ -30,21 +33,22 @@ _FLAGS_KNOWN = {"i": "case is ignored", "s": "'.' matches line ends", "u": "case
 
 
 @lru_cache(maxsize=512)
-def compile_java(pattern: str, *, ignore_case: bool = False) -> re.Pattern[str]:
-    r"""The pattern, ready for Python; `\d`, `\w`, `\s` and the ignoring of case are ASCII's, as in Java.
+def compile_java(pattern: str, *, ignore_case: bool = False, option: str = "") -> UserPattern:
+    r"""The pattern, ready for use; `\d`, `\w`, `\s` and the ignoring of case are ASCII's, as in Java.
 
     Args:
         pattern: as `java.util.regex.Pattern` takes it.
         ignore_case: as under Java's flag CASE_INSENSITIVE.
+        option: whose value it is, for messages.
 
     Raises:
         JavaRegexError: Java refuses the pattern, or Python cannot say it.
     """
     translated = _Translator(pattern, ignore_case=ignore_case).translate()
-    flags = re.ASCII | (re.IGNORECASE if ignore_case else re.NOFLAG)
     try:
-        return re.compile(translated, flags)
-    except (re.error, OverflowError) as error:
+        re.compile(translated, re.ASCII)  # tells better what is wrong
+        return UserPattern(translated, pattern, option, ignore_case=ignore_case)
+    except (re.error, regex.error, OverflowError) as error:
         raise JavaRegexError(f"'{pattern}' is no regular expression that can be used: {error}") from None
 
 

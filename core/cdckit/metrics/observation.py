@@ -24,12 +24,12 @@ def observed(pipeline: ResolvedPipeline, runner: str) -> Iterator[Figures]:
     server = getattr(options, "topic_prefix", None) or pipeline.name
     figures = Figures(pipeline.name, pipeline.source.registration.name, server, runner)
     with ExitStack() as stack:
-        if pipeline.metrics_address is not None:
+        if pipeline.metrics is not None:
             from cdckit.metrics.server import served  # noqa: PLC0415 - most pipelines serve none
 
             tags = parse_tags(getattr(options, "custom_metric_tags", ""))
             labels = {"pipeline": pipeline.name, "server": server, **tags}
-            stack.enter_context(served(figures, pipeline.metrics_address, labels))
+            stack.enter_context(served(figures, pipeline.metrics, labels))
         status = StatusFile(pipeline.state, figures)
         stack.callback(status.close)
         listener = FiguresListener(figures, status.changed)

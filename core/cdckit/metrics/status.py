@@ -10,8 +10,9 @@ from typing import Any, Literal, NamedTuple
 from cdckit.metrics.figures import RATE_SECONDS, now
 from cdckit.metrics.status_file import read_status
 from cdckit.record import Offset
+from cdckit.resnapshot import KEPT_AS, of
 from cdckit.state.authority import current_offset
-from cdckit.state.sqlite import read_history_sizes
+from cdckit.state.sqlite import read_history_sizes, read_kept
 
 State = Literal["never run", "running", "stopped", "failed", "killed"]
 
@@ -44,6 +45,7 @@ class PipelineStatus:
         pipeline: its name.
         offset: how far it has come, or None.
         histories: each history in the state store: its name, how many entries it has, and their bytes.
+        resnapshot: the tables that are asked for to be read again, until that is done.
         run: what the last run has written, or None.
         at: when this was found out, in seconds since 1970.
     """
@@ -51,6 +53,7 @@ class PipelineStatus:
     pipeline: str
     offset: Offset | None
     histories: tuple[tuple[str, int, int], ...]
+    resnapshot: tuple[str, ...]
     run: Mapping[str, Any] | None
     at: float = field(default_factory=now)
 
@@ -198,6 +201,7 @@ class PipelineStatus:
             "events_per_second": round(self.events_per_second, 1),
             "operations": self.operations,
             "snapshot": None if snapshot is None else _json(snapshot),
+            "resnapshot": list(self.resnapshot),
             "histories": {name: {"entries": entries, "bytes": size} for name, entries, size in self.histories},
             "skipped": self.skipped,
         }
@@ -220,4 +224,7 @@ def pipeline_status(pipeline: str, folder: Path) -> PipelineStatus:
     Raises:
         StateError: the state cannot be read.
     """
-    return PipelineStatus(pipeline, current_offset(folder), read_history_sizes(folder), read_status(folder))
+    offset = current_offset(folder)
+    wanted = of(read_kept(folder, KEPT_AS), offset)
+    again = wanted.tables if wanted is not None else ()
+    return PipelineStatus(pipeline, offset, read_history_sizes(folder), again, read_status(folder))

@@ -56,6 +56,7 @@ class StatusFile:
         with self._one_at_a_time:
             self._next = time.monotonic() + _SECONDS
             try:
+                new.touch(0o600)
                 new.write_bytes(orjson.dumps(_content(self._figures)))
                 new.replace(self._path)
             except OSError as error:
@@ -80,9 +81,9 @@ def read_status(folder: Path) -> dict[str, Any] | None:
         status: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise StateError(f"status file {path}: {error}; the next run of the pipeline writes it anew") from error
-    if status.get("format") != FORMAT:
+    if not isinstance(status, dict) or status.get("format") != FORMAT:
         raise StateError(f"status file {path}: another version of cdckit wrote it; the next run writes it anew")
     return {**status, "alive": _is_held(folder / RUNNER)}
 
@@ -91,7 +92,7 @@ def _lock(folder: Path) -> int | None:
     """The descriptor that holds the lock while it is open; None where another run has it, or there can be none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / RUNNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(folder / RUNNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
     try:

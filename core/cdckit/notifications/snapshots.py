@@ -41,15 +41,15 @@ class InitialSnapshotNotices:
             current_collection_in_progress=name,
         )
 
-    def scanned(self, name: str, rows: int) -> None:
-        """A table or collection has been read."""
+    def scanned(self, name: str, rows: int, status: ScanStatus = "SUCCEEDED") -> None:
+        """A table or collection has been read, or left."""
         self._notifications.send(
             "Initial Snapshot",
             "TABLE_SCAN_COMPLETED",
             data_collections=self._captured,
             scanned_collection=name,
             total_rows_scanned=str(rows),
-            status="SUCCEEDED",
+            status=status,
         )
 
 
@@ -79,10 +79,10 @@ class BlockingSnapshotNotices(InitialSnapshotNotices):
         """So many more rows of it are read."""
         self._progress.read(rows)
 
-    def ends(self, name: str) -> None:
-        """All of it is read."""
+    def ends(self, name: str, status: ScanStatus = "SUCCEEDED") -> None:
+        """All of it is read, or it is left."""
         self._progress.finished()
-        self.scanned(name, self._progress.rows)
+        self.scanned(name, self._progress.rows, status)
 
     def completed(self) -> None:
         """All of them are read."""

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SinkError, SnapshotDueError, StateError
+from cdckit.errors import (
+    CdcError,
+    ConfigError,
+    RetriableSourceError,
+    SinkError,
+    SnapshotDueError,
+    StateError,
+    StoppedError,
+)
 from cdckit.metrics.figures import Figures
 from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.record import Offset
@@ -18,6 +27,8 @@ from cdckit.sink import Sink, SinkContext
 from cdckit.source import Source, SourceContext, Split
 from cdckit.source_counts import SourceCounts
 from cdckit.state.authority import open_state
+
+log = logging.getLogger("cdckit.runner")
 
 
 class DirectRunner(Runner):
@@ -50,6 +61,8 @@ class DirectRunner(Runner):
         spare_collections()
         try:
             self._drive(source, encode, sink, progress, once)
+        except StoppedError as error:
+            log.info("%s", error)
         except (SinkError, StateError):
             raise
         except CdcError:
@@ -72,8 +85,8 @@ class DirectRunner(Runner):
             try:
                 splits, last = _next_splits(source, offset, once)
                 for batch in (batch for split in splits for batch in source.read(split)):
-                    if batch.records:
-                        sink.write(encode(batch.records))
+                    for messages in encode.portions(batch.records):
+                        sink.write(messages)
                     progress.took(batch)
                     retries.progressed()
                     if self.stopping():

@@ -1,11 +1,11 @@
-"""Asking again after a source was away."""
+"""Trying again after a source or a sink was away."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 
-from cdckit.errors import SourceError
+from cdckit.errors import SinkError, SourceError
 from cdckit.retry_schedule import RetrySchedule, Wait
 from cdckit.runners.stop import StopSignal
 
@@ -28,8 +28,11 @@ class Retries:
 
     @property
     def due(self) -> bool:
-        """Whether the source is waited for: it was read from already, or is waited for at the start, too."""
-        return self._reached or self._schedule.at_start
+        """Whether the source is waited for: it was read from already, or is waited for at the start, too.
+
+        Where the pipeline is to stop, its being away is no error any more.
+        """
+        return self._reached or self._schedule.at_start or self._stopping()
 
     def reached(self) -> None:
         """The source has answered: from now on it is one that was there before, though nothing may have been read."""
@@ -41,11 +44,12 @@ class Retries:
         self.attempts = 0
         self._reached = True
 
-    def pause(self, error: SourceError) -> None:
+    def pause(self, error: SourceError | SinkError) -> None:
         """Waits before the next attempt, or until asked to stop.
 
         Raises:
             SourceError: there have been attempts enough.
+            SinkError: the same, of a sink.
         """
         if self._stopping():
             return
@@ -53,7 +57,8 @@ class Retries:
             self._waits = self._schedule.waits(reached=self._reached)
         wait = next(self._waits, None)
         if wait is None:
-            raise SourceError(f"{error}; gave up after {self.attempts} attempts ({self._schedule.options})") from error
+            lasting = SinkError if isinstance(error, SinkError) else SourceError
+            raise lasting(f"{error}; gave up after {self.attempts} attempts ({self._schedule.options})") from error
         self.attempts += 1
         log.warning("%s; trying again in %g s (%s)", error, wait.seconds, wait.before)
         self._stopping.wait(wait.seconds)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import ClassVar
 
 from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.errors import StoppedError
 from cdckit.metrics.figures import Figures
 from cdckit.metrics.observation import observed
 from cdckit.pipeline import notifier
@@ -40,6 +41,8 @@ class Runner(ABC):
             try:
                 with ExitStack() as stack:
                     self._run(stack, figures, once)
+            except StoppedError:  # before anything was read: there is nothing to save
+                pass
             except BaseException as fault:
                 error = fault
                 raise
@@ -49,7 +52,7 @@ class Runner(ABC):
     @property
     def measured(self) -> bool:
         """Whether metrics are served, so that sources count what is frequent too."""
-        return self.pipeline.metrics_address is not None
+        return self.pipeline.metrics is not None
 
     @abstractmethod
     def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:

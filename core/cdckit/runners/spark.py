@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
+from pathlib import Path
 
-from cdckit.errors import RetriableSourceError, SnapshotDueError, SourceError, StateError
+from pyspark.sql import SparkSession
+
+from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 from cdckit.metrics.figures import Figures
 from cdckit.pipeline import make_source
 from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
 from cdckit.source import SourceContext
 from cdckit.spark.delivery import make_delivery
+from cdckit.spark.hadoop import HadoopFolder
 from cdckit.spark.job import Job
 from cdckit.spark.notices import Notices
+from cdckit.spark.parallelism import parallelism_of
 from cdckit.spark.query import PipelineQuery
 from cdckit.spark.relay import Relay
-from cdckit.spark.session import require_java, start_session
+from cdckit.spark.session import refuse_speculation, require_java, start_session
 from cdckit.state.authority import Generation, hand_to_spark, open_state
+from cdckit.state.copies import copy_state, number_copy, restore_state
+from cdckit.state.spark_checkpoint import Folder
 
 log = logging.getLogger("cdckit.runner")
+
+COPIES = "copies"
+"""The folder of the state's copies, beside the checkpoints."""
 
 BUCKETS = 4
 """How many shares of the keys there are for each split that may be read at the same time, so that writers get even
@@ -47,29 +57,46 @@ class SparkRunner(Runner):
         """Runs on one checkpoint, the last one unless a new one is wanted."""
         delivery = make_delivery(self.pipeline, once=once, stopping=self.stopping)
         stack.callback(delivery.close)
-        generation = self._hand_over(anew=anew)
         session = start_session(self.pipeline.name, self.pipeline.spark, delta=delivery.delta)
+        if delivery.once_each:
+            refuse_speculation(session)
+        place = self._checkpoints(session)
+        if place is not None:
+            restore_state(self.pipeline.state, place / COPIES)
+        generation = self._hand_over(place, anew=anew)
         delivery.open(session, generation)
-        stack.callback(self._take_back)
+        stack.callback(self._take_back, place)
         self.notify("started", runner=self.name, offset=generation.start)
         notices = Notices(self.notify)
-        relay = Relay(notices)
+        relay = Relay(notices, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
         stack.callback(relay.close)
-        parallelism = session.sparkContext.defaultParallelism
         job = Job(
             self.pipeline,
             delivery.form,
-            parallelism,
-            BUCKETS * parallelism if delivery.shared else 1,
+            parallelism_of(session),
+            BUCKETS if delivery.shared else 0,
+            wait_seconds=self.pipeline.idle_wait_ms / 1000,
             relay=relay.address,
             log_level=logging.getLogger().level,
+            copied=place is not None,
             measured=self.measured,
+            marks=delivery.marks,
         )
         source = make_source(self.pipeline)
         stack.callback(source.close)
         source.open(SourceContext(self.pipeline.name))
-        checkpoint = generation.checkpoint(self.pipeline.state)
-        self._drive(PipelineQuery(session, job, delivery, checkpoint, self.notify, notices, source), once)
+        shown = generation.checkpoint(self.pipeline.state)
+        checkpoint: Folder = shown if place is None else place / generation.id
+        parts = (session, job, delivery, checkpoint, self.notify, notices, source)
+        self._drive(PipelineQuery(*parts, None if place is None else shown), once)
+
+    def _checkpoints(self, session: SparkSession) -> HadoopFolder | None:
+        """Where checkpoints are, if not in the state folder."""
+        place = self.pipeline.checkpoint
+        if place is None:
+            return None
+        url = place if ":" in place else Path(place).absolute().as_uri()
+        return HadoopFolder(session, url) / self.pipeline.name
 
     def _drive(self, query: PipelineQuery, once: bool) -> None:
         """Runs the query, and again after a pause while its source is away.
@@ -85,12 +112,12 @@ class SparkRunner(Runner):
                 query.run(self.stopping, once=once)
             except SnapshotDueError:
                 raise
-            except SourceError as error:
+            except (SourceError, RetriableSinkError) as error:
                 if query.notices.connected:
                     retries.reached()
                 if query.committed != committed or query.notices.idle:
                     retries.progressed()
-                refused = not isinstance(error, RetriableSourceError)
+                refused = not isinstance(error, RetriableSourceError | RetriableSinkError)
                 if refused and (schedule.at_start or not retries.attempts):
                     raise
                 query.notices.lost(str(error))
@@ -98,16 +125,35 @@ class SparkRunner(Runner):
             else:
                 return
 
-    def _hand_over(self, *, anew: bool) -> Generation:
-        state = open_state(self.pipeline.state)
+    def _hand_over(self, place: HadoopFolder | None, *, anew: bool) -> Generation:
+        state = open_state(self.pipeline.state, place)
         try:
-            return hand_to_spark(state, self.pipeline.state, anew=anew)
+            generation = hand_to_spark(state, self.pipeline.state, place, anew=anew)
+            if place is not None:
+                number_copy(state)
         finally:
             state.close()
+        self._copy(place)
+        if place is not None:
+            self._remove_others(place, generation.id)
+        return generation
 
-    def _take_back(self) -> None:
+    def _remove_others(self, place: HadoopFolder, keep: str) -> None:
+        """Takes the checkpoints away that nobody goes on from."""
+        try:
+            for other in place.iterdir():
+                if other.name not in (COPIES, keep):
+                    other.remove()
+        except OSError as error:
+            log.warning("old checkpoints stay: %s", error)
+
+    def _copy(self, place: HadoopFolder | None) -> None:
+        if place is not None:
+            copy_state(self.pipeline.state, place / COPIES)
+
+    def _take_back(self, place: HadoopFolder | None) -> None:
         """Takes the query's last offset into the store. Where that fails now, the next start does it."""
         try:
-            open_state(self.pipeline.state).close()
+            open_state(self.pipeline.state, place).close()
         except StateError as error:
             log.warning("%s", error)

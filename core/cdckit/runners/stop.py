@@ -7,9 +7,11 @@ import threading
 from types import FrameType, TracebackType
 from typing import Self
 
+from cdckit.waiting import EndedByStop
+
 
 class StopSignal:
-    """Asked between batches whether to stop. As a context it listens to SIGTERM and SIGINT.
+    """Asked between batches whether to stop. As a context it listens to SIGTERM and SIGINT, and ends waits.
 
     A second signal of the same kind meets the handler that was there before, so that a stuck pipeline can be ended.
     """
@@ -39,6 +41,7 @@ class StopSignal:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
+            EndedByStop.begin()
             for number in (signal.SIGTERM, signal.SIGINT):
                 self._before[number] = signal.signal(number, self._heard)
         return self
@@ -46,6 +49,7 @@ class StopSignal:
     def _heard(self, number: int, _frame: FrameType | None) -> None:
         self.stop(number)
         signal.signal(number, self._before.pop(number))
+        EndedByStop.stop()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

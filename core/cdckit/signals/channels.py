@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from pathlib import Path
 
-from cdckit.signals.signal import Signal
+from cdckit.signals.signal import Signal, one_line, parse
 
 log = logging.getLogger("cdckit.signals")
 
@@ -49,10 +48,12 @@ class FileChannel(SignalChannel):
 
     def _signal(self, line: str) -> Signal | None:
         try:
-            members = json.loads(line)
+            members = parse(line)
             return Signal.of(members.get("id", ""), members["type"], members.get("data"))
         except (ValueError, KeyError, AttributeError) as error:
-            log.warning('%s: a line is no signal such as {"id": …, "type": …, "data": …}: %s', self._path, error)
+            log.warning(
+                '%s: a line is no signal such as {"id": …, "type": …, "data": …}: %s', self._path, one_line(error)
+            )
             return None
 
 

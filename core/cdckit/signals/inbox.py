@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 from cdckit.signals.channels import SignalChannel
-from cdckit.signals.signal import Signal
+from cdckit.signals.signal import Signal, one_line, parse
 
 log = logging.getLogger("cdckit.signals")
 
@@ -27,6 +27,7 @@ def leave(state: Path, signal: Signal) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{time.time_ns():020d}-{uuid.uuid4()}"
     draft, final = folder / f".{name}", folder / f"{name}.json"
+    draft.touch(0o600)
     draft.write_text(json.dumps({"id": signal.id, "type": signal.type, "data": dict(signal.data)}), encoding="utf-8")
     return draft.rename(final)
 
@@ -53,10 +54,10 @@ class InboxChannel(SignalChannel):
 
     def _signals(self, path: Path) -> list[Signal]:
         try:
-            members = json.loads(path.read_text(encoding="utf-8"))
+            members = parse(path.read_text(encoding="utf-8"))
             return [Signal.of(members["id"], members["type"], members["data"])]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            log.warning("%s is no signal: %s", path, error)
+            log.warning("%s is no signal: %s", path, one_line(error))
             return []
 
     def committed(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from typing import TYPE_CHECKING
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING
 from cdckit.errors import ConfigError, RetriableSourceError
 from cdckit.signals.channels import SignalChannel
 from cdckit.signals.options import SignalOptions
-from cdckit.signals.signal import Signal
+from cdckit.signals.signal import Signal, one_line, parse
+from cdckit.waiting import answer_of
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, TopicPartition
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("cdckit.signals")
 
 _COMMITS = "offset.commit.enabled"
-_SECONDS = 10.0
+_ANSWERS = "socket.timeout.ms"
+_ANSWERS_MS = "10000"
+"""How long an answer is waited for, unless that property of the consumer's says it."""
 _MOST = 100
 
 
@@ -35,6 +37,7 @@ class KafkaChannel(SignalChannel):
         self._topic = config.signal_kafka_topic or f"{topic_prefix}-signal"
         self._seconds = config.signal_kafka_poll_timeout_ms / 1000
         properties = dict(config.signal_consumer)
+        self._answers = _milliseconds(properties.setdefault(_ANSWERS, _ANSWERS_MS)) / 1000
         self._commits = properties.pop(_COMMITS, "false").lower() == "true"
         self._consumer = _consumer(config, properties)
         self._next: TopicPartition | None = None
@@ -43,23 +46,25 @@ class KafkaChannel(SignalChannel):
     def _assign(self) -> None:
         from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException, TopicPartition  # noqa: PLC0415
 
-        place = TopicPartition(self._topic, 0)
+        place, consumer, wait = TopicPartition(self._topic, 0), self._consumer, self._answers
         try:
-            found = self._consumer.list_topics(self._topic, timeout=_SECONDS).topics[self._topic]
+            found = answer_of(lambda: consumer.list_topics(self._topic, timeout=wait)).topics[self._topic]
             if len(found.partitions) > 1:
                 raise ConfigError(
                     f"signal.kafka.topic: {self._topic} has {len(found.partitions)} partitions, and signals have an "
                     "order: make one with a single partition"
                 )
             if self._commits:
-                [committed] = self._consumer.committed([place], timeout=_SECONDS)
+                [committed] = answer_of(lambda: consumer.committed([place], timeout=wait))
                 place.offset = committed.offset if committed.offset >= 0 else OFFSET_BEGINNING
             else:
                 place.offset = OFFSET_END
                 if found.error is None:
-                    place.offset = self._consumer.get_watermark_offsets(place, timeout=_SECONDS)[1]
+                    place.offset = answer_of(lambda: consumer.get_watermark_offsets(place, timeout=wait))[1]
         except KafkaException as error:
-            raise RetriableSourceError(f"signal.kafka.topic: {self._topic} cannot be read: {error}") from error
+            raise RetriableSourceError(
+                f"signal.kafka.topic: {self._topic} cannot be read: {error} (signal.consumer.{_ANSWERS})"
+            ) from error
         self._consumer.assign([place])
 
     def poll(self) -> list[Signal]:
@@ -80,10 +85,10 @@ class KafkaChannel(SignalChannel):
         if (message.key() or b"").decode("utf-8", "replace") != self._prefix:
             return []
         try:
-            members = json.loads(message.value() or b"null")
+            members = parse(message.value() or b"null")
             return [Signal.of(members.get("id", ""), members["type"], members.get("data"))]
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            log.warning("%s: the message at %d is no signal: %s", self._topic, offset, error)
+            log.warning("%s: the message at %d is no signal: %s", self._topic, offset, one_line(error))
             return []
 
     def committed(self) -> None:
@@ -95,6 +100,12 @@ class KafkaChannel(SignalChannel):
     def close(self) -> None:
         """Lets the connection go."""
         self._consumer.close()
+
+
+def _milliseconds(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"signal.consumer.{_ANSWERS}: '{text}' is no number of milliseconds")
+    return int(text)
 
 
 def _consumer(config: SignalOptions, properties: dict[str, str]) -> Consumer:
@@ -112,7 +123,8 @@ def _consumer(config: SignalOptions, properties: dict[str, str]) -> Consumer:
                 "group.id": config.signal_kafka_group_id,
                 "enable.auto.commit": False,
                 **properties,
-            }
+            },
+            logger=logging.getLogger("cdckit.signals.client"),
         )
     except KafkaException as error:
         raise ConfigError(f"signal.consumer.*: {error.args[0].str()}") from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 from cdckit.signals.channels import FileChannel, InProcessChannel, SignalChannel
@@ -29,6 +31,7 @@ class Mailbox:
         self._interval = config.signal_poll_interval_ms / 1000
         self._next = time.monotonic()
         self._channels: list[SignalChannel] = []
+        self._waiting: deque[Signal] = deque()
         self._taken = self._known = False
         for name in config.outer_channels:
             if name == "file":
@@ -39,18 +42,29 @@ class Mailbox:
                 self._channels.append(InProcessChannel(topic_prefix))
                 self._channels += [InboxChannel(inbox)] if inbox is not None else []
 
-    def due(self) -> list[Signal]:
-        """The signals that came, when it is time to look."""
-        if not self._channels or time.monotonic() < self._next:
-            return []
-        self._next = time.monotonic() + self._interval
-        found = [signal for channel in self._channels for signal in channel.poll()]
-        self._taken, self._known = self._taken or bool(found), False if found else self._known
+    def hand_out(self, act: Callable[[Signal], None]) -> bool:
+        """Gives the signals that came to `act`, one by one, when it is time to look; whether there were any.
+
+        One that `act` fails on, because a server is away, comes again at the next call, and those behind it.
+        """
+        self._look()
+        found = bool(self._waiting)
+        while self._waiting:
+            act(self._waiting[0])
+            self._waiting.popleft()
         return found
 
+    def _look(self) -> None:
+        if not self._channels or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + self._interval
+        found = [signal for channel in self._channels for signal in channel.poll()]
+        self._waiting += found
+        self._taken, self._known = self._taken or bool(found), False if found else self._known
+
     def covered(self) -> None:
-        """The runner has a batch whose offset knows of every signal so far."""
-        self._known = self._taken
+        """The runner has a batch whose offset knows of every signal that was given out."""
+        self._known = self._taken and not self._waiting
 
     def committed(self) -> None:
         """An offset is saved."""

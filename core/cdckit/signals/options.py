@@ -38,7 +38,16 @@ class SignalOptions(PluginConfig):
     """How long to wait for messages of that topic each time, in milliseconds."""
     signal_consumer: dict[str, str] = Field(default_factory=dict)
     """More properties of that topic's consumer, in librdkafka's words; `offset.commit.enabled: true` makes it go on
-    where it was, instead of at the topic's end.
+    where it was, instead of at the topic's end; `socket.timeout.ms` (10 s) is how long an answer is waited for.
+    """
+    signal_conditions: Literal["safe", "free"] = "safe"
+    """What `additional-conditions` may hold: `safe` is a condition on what the events of that table or collection show
+    (for a blocking snapshot of a table also a SELECT of it alone), without functions that wait or have effects; `free`
+    is anything that the server understands, so that whoever may write signals reads whatever the source's user may.
+    """
+    signal_statement_timeout_ms: NonNegativeInt = 600_000
+    """How long, in milliseconds, a statement with such a condition may take before the server ends it, and its table or
+    collection is left; 0: as long as it takes.
     """
     incremental_snapshot_chunk_size: PositiveInt = 1024
     """How many rows or documents an incremental snapshot reads at a time."""

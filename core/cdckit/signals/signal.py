@@ -17,6 +17,28 @@ LOG = "log"
 SET_BINLOG_POSITION = "set-binlog-position"
 SCHEMA_CHANGES = "schema-changes"
 
+_LONGEST_LINE = 10_000
+
+
+def parse(text: str | bytes) -> Any:
+    """A JSON text of a signal's.
+
+    Raises:
+        ValueError: it is none, or is nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def one_line(said: object) -> str:
+    """What came with a signal, for the log: in one line, without characters that a terminal obeys."""
+    text = str(said)
+    if len(text) > _LONGEST_LINE:
+        text = f"{text[:_LONGEST_LINE]}…"
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
 
 @dataclass(frozen=True, slots=True)
 class Signal:
@@ -42,7 +64,7 @@ class Signal:
         name = kind if isinstance(kind, str) else ""
         if not name:
             raise ValueError(f"the type of signal '{identifier}' should be a text, not {kind!r}")
-        parsed = json.loads(data) if isinstance(data, str) and data.strip() else data or {}
+        parsed = parse(data) if isinstance(data, str) and data.strip() else data or {}
         members = parsed if isinstance(parsed, Mapping) else None
         if members is None:
             raise ValueError(f"the data of signal '{identifier}' should be a JSON object, not {data!r}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from cdckit.java_regex import compile_java
+from cdckit.java_regex import UserPattern, compile_java
 from cdckit.signals.signal import Signal
 
 
@@ -20,7 +20,7 @@ class Condition:
         filter: SQL for a table, a query document for a collection.
     """
 
-    pattern: re.Pattern[str]
+    pattern: UserPattern
     filter: Any
 
 
@@ -35,7 +35,7 @@ class SnapshotRequest:
         surrogate_key: a column to go by instead of the key, or None.
     """
 
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[UserPattern, ...]
     type: Literal["incremental", "blocking"]
     conditions: tuple[Condition, ...] = ()
     surrogate_key: str | None = None
@@ -50,9 +50,14 @@ class SnapshotRequest:
         kind = str(signal.data.get("type", "incremental")).lower()
         if kind not in ("incremental", "blocking"):
             raise ValueError(f"signal '{signal.id}': type should be incremental or blocking, not '{kind}'")
-        conditions = tuple(_condition(signal, one) for one in signal.data.get("additional-conditions") or ())
+        given, key = signal.data.get("additional-conditions") or [], signal.data.get("surrogate-key")
+        if not isinstance(given, list):
+            raise ValueError(f"signal '{signal.id}': additional-conditions should be a list")  # noqa: TRY004
+        if not isinstance(key, str | None):
+            raise ValueError(f"signal '{signal.id}': surrogate-key should be the name of a column")  # noqa: TRY004
+        conditions = tuple(_condition(signal, one) for one in given)
         way: Literal["incremental", "blocking"] = "blocking" if kind == "blocking" else "incremental"
-        return cls(_patterns(signal), way, conditions, signal.data.get("surrogate-key"))
+        return cls(_patterns(signal), way, conditions, key)
 
     def chosen(self, names: Iterable[str]) -> list[str]:
         """Those of the captured names that are to be read, in the order of the patterns."""
@@ -69,7 +74,7 @@ class SnapshotRequest:
 class StopRequest:
     """What not to read any more: some, or all where there are no patterns."""
 
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[UserPattern, ...]
 
     @classmethod
     def of(cls, signal: Signal) -> Self:
@@ -85,19 +90,19 @@ class StopRequest:
         return not self.patterns or any(pattern.fullmatch(name) for pattern in self.patterns)
 
 
-def _patterns(signal: Signal, *, required: bool = True) -> tuple[re.Pattern[str], ...]:
+def _patterns(signal: Signal, *, required: bool = True) -> tuple[UserPattern, ...]:
     given = signal.data.get("data-collections") or []
     if not isinstance(given, list) or (required and not given):
         raise ValueError(f"signal '{signal.id}': data-collections should be a list of names or regular expressions")
     return tuple(_pattern(str(name)) for name in given)
 
 
-def _pattern(name: str) -> re.Pattern[str]:
+def _pattern(name: str) -> UserPattern:
     """A regular expression; `"a"."b"` stands for names as they are, dots in them included."""
     parts = re.findall(r'"([^"]*)"', name)
     if parts and name == ".".join(f'"{part}"' for part in parts):
-        return re.compile(re.escape(".".join(parts)))
-    return compile_java(name, ignore_case=True)
+        return compile_java(re.escape(".".join(parts)))
+    return compile_java(name, ignore_case=True, option="data-collections")
 
 
 def _condition(signal: Signal, given: Any) -> Condition:

@@ -21,7 +21,7 @@ from cdckit.record import Offset
 from cdckit.source import Split
 from cdckit.spark.arrow import SPARK_SCHEMA
 from cdckit.spark.failures import sealed_errors
-from cdckit.spark.job import MAX_BYTES, Job
+from cdckit.spark.job import MAX_BYTES, WAIT_SECONDS, Job
 from cdckit.spark.packets import PACKET_SCHEMA
 from cdckit.spark.planner import Planner
 from cdckit.spark.worker import read_split
@@ -29,7 +29,7 @@ from cdckit.spark.worker import read_split
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger")
+OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger", "waitms")
 """The options that are the data source's own; all others are a pipeline's, by their full names."""
 
 
@@ -38,7 +38,8 @@ class CdckitDataSource(DataSource):
 
     Options: `pipeline`, the path of a pipeline file; any option of a pipeline file by its full name
     (`source.database.hostname`), stronger than the file's; `parallelism`, how many splits may be read at the same
-    time (by default this machine's processors); `maxBytesPerTrigger`, how much of a backlog one batch takes.
+    time (by default this machine's processors); `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`,
+    how long, in milliseconds, an idle source holds up its query, and other sources in it, to wait for changes.
     """
 
     @classmethod
@@ -62,8 +63,9 @@ class CdckitDataSource(DataSource):
             raise ConfigError(*problems)
         return Job(
             pipeline,
-            parallelism=_positive(given, "parallelism", os.cpu_count() or 1),
-            max_bytes=_positive(given, "maxBytesPerTrigger", MAX_BYTES),
+            parallelism=_whole(given, "parallelism", os.cpu_count() or 1),
+            max_bytes=_whole(given, "maxBytesPerTrigger", MAX_BYTES),
+            wait_seconds=_whole(given, "waitMs", int(WAIT_SECONDS * 1000), least=0) / 1000,
         )
 
     def schema(self) -> str:
@@ -104,10 +106,10 @@ def pipeline_of(options: Mapping[str, str]) -> ResolvedPipeline:
     return resolve(draft)
 
 
-def _positive(options: Mapping[str, str], name: str, default: int) -> int:
+def _whole(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
     text = options.get(name.lower(), str(default))
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigError(f"{name}: should be a whole number of at least 1")
+    if not text.isdecimal() or int(text) < least:
+        raise ConfigError(f"{name}: should be a whole number of at least {least}")
     return int(text)
 
 
@@ -116,17 +118,18 @@ class SplitPartition(InputPartition):
 
     Attributes:
         split: what is read; None where there is nothing.
-        alone: whether it is the only split of its batch.
+        buckets: how many shares of the keys its packets are made for.
     """
 
-    def __init__(self, split: Split | None, *, alone: bool) -> None:
+    def __init__(self, split: Split | None, buckets: int = 1) -> None:
         super().__init__(split)
         self.split = split
-        self.alone = alone
+        self.buckets = buckets
 
 
-def _partitions(splits: Sequence[Split]) -> list[InputPartition]:
-    return [SplitPartition(split, alone=len(splits) == 1) for split in splits]
+def _partitions(splits: Sequence[Split], buckets: int = 1) -> list[InputPartition]:
+    """The only split of a batch needs no shares: nothing is sorted."""
+    return [SplitPartition(split, buckets if len(splits) > 1 else 1) for split in splits]
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -158,7 +161,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """The splits between two offsets."""
         with sealed_errors():
-            return _partitions(self.planner.splits(start, end))
+            return _partitions(*self.planner.splits(start, end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
@@ -193,11 +196,11 @@ class BatchReader(DataSourceReader):
             try:
                 start = planner.initial_offset()
                 middle = planner.source.latest_offset(start)
-                splits = [*planner.splits(start, middle)]
-                splits += planner.splits(middle, planner.source.latest_offset(middle))
+                splits = [*planner.splits(start, middle).splits]
+                splits += planner.splits(middle, planner.source.latest_offset(middle)).splits
             finally:
                 planner.close()
-        return _partitions(splits) or [SplitPartition(None, alone=True)]
+        return _partitions(splits) or [SplitPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
@@ -206,4 +209,4 @@ class BatchReader(DataSourceReader):
 
 def _read(job: Job, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     assert isinstance(partition, SplitPartition)
-    return iter(()) if partition.split is None else read_split(job, partition.split, alone=partition.alone)
+    return iter(()) if partition.split is None else read_split(job, partition.split, partition.buckets)

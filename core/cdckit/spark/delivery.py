@@ -11,9 +11,15 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from cdckit.accepted import KEPT_AS as ACCEPTED
+from cdckit.accepted import acceptances
 from cdckit.config.pipeline import ResolvedPipeline
-from cdckit.errors import ConfigError
-from cdckit.pipeline import make_encoder, make_sink
+from cdckit.errors import ConfigError, RetriableSinkError
+from cdckit.pipeline import make_encoder, make_sink, make_source
+from cdckit.resnapshot import KEPT_AS as RESNAPSHOT
+from cdckit.resnapshot import Resnapshot
+from cdckit.runners.retries import Retries
+from cdckit.runners.stop import StopSignal
 from cdckit.sink import Sink, SinkContext, TableSink
 from cdckit.spark.failures import sealed_errors
 from cdckit.spark.job import Form
@@ -22,6 +28,7 @@ from cdckit.spark.packets import messages_of
 from cdckit.spark.tables import SparkTableSink, TableContext
 from cdckit.spark.writer import SinkWriter, send_all
 from cdckit.state.authority import Generation
+from cdckit.state.sqlite import read_kept
 
 
 class Delivery(ABC):
@@ -33,8 +40,14 @@ class Delivery(ABC):
     delta: bool = False
     """Whether the session needs Delta Lake."""
 
+    once_each: bool = True
+    """Whether a task may run only once at a time, for what it writes is there at once."""
+
     shared: bool = False
     """Whether several tasks write, each its share of the keys."""
+
+    marks: bool = False
+    """Whether it takes table marks."""
 
     interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
@@ -54,7 +67,7 @@ class Delivery(ABC):
         """Lets go of all resources; nothing to do by default."""
 
 
-def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[[], bool]) -> Delivery:
+def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: StopSignal) -> Delivery:
     """The delivery that fits the pipeline's sink.
 
     Raises:
@@ -62,7 +75,7 @@ def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[
     """
     sink = make_sink(pipeline)
     if isinstance(sink, SparkTableSink):
-        return TableDelivery(pipeline, sink)
+        return TableDelivery(pipeline, sink, stopping)
     if isinstance(sink, TableSink):
         raise ConfigError(f"sink.type: '{pipeline.sink.registration.name}' keeps tables, but not through Spark")
     if sink.in_tasks:
@@ -187,11 +200,16 @@ class TableDelivery(Delivery):
     """A table sink does it all itself."""
 
     form = "table rows"
+    once_each = False
 
-    def __init__(self, pipeline: ResolvedPipeline, sink: SparkTableSink) -> None:
+    def __init__(self, pipeline: ResolvedPipeline, sink: SparkTableSink, stopping: StopSignal) -> None:
         self.pipeline = pipeline
+        source = make_source(pipeline)
+        self.schedule, self.told = source.retry_schedule(), source.tells_marks
+        self.stopping = stopping
         self.sink = sink
         self.delta = sink.needs_delta
+        self.marks = sink.follows_marks
         self.interval_ms = sink.commit_interval_ms
 
     def open(self, session: SparkSession, generation: Generation) -> None:
@@ -200,15 +218,30 @@ class TableDelivery(Delivery):
         context = TableContext(
             self.pipeline.name,
             generation.id,
-            fresh=generation.start is None,
             skipped=getattr(source, "skipped", frozenset()),
             whole_updates=getattr(source, "whole_updates", True),
+            marks=self.told,
+            pause=self._pause,
+            read_again=self._read_again,
+            accepted=lambda: acceptances(read_kept(self.pipeline.state, ACCEPTED)),
         )
         self.sink.open(session, context)
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Hands the packets to the sink."""
+        self.retries = Retries(self.schedule, self.stopping)
+        self.retries.reached()
         return self.sink.write(frame, batch)
+
+    def _read_again(self) -> dict[str, str]:
+        wanted = Resnapshot.from_json(read_kept(self.pipeline.state, RESNAPSHOT))
+        return {} if wanted is None else dict.fromkeys(wanted.tables, wanted.id)
+
+    def _pause(self, error: RetriableSinkError) -> None:
+        """Waits as after a fault of the source; not once the pipeline is to stop."""
+        self.retries.pause(error)
+        if self.stopping():
+            raise error
 
     def close(self) -> None:
         """Closes the sink."""

@@ -10,6 +10,9 @@ import pyspark
 
 from cdckit.errors import ConfigError
 
+VERIFIED = "4.4.0"
+"""The release that the tests run with. A package's jar has the same number, and is not there for every package."""
+
 SESSION = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -55,9 +58,18 @@ def delta_settings(given: Mapping[str, str]) -> dict[str, str]:
         return {**SESSION, "spark.jars": _joined(given, "spark.jars", fetched)}
     return {
         **SESSION,
-        "spark.jars.packages": _joined(given, "spark.jars.packages", [f"io.delta:{artifact}:{release}"]),
+        "spark.jars.packages": _joined(given, "spark.jars.packages", [delta_package()]),
         "spark.jars.excludes": _joined(given, "spark.jars.excludes", list(SPARK_BRINGS)),
     }
+
+
+def delta_package() -> str:
+    """Delta's jar, as `spark.jars.packages` names it.
+
+    Raises:
+        ConfigError: the package `delta-spark` is not installed.
+    """
+    return "io.delta:{}:{}".format(*_artifact())
 
 
 def _artifact() -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """Packets: many records as one row, which is all that the JVM sees of them on their way to a sink.
 
-A batch of packets has the columns of `PACKET_SCHEMA`. Those of a table sink hold typed rows; those for other sinks hold
-messages, put into buckets by their key where several splits are read together: whoever gets a bucket whole, sorted by
-position, has each key's messages in order.
+A batch of packets has the columns of `PACKET_SCHEMA`. Those of a table sink hold typed rows, or no rows and a text
+about a table mark; those for other sinks hold messages, put into buckets by their key where several splits are read
+together: whoever gets a bucket whole, sorted by position, has each key's messages in order.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ import pyarrow as pa
 from cdckit.messages import Messages
 from cdckit.spark.tables import Packet
 
-PACKET_SCHEMA = "topic string, layout string, bucket int, position string, rows bigint, data binary"
+PACKET_SCHEMA = "topic string, layout string, bucket int, position string, rows bigint, data binary, mark string"
 """The columns of a batch of packets, as Spark's DDL."""
 
+_Row = tuple[str, str, int, str, int, bytes, str | None]
 _SIZE = struct.Struct("<Q")
 _COLUMNS = ("topics", "partitions", "keys", "values", "headers", "positions", "timestamps")
 
 
 def table_packets(packets: Iterable[Packet]) -> pa.RecordBatch:
     """The packets of a table sink as rows."""
-    rows = [(packet.topic, packet.layout, 0, packet.position, packet.rows, packet.data) for packet in packets]
+    rows = [(p.topic, p.layout, 0, p.position, p.rows, p.data, p.mark) for p in packets]
     return _batch(rows)
 
 
@@ -37,7 +38,7 @@ def message_packets(messages: Messages, buckets: int) -> pa.RecordBatch:
         shares = {0: messages} if len(messages) else {}
     else:
         shares = {bucket: _taken(messages, places) for bucket, places in _places(messages, buckets).items()}
-    rows = [("", "", bucket, share.positions[0], len(share), _dumped(share)) for bucket, share in shares.items()]
+    rows = [("", "", bucket, share.positions[0], len(share), _dumped(share), None) for bucket, share in shares.items()]
     return _batch(rows)
 
 
@@ -67,7 +68,7 @@ def _taken(messages: Messages, places: Sequence[int]) -> Messages:
     return Messages(*(list(take(getattr(messages, name))) for name in _COLUMNS))
 
 
-def _batch(rows: Sequence[tuple[str, str, int, str, int, bytes]]) -> pa.RecordBatch:
+def _batch(rows: Sequence[_Row]) -> pa.RecordBatch:
     columns: Iterator[Sequence[object]] = zip(*rows, strict=True) if rows else iter([()] * len(_ARROW_SCHEMA))
     arrays = [pa.array(values, field.type) for values, field in zip(columns, _ARROW_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW_SCHEMA)
@@ -81,5 +82,6 @@ _ARROW_SCHEMA = pa.schema(
         ("position", pa.string()),
         ("rows", pa.int64()),
         ("data", pa.binary()),
+        ("mark", pa.string()),
     ]
 )

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from cdckit.errors import StateError
 from cdckit.pipeline import make_source, notifier
 from cdckit.record import Offset
 from cdckit.source import Notify, Source, SourceContext, Split
 from cdckit.source_counts import SourceCounts
 from cdckit.spark.job import Job
 from cdckit.spark.notices import PlannedBatch
-from cdckit.spark.relay import connect, relayed
+from cdckit.spark.relay import driver_of, relayed
 from cdckit.state.authority import open_for_planner
+from cdckit.state.copies import number_copy
 from cdckit.state.store import StateStore
+
+
+class Plan(NamedTuple):
+    """How a batch is read.
+
+    Attributes:
+        splits: its parts.
+        buckets: how many shares of the keys there are, where several splits are read together.
+    """
+
+    splits: Sequence[Split]
+    buckets: int
 
 
 class Planner:
@@ -23,6 +37,7 @@ class Planner:
     def __init__(self, job: Job) -> None:
         self.job = job
         self._store: StateStore | None = None
+        self._copied = 0
         self._source: Source | None = None
         self._ends = False
         self._first = True
@@ -52,6 +67,7 @@ class Planner:
             return end
         seen_ms = time.time_ns() // 1_000_000
         cut = end if max_bytes is None else self.source.cut(start, end, max_bytes)
+        self._copy()
         self._planned = PlannedBatch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
         return cut
 
@@ -61,21 +77,43 @@ class Planner:
         return 0 if whole is None or rest is None else max(0, whole - rest)
 
     def _log_end(self, start: Offset) -> Offset:
-        """The log's end that counts: the first batch may hold the snapshot, so it is the one found after it."""
+        """The log's end that counts: the first batch may hold the snapshot, so it is the one found after it.
+
+        Where tables are to be read again, it is the one found after those.
+        """
         if self._target is not None:
             return self._target
+        owed = self.source.owes_rows(start)
         end = self.source.latest_offset(start)
-        if not self._first or end == start:
+        if not owed and (not self._first or end == start):
             self._target = end
         self._first = False
         return end
 
-    def splits(self, start: Offset, end: Offset) -> Sequence[Split]:
+    def splits(self, start: Offset, end: Offset) -> Plan:
         """The splits of a batch; of one that is repeated after a restart little else is known."""
         known, self._planned = self._planned, None
         batch = known if known is not None and known.end == end else PlannedBatch(end, self.source.time_ms(end), 0)
         self._tell("planned", {"batch": batch})
-        return self.source.plan(start, end, self.job.parallelism)
+        parallelism = self._parallelism()
+        splits = self.source.plan(start, end, parallelism)
+        self._copy()
+        return Plan(splits, max(1, self.job.buckets * parallelism))
+
+    def _copy(self) -> None:
+        """Has the driver copy the state where it has changed: nothing is planned that a copy does not know of."""
+        if self.job.copied and self._store is not None and self._store.changes != self._copied:
+            number_copy(self._store)
+            driver = driver_of(self.job)
+            if driver is None:
+                raise StateError("the state cannot be copied: the driver cannot be reached")
+            driver.ask("copy")
+            self._copied = self._store.changes
+
+    def _parallelism(self) -> int:
+        """How many splits may be read at the same time now."""
+        driver = driver_of(self.job)
+        return self.job.parallelism if driver is None else int(driver.ask("parallelism"))
 
     def committed(self, offset: Offset) -> None:
         """Everything up to `offset` is in the sink."""
@@ -95,7 +133,16 @@ class Planner:
             source = make_source(self.job.pipeline)
             name = self.job.pipeline.name
             counts = SourceCounts(wanted=self.job.measured)
-            source.open(SourceContext(name, self.store, self._notifier(), counts=counts, starts=self.job.starts))
+            source.open(
+                SourceContext(
+                    name,
+                    self.store,
+                    self._notifier(),
+                    counts=counts,
+                    starts=self.job.starts,
+                    marks=self.job.marks,
+                )
+            )
             self._source = source
         return self._source
 
@@ -105,9 +152,9 @@ class Planner:
 
     def _tell(self, notice: str, facts: dict[str, Any]) -> None:
         """Tells the driver alone."""
-        send = connect(self.job.relay, self.job.log_level) if self.job.relay else None
-        if send is not None:
-            send(notice, facts)
+        driver = driver_of(self.job)
+        if driver is not None:
+            driver(notice, facts)
 
     def close(self) -> None:
         """Lets go of the source and the state."""

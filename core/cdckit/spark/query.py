@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from cdckit.errors import CdcError
+from cdckit.errors import CdcError, RetriableSinkError
 from cdckit.runners.stop import StopSignal
 from cdckit.source import Notify, Source
 from cdckit.spark.datasource import bound_to
@@ -20,7 +20,8 @@ from cdckit.spark.delivery import Delivery
 from cdckit.spark.failures import recover
 from cdckit.spark.job import Job
 from cdckit.spark.notices import Notices
-from cdckit.state.spark_checkpoint import CommittedBatch, committed_batch, planned_batch
+from cdckit.spark.passing import passes
+from cdckit.state.spark_checkpoint import CommittedBatch, Folder, committed_batch, planned_batch, show_batch
 
 log = logging.getLogger("cdckit.runner")
 
@@ -49,6 +50,7 @@ class PipelineQuery:
         notify: calls the lifecycle hooks.
         notices: what planner and workers tell.
         source: open in the driver, to be asked how far the log's end is away.
+        shown: the folder where a checkpoint that stands elsewhere is shown to commands.
     """
 
     def __init__(
@@ -56,10 +58,11 @@ class PipelineQuery:
         session: SparkSession,
         job: Job,
         delivery: Delivery,
-        checkpoint: Path,
+        checkpoint: Folder,
         notify: Notify,
         notices: Notices,
         source: Source,
+        shown: Path | None = None,
     ) -> None:
         self.session = session
         self.job = job
@@ -68,6 +71,7 @@ class PipelineQuery:
         self.notify = notify
         self.notices = notices
         self.source = source
+        self.shown = shown
         self.committed: CommittedBatch | None = committed_batch(checkpoint)
         self._planned_before = planned_batch(checkpoint)
         self._delivered: dict[int, int] = {}
@@ -96,7 +100,7 @@ class PipelineQuery:
             query.stop()
         self._tell()
         if failure is not None:
-            self._raise(failure)
+            self._raise(failure, stopping)
 
     def _start(self, once: bool) -> StreamingQuery:
         starts = planned_batch(self.checkpoint) == self._planned_before
@@ -131,6 +135,8 @@ class PipelineQuery:
         if now is None or now == self.committed:
             return
         self.committed = now
+        if self.shown is not None:
+            show_batch(self.shown, now)
         done = [batch for batch in self._delivered if batch <= now.number]
         records = sum(self._delivered.pop(batch) for batch in done)
         log_time_ms, log_bytes = self.notices.committed(now.end)
@@ -157,12 +163,15 @@ class PipelineQuery:
             time.sleep(0.02)
             self._tell()
 
-    def _raise(self, failure: PySparkException) -> None:
+    def _raise(self, failure: PySparkException, stopping: StopSignal) -> None:
         """The error behind a query's end: of the sink, of a worker or of the planner.
 
         Raises:
             CdcError: always, but for the query that this class itself ended.
         """
+        if isinstance(self._fault, RetriableSinkError) and stopping():
+            log.warning("%s; the next start repeats the batch", self._fault)
+            return
         if isinstance(self._fault, CdcError):
             raise self._fault
         text = f"{self._fault or ''}\n{failure}"
@@ -172,6 +181,8 @@ class PipelineQuery:
         if found is not None:
             raise found from failure
         log.debug("the query ended by", exc_info=failure)
+        if passes(self._fault) or passes(failure):
+            raise RetriableSinkError(f"Spark: {_reason(text)}") from failure
         raise CdcError(f"unexpected, in Spark or one of its Python processes: {_reason(text)}") from failure
 
 

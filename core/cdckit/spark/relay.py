@@ -1,5 +1,7 @@
 """Brings what Spark's Python processes on the driver's machine log, and the planner's notices, to the driver.
 
+The planner may ask the driver something, too.
+
 The driver listens on a Unix socket that only its user can reach; the others send pickled messages. A process that
 cannot reach it (on another machine) logs to its own standard error, where the cluster keeps it.
 """
@@ -11,22 +13,35 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
+from cdckit.errors import StateError
 from cdckit.source import Notify
 from cdckit.spark.job import Job
 
+log = logging.getLogger("cdckit.runner")
+
+
+Answers = Mapping[str, Callable[..., Any]]
+"""What the driver is asked for, by name."""
+
 
 class Relay:
-    """The driver's end."""
+    """The driver's end.
 
-    def __init__(self, notify: Notify) -> None:
+    Args:
+        notify: takes notices.
+        answers: what others may ask for.
+    """
+
+    def __init__(self, notify: Notify, answers: Answers | None = None) -> None:
         self._notify = notify
+        self._answers = answers or {}
         self._folder = Path(tempfile.mkdtemp(prefix="cdckit-"))
         self.address = str(self._folder / "relay")
         self._listener = Listener(self.address, "AF_UNIX")
@@ -47,8 +62,18 @@ class Relay:
                 kind, content = connection.recv()
                 if kind == "log":
                     logging.getLogger(content["name"]).handle(logging.makeLogRecord(content))
+                elif kind == "ask":
+                    connection.send(self._answer(**content))
                 else:
                     self._notify(kind, **content)
+
+    def _answer(self, what: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
+        """The answer, and what went wrong instead; empty where nothing did."""
+        try:
+            return self._answers[what](*arguments), ""
+        except Exception as error:
+            log.debug("asked for %s", what, exc_info=True)
+            return None, str(error) or type(error).__name__
 
     def close(self) -> None:
         """Stops listening. May be called twice."""
@@ -58,12 +83,38 @@ class Relay:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-Send = Callable[[str, dict[str, Any]], None]
+class Driver:
+    """The driver, as seen from another process. Threads may use it at the same time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def __call__(self, kind: str, content: dict[str, Any]) -> None:
+        """Tells it something; nothing where it has gone."""
+        with self._lock, suppress(OSError):
+            self._connection.send((kind, content))
+
+    def ask(self, what: str, *arguments: Any) -> Any:
+        """Its answer.
+
+        Raises:
+            StateError: it has none; the message says why.
+        """
+        try:
+            with self._lock:
+                self._connection.send(("ask", {"what": what, "arguments": arguments}))
+                answer, fault = self._connection.recv()
+        except (OSError, EOFError) as error:
+            raise StateError("the driver has gone away") from error
+        if fault:
+            raise StateError(fault)
+        return answer
 
 
 @cache
-def connect(address: str, level: int) -> Send | None:
-    """What sends to the driver, once for each process; from now on this process's logs go there too.
+def connect(address: str, level: int) -> Driver | None:
+    """What leads to the driver, once for each process; from now on this process's logs go there too.
 
     Returns:
         None where the driver cannot be reached.
@@ -74,27 +125,26 @@ def connect(address: str, level: int) -> Send | None:
         connection = Client(address, "AF_UNIX")
     except OSError:
         return None
-    lock = threading.Lock()
-
-    def send(kind: str, content: dict[str, Any]) -> None:
-        with lock, suppress(OSError):
-            connection.send((kind, content))
-
+    driver = Driver(connection)
     root = logging.getLogger()
-    root.handlers[:] = [_Sending(send)]
+    root.handlers[:] = [_Sending(driver)]
     root.setLevel(level)
-    return send
+    return driver
+
+
+def driver_of(job: Job) -> Driver | None:
+    """The driver of a query; None where there is none to be reached."""
+    return connect(job.relay, job.log_level) if job.relay else None
 
 
 def relayed(job: Job) -> Notify | None:
     """What tells the driver of a notice; None where there is no driver to be reached."""
-    send = connect(job.relay, job.log_level) if job.relay else None
-    if send is None:
+    driver = driver_of(job)
+    if driver is None:
         return None
-    reach = send
 
     def notify(notice: str, /, **facts: Any) -> None:
-        reach(notice, facts)
+        driver(notice, facts)
 
     return notify
 
@@ -102,9 +152,9 @@ def relayed(job: Job) -> Notify | None:
 class _Sending(logging.Handler):
     """Sends records with their message and traceback made out, as everything else may not be picklable."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, driver: Driver) -> None:
         super().__init__()
-        self._send = send
+        self._send = driver
 
     def emit(self, record: logging.LogRecord) -> None:
         """Sends one record."""

@@ -12,11 +12,15 @@ from importlib.resources import files
 from pathlib import Path
 
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from cdckit.config.requirements import SPECULATES, is_on
 from cdckit.errors import ConfigError
-from cdckit.spark.delta import delta_settings
+from cdckit.spark.delta import SESSION, delta_package, delta_settings
+from cdckit.spark.gateway import start_java
+from cdckit.spark.given import given_outside
 
 LOCAL = {
     "spark.driver.host": "127.0.0.1",
@@ -38,8 +42,8 @@ ALWAYS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
 }
 
-"""Settings for every session. Rows are packets of thousands of records here, compressed already, so few of them
-make an Arrow batch."""
+"""Settings for every session that does not say otherwise. Rows are packets of thousands of records here, compressed
+already, so few of them make an Arrow batch."""
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -54,24 +58,26 @@ def start_session(name: str, settings: Mapping[str, str], *, delta: bool) -> Spa
 
     Args:
         name: shown in Spark's own lists.
-        settings: the user's, stronger than the defaults here.
+        settings: the pipeline's, stronger than those of `spark-submit` and of Spark's files, which are stronger than
+            the defaults here.
         delta: whether Delta tables are written.
 
     Raises:
         ConfigError: there is no Java, Spark does not start with these settings, or the session that is there cannot
             write Delta tables.
     """
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        return _fitting(running, delta=delta)
+    if SparkContext._active_spark_context is not None:
+        return _fitting(SparkSession.builder.getOrCreate(), delta=delta)
     require_java()
     handler = signal.getsignal(signal.SIGINT)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(f"cdckit {name}")
-    for key, value in session_settings(settings, delta=delta).items():
-        builder = builder.config(key, value)
+    given = given_outside()
+    wanted = session_settings(name, settings, given.settings, delta=delta)
+    start_java(wanted, given.arguments)
+    if delta and given.submitted:
+        _require_delta()
     try:
-        session = builder.getOrCreate()
+        session = SparkSession.builder.config(map={**wanted}).getOrCreate()
     except (PySparkException, Py4JError) as error:
         raise ConfigError(
             f"spark: the session does not start ({str(error).strip().splitlines()[0]}); "
@@ -91,19 +97,52 @@ def _fitting(running: SparkSession, *, delta: bool) -> SparkSession:
     return running
 
 
-def session_settings(settings: Mapping[str, str], *, delta: bool) -> dict[str, str]:
-    """All settings of a session: defaults, Delta's, and the user's over both."""
-    master = settings.get("spark.master", "local[*]")
-    made = {"spark.master": master, **ALWAYS}
+def _require_delta() -> None:
+    """Looks for Delta Lake in a JVM that runs already, which takes no more jars.
+
+    Raises:
+        ConfigError: it lacks.
+    """
+    jvm = SparkContext._jvm
+    assert jvm is not None
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(SESSION["spark.sql.extensions"])
+    except Py4JError:
+        raise ConfigError(
+            f"sink.format: 'delta' needs Delta Lake's jars: give spark-submit `--packages {delta_package()}`"
+        ) from None
+
+
+def refuse_speculation(session: SparkSession) -> None:
+    """Looks whether Spark may run a second attempt of a task beside the first, both of which would write.
+
+    Raises:
+        ConfigError: it may, wherever that was set.
+    """
+    if is_on(session.sparkContext.getConf().get("spark.speculation", "false")):
+        raise ConfigError(SPECULATES)
+
+
+def session_settings(
+    name: str, settings: Mapping[str, str], given: Mapping[str, str], *, delta: bool
+) -> dict[str, str]:
+    """All settings of a session: defaults, Delta's, those given from outside, and the pipeline's over all."""
+    stronger = {**given, **settings}
+    master = stronger.get("spark.master", "local[*]")
+    made = {"spark.app.name": f"cdckit {name}", "spark.master": master, **ALWAYS}
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         made |= LOCAL
         made["spark.sql.shuffle.partitions"] = str(_local_processors(master))
-    if delta:
-        made |= delta_settings(settings)
-    made |= {key: value for key, value in settings.items() if key not in made or not key.startswith("spark.jars")}
-    made[JAVA_OPTIONS] = " ".join(_java_options(settings.get(JAVA_OPTIONS, ""), local=master.startswith("local")))
+    added = delta_settings(stronger) if delta else {}
+    made |= {**stronger, **_with_delta(added, stronger)}
+    made[JAVA_OPTIONS] = " ".join(_java_options(stronger.get(JAVA_OPTIONS, ""), local=master.startswith("local")))
     return made
+
+
+def _with_delta(added: Mapping[str, str], stronger: Mapping[str, str]) -> dict[str, str]:
+    """What Delta adds: jars beside the user's own, and what the user has not set."""
+    return {key: value for key, value in added.items() if key.startswith("spark.jars") or key not in stronger}
 
 
 def _java_options(given: str, *, local: bool) -> Iterator[str]:

@@ -8,12 +8,14 @@ those of a table into typed columns.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from cdckit.errors import RetriableSinkError
+from cdckit.marks import RoutedMark
 from cdckit.record import Record
 from cdckit.sink import TableSink
 
@@ -31,6 +33,7 @@ class Packet:
         position: the first record's position.
         rows: how many rows there are.
         data: the rows, in a form of the sink's choice; `arrow_stream` makes one.
+        mark: the sink's own text about a table mark; such a packet has no rows. None: it is none.
     """
 
     topic: str
@@ -38,6 +41,7 @@ class Packet:
     position: str
     rows: int
     data: bytes
+    mark: str | None = None
 
 
 class RowEncoder(Protocol):
@@ -50,6 +54,16 @@ class RowEncoder(Protocol):
             SinkError: a record cannot become a row; the message names topic, position and field.
         """
 
+    def mark(self, mark: RoutedMark) -> Packet:
+        """The packet of a table mark, whose position says between which rows; for sinks that follow marks.
+
+        Packets of marks and of rows come in any order, and out of any task: the sink puts them in order by position.
+        """
+
+
+def _give_up(error: RetriableSinkError) -> None:
+    raise error
+
 
 @dataclass(frozen=True, slots=True)
 class TableContext:
@@ -58,16 +72,24 @@ class TableContext:
     Attributes:
         name: the pipeline's name.
         generation: tells batch numbers of one checkpoint from those of another.
-        fresh: whether the checkpoint began without an offset, so that a snapshot starts the tables anew.
         skipped: the operations (`c`, `u`, `d`, `t`) that the source leaves out.
         whole_updates: whether updates carry the whole row.
+        marks: whether the source tells table marks. Of one that does not, only records say what happens to tables.
+        pause: waits before another attempt, or raises the error where there is to be none.
+        read_again: gives the source tables that are to be read again (`cdc resnapshot`), or were lately, each with a
+            text that tells one request from the next.
+        accepted: gives the source tables whose next change of definition the user has accepted (`cdc schema accept`),
+            each with a text that tells one acceptance from the next.
     """
 
     name: str
     generation: str
-    fresh: bool
     skipped: frozenset[str] = frozenset()
     whole_updates: bool = True
+    marks: bool = False
+    pause: Callable[[RetriableSinkError], None] = _give_up
+    read_again: Callable[[], Mapping[str, str]] = dict
+    accepted: Callable[[], Mapping[str, str]] = dict
 
 
 class SparkTableSink(TableSink):
@@ -82,6 +104,9 @@ class SparkTableSink(TableSink):
 
     commit_interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
+
+    follows_marks: bool = False
+    """Whether its encoders take table marks; a sink that does not never hears of any."""
 
     @abstractmethod
     def encoder(self) -> RowEncoder:

@@ -6,10 +6,15 @@ Python workers live from batch to batch, so what is expensive to make (connectio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 
+from cdckit.chain import TransformChain
+from cdckit.mark_routes import MarkRoutes
+from cdckit.marks import TableMark
 from cdckit.pipeline import make_encoder, make_sink, make_source
 from cdckit.record import Record
 from cdckit.source import Source, SourceContext, Split, silent
@@ -20,14 +25,14 @@ from cdckit.spark.job import Job
 from cdckit.spark.kept import Kept
 from cdckit.spark.packets import message_packets, table_packets
 from cdckit.spark.relay import relayed
-from cdckit.spark.tables import SparkTableSink
+from cdckit.spark.tables import RowEncoder, SparkTableSink
 
 CHUNK = 2000
 """How many records at least are gathered for one Arrow batch, while the split has more."""
 
 
-Output = Callable[[Sequence[Record]], pa.RecordBatch]
-"""Turns records, given in order, into the Arrow batches of a form."""
+Output = Callable[[Sequence[Record], Sequence[TableMark]], pa.RecordBatch]
+"""Turns records, given in order, and the marks that belong among them into the Arrow batches of a form."""
 
 
 class _Reading:
@@ -38,7 +43,8 @@ class _Reading:
         self.counts = SourceCounts(wanted=job.measured)
         self.tell = relayed(job) or silent
         self.source: Source = make_source(job.pipeline)
-        self.source.open(SourceContext(job.pipeline.name, notify=self._notify, counts=self.counts))
+        context = SourceContext(job.pipeline.name, notify=self._notify, counts=self.counts, marks=job.marks)
+        self.source.open(context)
         self._encoder = make_encoder(job.pipeline)
 
     def _notify(self, notice: str, /, **facts: Any) -> None:
@@ -46,19 +52,17 @@ class _Reading:
         if notice == "snapshot_part":
             self.tell(notice, **facts)
 
-    def output(self, *, alone: bool) -> Output:
+    def output(self, buckets: int) -> Output:
         """The output for one split."""
         apply = self._encoder.chain.apply
         if self.job.form == "table rows":
             sink = make_sink(self.job.pipeline)
             assert isinstance(sink, SparkTableSink)
-            encode = sink.encoder()
-            return lambda records: table_packets(encode(apply(records)))
+            return _table_output(sink.encoder(), self._encoder.chain)
         serialize = self._encoder.serializer.serialize
         if self.job.form == "messages":
-            return lambda records: to_arrow(serialize(apply(records)))
-        buckets = 1 if alone else self.job.buckets
-        return lambda records: message_packets(serialize(apply(records)), buckets)
+            return lambda records, _: to_arrow(serialize(apply(records)))
+        return lambda records, _: message_packets(serialize(apply(records)), buckets)
 
     def close(self) -> None:
         self.source.close()
@@ -68,32 +72,52 @@ class _Reading:
 _readings: Kept[_Reading] = Kept()
 
 
-def read_split(job: Job, split: Split, *, alone: bool) -> Iterator[pa.RecordBatch]:
+def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]:
     """The split's records as Arrow batches of the job's form.
 
     Args:
         job: the query.
         split: what is read.
-        alone: whether it is the only split of its batch.
+        buckets: how many shares of the keys packets are made for.
 
     Raises:
         WorkerError: the split cannot be read, decoded or encoded.
     """
     with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
-        output = reading.output(alone=alone)
-        for records in _chunks(reading.source, split):
-            yield output(records)
+        output = reading.output(buckets)
+        for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
+            yield output(records, marks)
         if counts := reading.counts.take():
             reading.tell("counted", counts=counts)
 
 
-def _chunks(source: Source, split: Split) -> Iterator[Sequence[Record]]:
+def _attempt() -> int:
+    """Which attempt at its split this task is; those of one task may overlap (`spark.speculation`)."""
+    task = TaskContext.get()
+    return 0 if task is None else task.attemptNumber()
+
+
+def _table_output(encode: RowEncoder, chain: TransformChain) -> Output:
+    routes = MarkRoutes(chain)
+
+    def output(records: Sequence[Record], marks: Sequence[TableMark]) -> pa.RecordBatch:
+        packets = encode(chain.apply(records))
+        if marks:
+            packets = [*packets, *(encode.mark(routed) for mark in marks for routed in routes.of(mark))]
+        return table_packets(packets)
+
+    return output
+
+
+def _chunks(source: Source, split: Split) -> Iterator[tuple[Sequence[Record], Sequence[TableMark]]]:
     """The source's batches put together: many small transactions make one Arrow batch."""
     gathered: list[Record] = []
+    marks: list[TableMark] = []
     for batch in source.read(split):
         gathered += batch.records
+        marks += batch.marks
         if len(gathered) >= CHUNK:
-            yield gathered
-            gathered = []
-    if gathered:
-        yield gathered
+            yield gathered, marks
+            gathered, marks = [], []
+    if gathered or marks:
+        yield gathered, marks

@@ -7,11 +7,44 @@ A checkpoint holds `offsets/N`, written before batch N, and `commits/N`, written
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
+from cdckit.damage import DAMAGE
 from cdckit.errors import StateError
 from cdckit.record import Offset
+
+_FAULTS: tuple[type[Exception], ...] = (*DAMAGE, OSError)
+
+
+class Folder(Protocol):
+    """A folder of this machine (`pathlib.Path`) or elsewhere."""
+
+    @property
+    def name(self) -> str:
+        """The last part of its address."""
+
+    def __truediv__(self, name: str, /) -> Self: ...
+
+    def iterdir(self) -> Iterator[Self]:
+        """What is in it.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+
+    def is_dir(self) -> bool:
+        """Whether it is there."""
+
+    def read_text(self) -> str:
+        """What stands in a file."""
+
+    def absolute(self) -> Self:
+        """The same, with its whole address."""
+
+    def as_uri(self) -> str:
+        """Its address as a URL."""
 
 
 class CommittedBatch(NamedTuple):
@@ -21,7 +54,7 @@ class CommittedBatch(NamedTuple):
     end: Offset
 
 
-def committed_batch(checkpoint: Path) -> CommittedBatch | None:
+def committed_batch(checkpoint: Folder) -> CommittedBatch | None:
     """The last batch that the query committed; None when it has committed none.
 
     Raises:
@@ -36,7 +69,9 @@ def committed_batch(checkpoint: Path) -> CommittedBatch | None:
         if version != "v1" or len(offsets) != 1:
             raise ValueError(f"version {version} with {len(offsets)} sources")
         found: Offset = json.loads(offsets[0])
-    except (OSError, ValueError) as error:
+        if not isinstance(found, dict):
+            raise TypeError(f"the offset is {str(found)[:80]!r}")
+    except _FAULTS as error:
         raise StateError(
             f"Spark checkpoint {path}: {error}; restore the state folder from a copy, "
             "or set the offset with `cdc offsets set`"
@@ -44,7 +79,7 @@ def committed_batch(checkpoint: Path) -> CommittedBatch | None:
     return CommittedBatch(last, found)
 
 
-def planned_batch(checkpoint: Path) -> int | None:
+def planned_batch(checkpoint: Folder) -> int | None:
     """The number of the last batch that the query has planned; None when it has planned none.
 
     Raises:
@@ -53,11 +88,24 @@ def planned_batch(checkpoint: Path) -> int | None:
     return _last_number(checkpoint / "offsets")
 
 
-def _last_number(log: Path) -> int | None:
+def show_batch(checkpoint: Path, batch: CommittedBatch) -> None:
+    """Notes a batch that is committed to a checkpoint elsewhere, for who reads the state folder alone."""
+    offset = json.dumps(batch.end)
+    for log, text in (("offsets", f"v1\n{{}}\n{offset}"), ("commits", "v1\n{}")):
+        (checkpoint / log).mkdir(parents=True, exist_ok=True)
+        (checkpoint / log / str(batch.number)).write_text(text)
+        for old in (checkpoint / log).iterdir():
+            if old.name.isdecimal() and int(old.name) < batch.number:
+                old.unlink()
+
+
+def _last_number(log: Folder) -> int | None:
     """The newest batch in a metadata log; Spark keeps checksums and unfinished files beside, their names with a dot."""
     try:
-        return max((int(path.name) for path in log.iterdir() if path.name.isdigit()), default=None)
+        return max((int(path.name) for path in log.iterdir() if path.name.isdecimal()), default=None)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StateError(f"Spark checkpoint {log}: {error.strerror}; check the folder's permissions") from error
+        raise StateError(
+            f"Spark checkpoint {log}: {error.strerror or error}; check the folder's permissions"
+        ) from error

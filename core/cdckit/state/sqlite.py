@@ -12,9 +12,12 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from cdckit.damage import DAMAGE, reason_of
 from cdckit.errors import StateError
 from cdckit.state.store import HistoryEntry, Json, StateStore
 
+_FAULTS: tuple[type[Exception], ...] = (*DAMAGE, sqlite3.Error, OSError)
+"""What reading a file that is damaged, or not there, may end in."""
 FORMAT = 1
 """The version of the tables below, kept in SQLite's `user_version`."""
 
@@ -43,7 +46,7 @@ def _telling(
     def told(self: SqliteStateStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return method(self, *args, **kwargs)
-        except (sqlite3.Error, OSError, ValueError) as error:
+        except _FAULTS as error:
             raise StateError(f"state file {self.path}: {error}; {_advice(error)}") from error
 
     return told
@@ -51,7 +54,7 @@ def _telling(
 
 def _advice(error: Exception) -> str:
     if "malformed" in str(error) or "not a database" in str(error):
-        return "restore it from a copy, or move it away to start anew (with a new snapshot)"
+        return "restore it from a copy, or move the state folder away to start anew (with a new snapshot)"
     return "check that the folder can be written and the disk has room"
 
 
@@ -80,6 +83,7 @@ class SqliteStateStore(StateStore):
 
     @_telling
     def _connect(self) -> sqlite3.Connection:
+        self.path.touch(0o600)  # SQLite gives its log the mode of the file itself
         db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         try:
             found = db.execute("pragma user_version").fetchone()[0]
@@ -148,6 +152,11 @@ class SqliteStateStore(StateStore):
         else:
             self._db.execute("insert or replace into keep values (?, ?)", (key, json.dumps(value)))
 
+    @property
+    def changes(self) -> int:
+        """How many rows this process has changed so far."""
+        return self._db.total_changes
+
     def _in_transaction(self, change: Callable[[sqlite3.Connection], None]) -> None:
         self._db.execute("begin immediate")
         try:
@@ -196,7 +205,11 @@ def read_history_sizes(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 def _peek(folder: Path, query: str, *arguments: str) -> Json:
     """The one JSON value that a query finds; None when there is none."""
-    return next((json.loads(row[0]) for row in _look(folder, query, *arguments)), None)
+    rows = _look(folder, query, *arguments)
+    try:
+        return next((json.loads(row[0]) for row in rows), None)
+    except DAMAGE as error:
+        raise StateError(f"state file {folder / 'state.db'}: {reason_of(error)}; {_advice(error)}") from error
 
 
 def _look(folder: Path, query: str, *arguments: str) -> list[tuple[Any, ...]]:
@@ -208,7 +221,7 @@ def _look(folder: Path, query: str, *arguments: str) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
             begun = db.execute("pragma user_version").fetchone()[0]
             return db.execute(query, arguments).fetchall() if begun else []
-    except sqlite3.Error as error:
+    except _FAULTS as error:
         raise StateError(f"state file {path}: {error}; {_advice(error)}") from error
 
 
@@ -221,7 +234,7 @@ def _take_lock(folder: Path) -> int:
     """The file descriptor that holds the lock for as long as it is open, so also a killed process lets go of it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise StateError(f"state {folder}: {error.strerror}; name a folder that can be written") from error
     try:

@@ -51,6 +51,11 @@ class StateStore(ABC):
     def put(self, key: str, value: Json) -> None:
         """Keeps a value under `key` durably; None removes it."""
 
+    @property
+    @abstractmethod
+    def changes(self) -> int:
+        """A number that grows with every change that is made through this object."""
+
     @abstractmethod
     def close(self) -> None:
         """Lets go of the store, so that another process may hold it. May be called twice."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from struct import Struct
 
+from cdckit.damage import DAMAGE
 from cdckit.errors import StateError
 
 MAGIC = b"\xac\xed\x00\x05"
@@ -26,7 +27,7 @@ def read_byte_map(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
     """
     try:
         return _Stream(data).pairs()
-    except (IndexError, KeyError, ValueError) as error:
+    except DAMAGE as error:
         raise StateError(f"no map of offsets as Kafka Connect writes it to a file: {error}") from error
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cdckit.damage import DAMAGE
 from cdckit.errors import StateError
 from cdckit.takeover.java_map import MAGIC, read_byte_map
 
@@ -59,10 +60,17 @@ def _read(path: Path) -> Iterator[ConnectOffset]:
     pairs = read_byte_map(data) if data.startswith(MAGIC) else _lines(data, path)
     for key, value in pairs:
         try:
-            connector, partition = json.loads(key or b"")
-            yield ConnectOffset(connector, partition, json.loads(value) if value else None)
-        except (ValueError, TypeError) as error:
+            yield _offset(json.loads(key or b""), json.loads(value) if value else None)
+        except DAMAGE as error:
             raise StateError(f"{path}: {(key or b'')[:80]!r} is no key of an offset of Kafka Connect") from error
+
+
+def _offset(key: Any, offset: Any) -> ConnectOffset:
+    """Raises TypeError or ValueError where key and value are none of an offset."""
+    connector, partition = key
+    if not isinstance(connector, str) or not isinstance(partition, dict) or not isinstance(offset, dict | None):
+        raise TypeError("a part has another type")
+    return ConnectOffset(connector, partition, offset)
 
 
 def _lines(data: bytes, path: Path) -> Iterator[tuple[bytes | None, bytes | None]]:
@@ -78,7 +86,7 @@ def _pair(line: bytes, place: str) -> tuple[bytes | None, bytes | None]:
     try:
         message = json.loads(line)
         return _bytes(message["key"]), _bytes(message.get("value"))
-    except (ValueError, TypeError, KeyError) as error:
+    except DAMAGE as error:
         raise StateError(
             f"{place}: no message of an offset topic: KEY TAB VALUE, or JSON with key and value"
         ) from error

@@ -1,0 +1,33 @@
+"""The state of a pipeline that is not running, for commands that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.errors import StateError
+from cdckit.state.authority import open_state
+from cdckit.state.store import StateStore
+
+
+@contextmanager
+def held(pipeline: ResolvedPipeline) -> Iterator[StateStore]:
+    """The state, which nobody else can use meanwhile.
+
+    Raises:
+        StateError: the pipeline is running.
+    """
+    try:
+        state = open_state(pipeline.state)
+    except StateError as error:
+        if "is held by" not in str(error):
+            raise
+        raise StateError(
+            f"the pipeline is running ({str(error).partition(':')[0]}): stop it, ask again, and start it; "
+            "it then goes on from where it was"
+        ) from error
+    try:
+        yield state
+    finally:
+        state.close()
