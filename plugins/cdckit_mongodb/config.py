@@ -21,6 +21,7 @@ from cdckit.metrics.tags import MetricTags
 from cdckit.notifications import NotificationOptions
 from cdckit.plugins import mode_by_plugin
 from cdckit.signals import SignalOptions
+from cdckit.topic_owners import TopicCollisions
 from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
 from cdckit_mongodb.without_meaning import WITHOUT_MEANING
 
@@ -118,8 +119,10 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     """The password of that key store, or of the private key."""
     mongodb_connect_timeout_ms: PositiveInt = 10000
     """How long to wait for a connection, in milliseconds."""
-    mongodb_socket_timeout_ms: NonNegativeInt = 0
-    """How long to wait for an answer, in milliseconds; 0: without end."""
+    mongodb_socket_timeout_ms: NonNegativeInt = 600000
+    """How long to wait for an answer, in milliseconds; 0: without end. A change stream that finds nothing to tell of
+    for longer, in an oplog that it has to catch up on, needs more.
+    """
     mongodb_server_selection_timeout_ms: PositiveInt = 30000
     """How long to wait for a member that can serve, in milliseconds."""
     mongodb_heartbeat_frequency_ms: Annotated[int, Field(ge=500)] = 10000
@@ -227,9 +230,9 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     """The filters for `snapshot.collection.filter.overrides`, one option each."""
     snapshot_fetch_size: NonNegativeInt = 0
     """How many documents the server sends at a time in a snapshot; 0: `max.batch.size`."""
-    snapshot_max_threads: PositiveInt = 1
+    snapshot_max_threads: Annotated[int, Field(ge=1, le=1024)] = 1
     """How many connections read a snapshot at the same time; `runner: spark` has its own."""
-    snapshot_max_threads_multiplier: PositiveInt = 1
+    snapshot_max_threads_multiplier: Annotated[int, Field(ge=1, le=1024)] = 1
     """A factor for the number of parts that large collections are cut into: more parts share out more evenly."""
     legacy_snapshot_max_threads: bool = False
     """Whether each collection is read by one connection, in one part."""
@@ -248,6 +251,10 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     """What replaces characters that Avro does not allow in schema names: nothing, `_`, or `_uXXXX`."""
     topic_delimiter: NamePart = "."
     """What stands between the parts of a topic's name."""
+    topic_collisions: TopicCollisions = "fail"
+    """What happens where the names of two collections make the same topic (`a b`, `a+b` and `a_b` do): the pipeline
+    ends and names both (`fail`), or they share it (`merge`).
+    """
     topic_transaction: NamePart = "transaction"
     """The last part of the name of the topic for begin and end of transactions."""
     heartbeat_interval_ms: NonNegativeInt = 0

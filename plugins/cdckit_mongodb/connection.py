@@ -5,19 +5,22 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from bson import CodecOptions, DatetimeConversion
 from bson.codec_options import TypeRegistry
+from bson.errors import BSONError
 from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
 from pymongo.monitoring import ServerHeartbeatListener
 
-from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit.damage import DAMAGE, reason_of
+from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
 from cdckit.key_stores import pem_file
+from cdckit.waiting import answer_of, ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig, authority
 from cdckit_mongodb.extended_json import DoubleDecoder
 
@@ -36,6 +39,10 @@ CODEC: CodecOptions[dict[str, Any]] = CodecOptions(
 marked that Java writes in a way of its own.
 """
 
+UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, BSONError)
+"""What reading an answer that is damaged may end in."""
+_SHOWN = 32
+"""So many bytes of an answer that cannot be understood are shown."""
 _REFUSED_LOGIN = 18
 _NO_SUCH_USER = 11
 _NOT_ALLOWED = 13
@@ -97,7 +104,7 @@ def _made(config: MongoDbConfig, options: Mapping[str, Any]) -> Client:
     try:
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always")
-            client: Client = MongoClient(config.uri, **options)
+            client: Client = answer_of(lambda: MongoClient(config.uri, **options))
     except (ConfigurationError, InvalidURI, ValueError, TypeError, OSError) as error:
         if _name_servers_are_away(error.__cause__):
             raise RetriableSourceError(f"{place(config)}: its servers' names cannot be asked for: {error}") from error
@@ -142,26 +149,44 @@ def place(config: MongoDbConfig) -> str:
 
 
 @contextmanager
-def told(config: MongoDbConfig, doing: str, grant: str = "") -> Iterator[None]:
+def told(config: MongoDbConfig, doing: str, grant: str = "", *, waits: bool = True) -> Iterator[None]:
     """Turns the driver's errors into this program's.
 
     Args:
         config: the source's options.
         doing: what is done, for messages.
         grant: what to do where the user may not; "": grant what snapshot and stream need.
+        waits: whether all that is done within is to wait for the servers, which a stop ends.
 
     Raises:
         RetriableSourceError: the server is away, or is not the primary any more.
         SourceError: it refuses.
+        DecodeError: what it answers cannot be understood.
     """
     try:
-        yield
+        with ended_by_stop() if waits else nullcontext():
+            yield
     except OperationFailure as error:
         raise _refusal(error, config, doing, grant) from error
     except ConnectionFailure as error:
         raise RetriableSourceError(f"{place(config)}, {doing}: {reason(error)}") from error
     except PyMongoError as error:
         raise SourceError(f"{place(config)}, {doing}: {error}") from error
+    except UNREADABLE as error:
+        raise misread(config, doing, error) from error
+
+
+def misread(config: MongoDbConfig, doing: str, error: Exception, answer: bytes = b"") -> DecodeError:
+    """The error for an answer that cannot be understood.
+
+    Args:
+        config: the source's options.
+        doing: what was done, and where.
+        error: what reading the answer has raised.
+        answer: the answer's bytes, as far as they are known.
+    """
+    shown = f" ({len(answer)} bytes, {answer[:_SHOWN].hex(' ')})" if answer else ""
+    return DecodeError(f"{place(config)}, {doing}: the answer{shown} cannot be understood: {reason_of(error)}")
 
 
 def _refusal(error: OperationFailure, config: MongoDbConfig, doing: str, grant: str) -> SourceError:

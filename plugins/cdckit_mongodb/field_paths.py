@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdckit.config.lists import split_names
+from cdckit.java_regex import UserPattern
 
 _COLLECTION_PARTS = 2
 
@@ -24,7 +25,7 @@ class FieldPath:
         new_name: what its last part is called in events; None: it is left out.
     """
 
-    collection: re.Pattern[str]
+    collection: UserPattern
     nodes: tuple[str, ...]
     new_name: str | None = None
 
@@ -58,7 +59,7 @@ def _path(text: str, new_name: str | None) -> FieldPath:
     if len(parts) <= _COLLECTION_PARTS or not all(parts):
         raise ValueError(f"'{text}' does not look like database.collection.field")
     names = (".*".join(map(re.escape, part.split("*"))) for part in parts[:_COLLECTION_PARTS])
-    return FieldPath(re.compile(r"\.".join(names), re.IGNORECASE), tuple(parts[_COLLECTION_PARTS:]), new_name)
+    return FieldPath(UserPattern(r"\.".join(names), text, ignore_case=True), tuple(parts[_COLLECTION_PARTS:]), new_name)
 
 
 class FieldEdits:

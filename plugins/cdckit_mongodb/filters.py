@@ -12,9 +12,9 @@ BUILTIN_DATABASES = frozenset({"admin", "config", "local"})
 
 
 class Names:
-    """An include list or an exclude list of names as they are."""
+    """An include list or an exclude list of names as they are; made as a `Choice` is."""
 
-    def __init__(self, include: str, exclude: str) -> None:
+    def __init__(self, include: str, exclude: str, _options: str = "") -> None:
         self._include, self._exclude = frozenset(split_names(include)), frozenset(split_names(exclude))
 
     def __call__(self, name: str) -> bool:
@@ -32,8 +32,8 @@ class Filters:
 
     def __init__(self, config: MongoDbConfig, group: int | None = None) -> None:
         chosen = Choice if config.filters_match_mode == "regex" else Names
-        self._databases = chosen(config.database_include_list, config.database_exclude_list)
-        self._collections = chosen(config.collection_include_list, config.collection_exclude_list)
+        self._databases = chosen(config.database_include_list, config.database_exclude_list, "database")
+        self._collections = chosen(config.collection_include_list, config.collection_exclude_list, "collection")
         self._snapshot = Choice(config.snapshot_include_collection_list, "")
         self._scope = config.capture_scope
         self._target = config.capture_target

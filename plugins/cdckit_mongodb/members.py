@@ -50,7 +50,7 @@ class Members(ServerHeartbeatListener):
 
     def __init__(self) -> None:
         self._heard: dict[_Address, ServerDescription] = {}
-        self._said = ""
+        self._said: set[str] = set()
         self._reached = False
 
     def started(self, event: ServerHeartbeatStartedEvent) -> None:
@@ -82,10 +82,11 @@ class Members(ServerHeartbeatListener):
             said = f"{place(config)}, connecting: no primary: {self._states(client)}"
             if stopping() or time.monotonic() >= until:
                 raise RetriableSourceError(said)
-            if said != self._said:
+            if said not in self._said:  # a server that hangs up gives several reasons in turn
                 log.warning("%s; waiting for one, up to %g s", said, seconds)
-            self._said = said
-        self._said, self._reached = "", True
+            self._said.add(said)
+        self._said.clear()
+        self._reached = True
 
     def _refuse(self, client: Client, config: MongoDbConfig) -> None:
         """Raises where every server has said why it can never be the one."""

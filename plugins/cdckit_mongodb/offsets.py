@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from cdckit.damage import DAMAGE, reason_of
 from cdckit.errors import StateError
+from cdckit.incremental.state import IncrementalState
 from cdckit.record import Offset
+from cdckit.resnapshot import MEMBER, Resnapshot
 from cdckit_mongodb.tokens import Token, token_of, token_text, token_time
 
 _COUNTS = "transaction_data_collection_order_"
@@ -57,6 +60,15 @@ class SnapshotPlace:
 
 
 DONE = ""
+
+
+def _snapshot_place(collection: str, after: str | None, rows: int) -> SnapshotPlace:
+    """Raises ValueError or TypeError where it is none."""
+    if after:
+        bytes.fromhex(after)
+    return SnapshotPlace(str(collection), after, int(rows))
+
+
 FIRST_PLACE = SnapshotPlace(".")
 """Before every collection."""
 
@@ -77,6 +89,7 @@ class StreamOffset:
         transaction_id: the id of the transaction in hand, for its records.
         counts: how many events of it each collection has had (`database.name`).
         incremental: what an incremental snapshot has left to do.
+        resnapshot: the collections that are read again before this offset, or, within a snapshot, at its end.
     """
 
     sec: int = 0
@@ -90,6 +103,7 @@ class StreamOffset:
     transaction_id: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     incremental: dict[str, Any] | None = None
+    resnapshot: Resnapshot | None = None
 
     @property
     def time(self) -> Moment:
@@ -120,6 +134,7 @@ class StreamOffset:
             _AFTER_SNAPSHOT: self.after_snapshot,
             _TIE: self.tie,
             _INCREMENTAL: self.incremental,
+            MEMBER: self.resnapshot and self.resnapshot.to_json(),
         }
         return {name: value for name, value in members.items() if value or name in ("sec", "ord")}
 
@@ -136,18 +151,20 @@ class StreamOffset:
             token = token_of(text) if text else None
             sec, order = token_time(token) if token and not offset.get("sec") else (0, 0)
             place = offset.get(_SNAPSHOT)
+            IncrementalState.from_json(offset.get(_INCREMENTAL))
             return cls(
                 sec=int(offset.get("sec") or sec),
                 ord=int(offset.get("ord") or order),
                 complete=bool(offset.get(_COMPLETE)),
                 token=token,
                 snapshot_due=str(offset.get("initsync", "false")).lower() == "true",
-                snapshot=SnapshotPlace(*place) if place else None,
+                snapshot=_snapshot_place(*place) if place else None,
                 after_snapshot=bool(offset.get(_AFTER_SNAPSHOT)),
                 tie=int(offset.get(_TIE) or 0),
                 transaction_id=offset.get("transaction_id"),
                 counts={collection: int(count) for collection, count in counts.items()},
                 incremental=offset.get(_INCREMENTAL),
+                resnapshot=Resnapshot.from_json(offset.get(MEMBER)),
             )
-        except (TypeError, ValueError) as error:
-            raise StateError(f"the offset {offset} is not one of a MongoDB source: {error}") from error
+        except DAMAGE as error:
+            raise StateError(f"the offset {offset} is not one of a MongoDB source: {reason_of(error)}") from error

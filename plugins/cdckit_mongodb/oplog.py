@@ -14,6 +14,8 @@ from cdckit_mongodb.offsets import Moment
 
 _FULL = 0.9
 """The share of its capacity from which on an oplog drops what is old: it does so in strides."""
+_FIRST_STRETCH = 1000
+"""So many entries are measured first; what they have on the average says how many are next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +74,48 @@ def oplog_ends(client: Client) -> tuple[Moment, Moment] | None:
 
 
 def moment_behind(client: Client, moment: Moment, size: int) -> Moment | None:
-    """The time of the operation about `size` bytes behind a moment, by what an entry has on the average.
+    """The time of the operation about `size` bytes behind a moment: an eighth less at the most, or one entry more.
 
     None where there is less, or the user may not read the oplog, or a router hides it.
 
     Raises:
         PyMongoError: the server does not answer.
     """
-    average = _answer(client, "local", {"collStats": "oplog.rs"}).get("avgObjSize")
-    if not average:
-        return None
-    entries = client.local["oplog.rs"].find({"ts": {"$gt": Timestamp(*moment)}}, {"ts": 1})
+    at, left, asked = moment, size, _FIRST_STRETCH
+    while left > size // 8:
+        stretch = _measured(client, at, asked)
+        if stretch is None:
+            return None
+        entries, found, last = stretch
+        if found > left and entries > 1:
+            asked = min(entries // 2, max(1, entries * left // found))
+            continue
+        if found < left and entries < asked:
+            return None
+        at, left = last, left - found
+        asked = min(4 * asked, max(1, entries * left // found))
+    return at
+
+
+def _measured(client: Client, behind: Moment, most: int) -> tuple[int, int, Moment] | None:
+    """How many entries follow a moment, up to `most`, their bytes, and the time of the last; None where none do."""
+    stages: list[dict[str, Any]] = [
+        {"$match": {"ts": {"$gt": Timestamp(*behind)}}},
+        {"$limit": most},
+        {
+            "$group": {
+                "_id": None,
+                "entries": {"$sum": 1},
+                "bytes": {"$sum": {"$bsonSize": "$$ROOT"}},
+                "last": {"$max": "$ts"},
+            }
+        },
+    ]
     try:
-        found = next(entries.sort("$natural", 1).skip(int(size // average)).limit(1), None)
+        found = next(client.local["oplog.rs"].aggregate(stages, hint={"$natural": 1}), None)
     except OperationFailure:
         return None
-    return None if found is None else (found["ts"].time, found["ts"].inc)
+    return None if found is None else (found["entries"], found["bytes"], (found["last"].time, found["last"].inc))
 
 
 def _answer(client: Client, database: str, command: dict[str, Any]) -> dict[str, Any]:

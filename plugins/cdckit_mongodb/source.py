@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 
 from cdckit.checks import Finding
-from cdckit.errors import ConfigError, RetriableSourceError, SnapshotDueError, SourceError, StateError
+from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SnapshotDueError, StateError, StoppedError
 from cdckit.guardrail import check_guardrail
 from cdckit.notifications import Notifications
 from cdckit.notifications.listener import SnapshotListener
@@ -16,13 +18,16 @@ from cdckit.record import Batch, Offset
 from cdckit.retry_schedule import RetrySchedule
 from cdckit.signals import Mailbox
 from cdckit.source import Source, SourceContext, Split
+from cdckit.state.store import StateStore
 from cdckit.takeover.history import HistoryRecord
 from cdckit.takeover.offsets import ConnectOffset
+from cdckit.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
 from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated
 from cdckit_mongodb.elections import Elections
 from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.events.collection_marker import CollectionMarker
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import warn_of_missing_images
 from cdckit_mongodb.members import Members
@@ -31,6 +36,7 @@ from cdckit_mongodb.oplog import moment_behind, moment_told, newest_moment
 from cdckit_mongodb.oplog_readiness import place_in_oplog
 from cdckit_mongodb.read_preference import read_preference_findings
 from cdckit_mongodb.readiness import readiness
+from cdckit_mongodb.snapshot.again import CollectionsAgain, plain
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.modes import snapshot_mode
@@ -51,6 +57,8 @@ _END_POLL = 0.025
 class MongoDbSource(Source):
     """Reads a replica set, or a sharded cluster through its routers."""
 
+    tells_marks = True
+
     def __init__(self, config: MongoDbConfig) -> None:
         self._config = config
         self._filters = Filters(config)
@@ -64,6 +72,7 @@ class MongoDbSource(Source):
         self._captured_told = False
         self._mode = snapshot_mode(config)
         self._repeats = False
+        self._again = CollectionsAgain(self._state, self._newest)
 
     @classmethod
     def check(cls, config: MongoDbConfig) -> Sequence[Finding]:
@@ -91,7 +100,8 @@ class MongoDbSource(Source):
     def close(self) -> None:
         """Lets the connections go."""
         if self._client is not None:
-            self._client.close()
+            with suppress(StoppedError), ended_by_stop():  # it asks the servers to forget its sessions
+                self._client.close()
             self._client = None
         if self._mailbox is not None:
             self._mailbox.close()
@@ -118,6 +128,8 @@ class MongoDbSource(Source):
         """Signals that the offset knows of need not be kept any more."""
         if self._mailbox is not None:
             self._mailbox.committed()
+        if self._context.state is not None:
+            self._again.settled(StreamOffset.from_json(offset))
 
     def check_offset(self, offset: Offset) -> None:
         """It must tell a whole resume token or a cluster time, unless a snapshot is due."""
@@ -152,12 +164,16 @@ class MongoDbSource(Source):
 
     def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
         """Where the stream ends now, as soon as that is beyond `start`."""
-        at = self._checked(StreamOffset.from_json(start))
+        at = plain(self._checked(StreamOffset.from_json(start)))
+        self._again.settled(at)
         if at.snapshot_due:
             begun = at if at.snapshot is not None else self._begin()  # what is deleted since then must be told
             return begun.with_changes(snapshot_due=False, snapshot=None, after_snapshot=True).to_json()
         if not self._mode.streams:
             return start
+        wanted = self._again.due(at)
+        if wanted is not None and not self._again.follows(at):
+            return self._again.ended(at, wanted).to_json()
         until = time.monotonic() + wait_seconds
         while True:
             end = self._newest()
@@ -193,6 +209,12 @@ class MongoDbSource(Source):
                 return self._plan_chunks(start, end, parallelism)
             return [Split(start, end, StreamWork(group, closed=True)) for group in self._config.groups]
         at = self._checked(StreamOffset.from_json(start))
+        wanted = None if at.snapshot_due else self._again.due(at)
+        if wanted is not None:
+            if self._again.follows(at):
+                end = note_moment(self._asked(), self._config).to_json()
+                return self.bounded(Split(start, None, StreamWork()), end)
+            at = self._again.begun(at, wanted)
         if at.snapshot_due:
             return [Split(at.to_json(), at.to_json(), SnapshotWork(with_documents=self._reads_documents(at)))]
         if not self._mode.streams:
@@ -204,12 +226,22 @@ class MongoDbSource(Source):
         return [] if self._mailbox is None and split.start == end else [replace(split, end=end)]
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
-        if not self._reads_documents(StreamOffset.from_json(start)):
+        again = StreamOffset.from_json(end).resnapshot
+        if again is None and not self._reads_documents(StreamOffset.from_json(start)):
             return []
-        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism, self._context.notify)
+        only = None if again is None else again.tables
+        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism, self._context.notify, only)
+        names = dict.fromkeys((chunk.database, chunk.collection) for chunk in chunks) if self._context.marks else ()
+        for chunk in chunks:
+            self._collections.taken(chunk.database, chunk.collection)
         return [
-            Split(start, end, ChunkWork(tuple(group)), sum(chunk.estimate for chunk in group))
-            for group in share_out(chunks, parallelism)
+            Split(
+                start,
+                end,
+                ChunkWork(tuple(group), () if number else tuple(names)),
+                sum(chunk.estimate for chunk in group),
+            )
+            for number, group in enumerate(share_out(chunks, parallelism))
         ]
 
     def _checked(self, at: StreamOffset) -> StreamOffset:
@@ -233,7 +265,8 @@ class MongoDbSource(Source):
         if at.snapshot_due and at.snapshot is None:
             return at
         error = why_lost(self._asked(), self._config, at)
-        return at if error is None else self._again(error, begun=at.snapshot is not None)
+        begun = at.snapshot is not None and at.resnapshot is None
+        return at if error is None else self._anew(error, begun=begun)
 
     def _warn(self, client: Client) -> None:
         """Says once a run what of the options the servers do not bear out."""
@@ -241,7 +274,7 @@ class MongoDbSource(Source):
             log.warning("%s", finding.message)
         warn_of_missing_images(client, self._config, self._filters)
 
-    def _again(self, error: HistoryLostError, *, begun: bool = False) -> StreamOffset:
+    def _anew(self, error: HistoryLostError, *, begun: bool = False) -> StreamOffset:
         """The beginning of a new snapshot, which has its place in the stream already.
 
         Args:
@@ -274,9 +307,7 @@ class MongoDbSource(Source):
             begin = Batch([], self._begin().to_json(), time.time_ns() // 1_000_000)
             return self._told.snapshot(iter([begin]), _behind_snapshot)
         if isinstance(split.payload, ChunkWork):
-            moment = StreamOffset.from_json(split.end or {})
-            chunks = split.payload.chunks
-            return read_chunks(self._asked(), self._config, self._collections, chunks, moment, self._context.notify)
+            return self._read_chunks(split.payload, StreamOffset.from_json(split.end or {}))
         group = split.payload.group
         reader = StreamReader(
             self._asked(),
@@ -287,6 +318,7 @@ class MongoDbSource(Source):
             self._notifications,
             self._mailbox,
             group,
+            self._marker if self._context.marks else None,
         )
         end = None if split.end is None else StreamOffset.from_json(split.end)
         batches = (
@@ -296,12 +328,22 @@ class MongoDbSource(Source):
         )
         return batches if self._context.state is None else self._told.log(batches)
 
+    def _read_chunks(self, work: ChunkWork, moment: StreamOffset) -> Iterator[Batch]:
+        if work.marked:
+            yield Batch([], None, marks=list(self._marker.of_snapshot(work.marked, moment.moment)))
+        client, notify = self._asked(), self._context.notify
+        yield from read_chunks(client, self._config, self._collections, work.chunks, moment, notify)
+
+    @cached_property
+    def _marker(self) -> CollectionMarker:
+        return CollectionMarker(self._collections, lambda: captured(self._asked(), self._config, self._filters))
+
     def _following(self, reader: StreamReader, start: StreamOffset) -> Iterator[Batch]:
         """Ends, with an offset before a snapshot, where the place was lost and one is to be taken."""
         try:
             yield from reader.follow(start)
         except HistoryLostError as error:
-            yield Batch([], self._again(error).to_json())
+            yield Batch([], self._anew(error).to_json())
 
     def _ranged(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Lets the runner plan anew where the place was lost and a snapshot is to be taken."""
@@ -314,16 +356,34 @@ class MongoDbSource(Source):
             raise SnapshotDueError(with_lost_time(self._asked(), error)) from error
 
     def _tell_captured(self) -> None:
-        """Which collections there are to capture, once, where somebody asks or there is a limit."""
-        wanted = self._context.counts.wanted or self._config.guardrail_collections_max
+        """Which collections there are to capture, once, where somebody asks, there is a limit, or several read them."""
+        several = len(self._config.groups) > 1
+        wanted = self._context.counts.wanted or self._config.guardrail_collections_max or several
         if wanted and not self._captured_told:
             with told(self._config, "asking for the captured collections"):
-                names = [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+                found = list(captured(self._asked(), self._config, self._filters))
+            names = [".".join(name) for name in found]
+            for name in found:
+                self._collections.taken(*name)
             self._captured_told = True
             check_guardrail(self._config, len(names))
             self._context.notify("captured", data_collections=names)
 
     # -- the servers
+
+    def readable(self) -> Sequence[str]:
+        """The captured collections that there are."""
+        with told(self._config, "asking for the captured collections"):
+            return [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+
+    def owes_rows(self, start: Offset) -> bool:
+        """As the state says."""
+        return self._again.due(StreamOffset.from_json(start)) is not None
+
+    def _state(self) -> StateStore:
+        if self._context.state is None:
+            raise StateError("planning needs the pipeline's state")
+        return self._context.state
 
     def lag_bytes(self, offset: Offset) -> int | None:
         """0 where nothing lies behind but the rest of a transaction; how many bytes do, the server does not tell."""
@@ -333,7 +393,7 @@ class MongoDbSource(Source):
             return None
         try:
             return 0 if self._newest() <= at.time else None
-        except SourceError:
+        except CdcError:  # a wish to stop, too
             return None
 
     def time_ms(self, offset: Offset) -> int | None:

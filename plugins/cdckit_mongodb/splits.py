@@ -47,9 +47,11 @@ class ChunkWork:
 
     Attributes:
         chunks: what to read.
+        marked: the collections that the snapshot reads, to be told of by table marks; in one of its splits alone.
     """
 
     chunks: tuple[Chunk, ...]
+    marked: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

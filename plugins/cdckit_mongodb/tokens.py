@@ -34,7 +34,10 @@ def token_time(token: Token) -> tuple[int, int]:
     data = token.get("_data")
     if not isinstance(data, str) or not data.startswith(_TIMESTAMP):
         raise StateError(f"the resume token {token} is of an unknown form; take a new snapshot with a new state folder")
-    return int(data[2:10], 16), int(data[10:18], 16)
+    try:
+        return int(data[2:10], 16), int(data[10:18], 16)
+    except ValueError as error:
+        raise StateError(f"the resume token {token} is damaged: {error}") from None
 
 
 def check_token(token: Token) -> None:
@@ -98,7 +101,12 @@ def token_text(token: Token) -> str:
 
 
 def token_of(text: str) -> Token:
-    """A token out of an offset: BSON in base64, or, as older Debeziums had it, the hexadecimal text alone."""
+    """A token out of an offset: BSON in base64, or, as older Debeziums had it, the hexadecimal text alone.
+
+    Raises:
+        ValueError: the text is none that a token can have.
+    """
+    text.encode()
     try:
         return dict(decode(b64decode(text, validate=True)))
     except (ValueError, BSONError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,18 +10,60 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pymysql
+from cryptography.exceptions import UnsupportedAlgorithm
 from pydantic import SecretStr
 from pymysql.constants import CR, ER
 from pymysql.cursors import Cursor
 
+from cdckit.damage import DAMAGE, reason_of
 from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit.key_stores import pem_file
+from cdckit.waiting import answer_of, ended_by_stop
+from cdckit_mysql.clear_text_passwords import AUTHENTICATION
 from cdckit_mysql.config import MySqlConfig
 
 if TYPE_CHECKING:
     Connection = pymysql.connections.Connection[Cursor]
 else:
     Connection = pymysql.connections.Connection
+
+log = logging.getLogger("cdckit.mysql")
+
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, UnsupportedAlgorithm)
+"""What the driver may raise of answers that are damaged, keys for passwords among them."""
+
+
+class _StoppableConnection(Connection):
+    """A stop ends its waits for the server; an answer that cannot be understood is an error of the driver's, too."""
+
+    def connect(self, sock: Any = None) -> None:
+        with _understood():
+            super().connect(sock)
+
+    def _read_query_result(self, unbuffered: bool = False) -> int:
+        with _understood():
+            rows: int = super()._read_query_result(unbuffered)  # type: ignore[misc]
+            return rows
+
+    def _read_ok_packet(self) -> Any:
+        with _understood():
+            return super()._read_ok_packet()  # type: ignore[misc]
+
+    def _read_bytes(self, num_bytes: int) -> bytes:
+        with ended_by_stop():
+            read: bytes = super()._read_bytes(num_bytes)  # type: ignore[misc]
+            return read
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    """What the driver's own reading of an answer raises (an AssertionError mostly), as an error of the driver's."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        said = f"the server's answer cannot be understood ({reason_of(error)}); check what stands between"
+        raise pymysql.InternalError(CR.CR_MALFORMED_PACKET, said) from error
+
 
 Store = tuple[str, str | None]
 """A file with keys or certificates, and its password."""
@@ -52,8 +95,20 @@ _DENIED = frozenset(
         ER.SPECIFIC_ACCESS_DENIED_ERROR,
     }
 )
+_ADVICE = {
+    CR.CR_SERVER_LOST: "; it was there and hung up, or what stands between did: check that database.port is a MySQL "
+    "server's and no balancer's without one, the server's log, and its wait_timeout and max_allowed_packet",
+    ER.LOCK_WAIT_TIMEOUT: "; another session holds what is asked for: SHOW PROCESSLIST and performance_schema's "
+    "metadata_locks tell which. End it, wait longer (snapshot.lock.timeout.ms), or read without locks "
+    "(snapshot.locking.mode=none)",
+}
+"""What to do, by the error's code."""
 PRIVILEGES = "SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, REPLICATION CLIENT"
 """What the user needs on `*.*`; LOCK TABLES besides where a global read lock is refused."""
+PLAIN_TEXT = (
+    "gives no encrypted connection: what is read goes over the network in plain text (database.ssl.mode=preferred); "
+    "set up TLS at the server and the mode to required, or to disabled where that is meant"
+)
 
 
 @cache
@@ -114,7 +169,9 @@ def connect_for_log(config: MySqlConfig) -> Connection:
     """Logs in for reading the log; raises as `connect`."""
     limits = {"net_read_timeout": config.binlog_net_read_timeout, "net_write_timeout": config.binlog_net_write_timeout}
     statements = [f"SET SESSION {name} = {seconds}" for name, seconds in limits.items() if seconds]
-    return _set_up(_logged_in(config), config, statements, "binlog.net.*.timeout")
+    connection = _logged_in(config)
+    connection._read_timeout = _patience(config)  # type: ignore[attr-defined]
+    return _set_up(connection, config, statements, "binlog.net.*.timeout")
 
 
 def _set_up(connection: Connection, config: MySqlConfig, statements: Iterable[str], option: str) -> Connection:
@@ -135,28 +192,53 @@ def _logged_in(config: MySqlConfig) -> Connection:
         except pymysql.OperationalError as error:
             if config.database_ssl_mode != "preferred" or error.args[0] != CR.CR_SSL_CONNECTION_ERROR:
                 raise
+            _warn_of_plain_text(place(config))
             return _connect(config, None)
+
+
+@cache
+def _warn_of_plain_text(server: str) -> None:
+    """Once a server and process."""
+    log.warning("%s %s", server, PLAIN_TEXT)
+
+
+def encrypted(connection: Connection) -> bool:
+    """Whether what goes over a connection is encrypted."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+        _, cipher = cursor.fetchone() or ("", "")
+    return bool(cipher)
 
 
 def _connect(config: MySqlConfig, context: ssl.SSLContext | None) -> Connection:
     way: dict[str, Any] = {"ssl": context} if context else {"ssl_disabled": True}
     seconds = _patience(config)
-    connection: Connection = pymysql.connect(
-        host=config.database_hostname,
-        port=config.database_port,
-        user=config.database_user,
-        password=config.database_password.get_secret_value(),
-        charset="utf8mb4",
-        autocommit=True,
-        connect_timeout=seconds,
-        read_timeout=seconds,
-        program_name="cdckit",
-        **way,
+    connection = answer_of(
+        lambda: _StoppableConnection(
+            host=config.database_hostname,
+            port=config.database_port,
+            user=config.database_user,
+            password=config.database_password.get_secret_value(),
+            charset="utf8mb4",
+            autocommit=True,
+            connect_timeout=seconds,
+            read_timeout=seconds,
+            write_timeout=seconds,
+            program_name="cdckit",
+            auth_plugin_map=AUTHENTICATION,
+            **way,
+        )
     )
-    connection._read_timeout = None  # type: ignore[attr-defined]  # logged in: a statement may take its time
+    connection._read_timeout = query_timeout(config)  # type: ignore[attr-defined]
     if config.database_ssl_mode not in ("disabled", "preferred"):
-        _require_encryption(connection, config)
+        with at_once(connection, config):
+            _require_encryption(connection, config)
     return connection
+
+
+def query_timeout(config: MySqlConfig) -> float | None:
+    """For how many seconds the server may think about a statement, or None without end."""
+    return config.database_query_timeout_ms / 1000 or None
 
 
 def _patience(config: MySqlConfig) -> int:
@@ -167,19 +249,17 @@ def _patience(config: MySqlConfig) -> int:
 @contextmanager
 def at_once(connection: Connection, config: MySqlConfig) -> Iterator[None]:
     """Takes the server for gone when it does not answer at once, as it can; it may hang."""
+    before = connection._read_timeout  # type: ignore[attr-defined]
     connection._read_timeout = _patience(config)  # type: ignore[attr-defined]
     try:
         yield
     finally:
-        connection._read_timeout = None  # type: ignore[attr-defined]
+        connection._read_timeout = before  # type: ignore[attr-defined]
 
 
 def _require_encryption(connection: Connection, config: MySqlConfig) -> None:
     """Older drivers fall back to plain connections in silence."""
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
-        _, cipher = cursor.fetchone() or ("", "")
-    if not cipher:
+    if not encrypted(connection):
         connection.close()
         raise SourceError(
             f"{place(config)} gives no encrypted connection, but database.ssl.mode is {config.database_ssl_mode}: "
@@ -240,7 +320,11 @@ def source_error(config: MySqlConfig, error: pymysql.MySQLError, doing: str = ""
             f"{place(config)} cannot be reached ({reason}): check database.hostname and database.port, "
             "and that the server runs"
         )
+    text = str(text) + _ADVICE.get(code, "")  # the driver gives bytes at times
     if "timed out" in str(text):
-        text += "; connect.timeout.ms and, for snapshots, database.query.timeout.ms say how long an answer may take"
+        text += (
+            "; connect.timeout.ms says how long an answer may take that should come at once, "
+            "database.query.timeout.ms how long any other"
+        )
     kind = RetriableSourceError if code in _LOST else SourceError
     return kind(f"{place(config)}: error {code}{during}: {text}")

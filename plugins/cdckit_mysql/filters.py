@@ -23,12 +23,12 @@ class Filters:
 
     def __init__(self, config: MySqlConfig) -> None:
         self._config = config
-        self._databases = Choice(config.database_include_list, config.database_exclude_list)
-        self._tables = Choice(config.table_include_list, config.table_exclude_list)
-        self._columns = Choice(config.column_include_list, config.column_exclude_list)
+        self._databases = Choice(config.database_include_list, config.database_exclude_list, "database")
+        self._tables = Choice(config.table_include_list, config.table_exclude_list, "table")
+        self._columns = Choice(config.column_include_list, config.column_exclude_list, "column")
         self._snapshot = Choice(config.snapshot_include_collection_list, "")
-        self._typed_columns = Matcher(config.column_propagate_source_type)
-        self._typed_types = Matcher(config.datatype_propagate_source_type)
+        self._typed_columns = Matcher(config.column_propagate_source_type, "column.propagate.source.type")
+        self._typed_types = Matcher(config.datatype_propagate_source_type, "datatype.propagate.source.type")
         self._mappings = ColumnMappings(config.column_mappings)
         self._keys = split_key_columns(config.message_key_columns)
         self._keys_in_table_order = config.event_format != "3"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from cdckit.damage import DAMAGE, reason_of
 from cdckit.errors import StateError
 from cdckit.source import Notify, silent
 from cdckit.state.store import HistoryEntry, StateStore
@@ -22,6 +23,8 @@ from cdckit_mysql.table import Database, Table, TableId, Tables
 
 HISTORY = "schema"
 """The history's name in the state store."""
+_SHOWN = 200
+"""So much of an entry that cannot be read is shown."""
 FOLDED_AT = 1000
 """So many outdated entries at least make it worth while to write the history anew."""
 
@@ -75,9 +78,13 @@ class SchemaHistory:
         return next(iter(self._state.read_history(HISTORY, position.end())), None) is not None
 
     def moved(self, position: LogPosition, tables: Tables) -> None:
-        """Notes all definitions anew where the log of another server begins to count, whose files are not known yet."""
+        """Notes all definitions anew where the log of another server begins to count, whose files are not known yet.
+
+        What is noted behind that place is of an attempt that came to nothing, perhaps at yet another server.
+        """
         if not position.file:
-            self.start(position, tables)
+            before = self._state.read_history(HISTORY, position.prefix)
+            self._state.replace_history(HISTORY, [*before, *_all_of(position, tables)])
 
     def changed(
         self,
@@ -137,19 +144,30 @@ class SchemaHistory:
         tables: Tables | None = None
         read, last = 0, None
         for place, entry in self._state.read_history(HISTORY, position.end()):
-            tables = _replayed(entry, tables)
+            tables = _read(place, entry, tables)
             read, last = read + 1, place
         notify("schema_history", recovering=False, changes=read, last=last)
         if tables is None:
             raise StateError(
-                f"the schema history knows no definitions at {position}: the state is incomplete; "
-                "start with a new state folder, which takes a new snapshot"
+                f"the schema history knows no definitions at {position}: the state is incomplete; where none has "
+                "changed since, `cdc run FILE --set source.snapshot.mode=recovery` makes it anew; else start with a "
+                "new state folder, which takes a new snapshot"
             )
         self._outdated, self._known = read - len(tables), len(tables)
         return tables
 
     def created_at(self, position: LogPosition) -> CreateStatements | None:
-        """The statements that were noted with the definitions at `position`, if any were."""
+        """The statements that were noted with the definitions at `position`, if any were.
+
+        Raises:
+            StateError: an entry is damaged.
+        """
+        try:
+            return self._created_at(position)
+        except DAMAGE as error:
+            raise StateError(f"the schema history is damaged at {position}: {reason_of(error)}") from error
+
+    def _created_at(self, position: LogPosition) -> CreateStatements | None:
         defaults: str | None = None
         tables: dict[TableId, str] = {}
         for place, entry in self._state.read_history(HISTORY, position.end()):
@@ -176,6 +194,16 @@ def _databases(changes: Iterable[SchemaChange], tables: Tables) -> Iterator[Data
         found = tables.database(change.database) if change.kind in _OF_DATABASES else None
         if found is not None:
             yield found
+
+
+def _read(place: str, entry: dict[str, Any], tables: Tables | None) -> Tables:
+    try:
+        return _replayed(entry, tables)
+    except DAMAGE as error:
+        raise StateError(
+            f"the schema history is damaged at {place} ({reason_of(error)}): {str(entry)[:_SHOWN]}; restore the state "
+            "folder from a copy, or start with a new one, which takes a new snapshot"
+        ) from error
 
 
 def _replayed(entry: dict[str, Any], tables: Tables | None) -> Tables:

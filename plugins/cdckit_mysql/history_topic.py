@@ -7,13 +7,15 @@ has lost its state. A record is in the topic before any offset behind its statem
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cdckit.errors import ConfigError, StateError
-from cdckit.takeover.history import HistoryRecord, read_history
+from cdckit.takeover.history import HistoryRecord, Patience, read_history
+from cdckit.waiting import answer_of
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import SchemaChange
 from cdckit_mysql.filters import Filters
@@ -26,7 +28,12 @@ from cdckit_mysql.table import Tables
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
-_SECONDS = 30.0
+_client_log = logging.getLogger("cdckit.mysql.client")
+_LOSSLESS: dict[str, str | int | float | bool] = {
+    "enable.idempotence": True,
+    "max.in.flight.requests.per.connection": 1,
+}
+"""With more requests under way librdkafka may count one as acknowledged that a new topic's broker has refused."""
 _FOREVER = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
@@ -42,6 +49,9 @@ class HistoryTopic:
         self._servers = config.schema_history_internal_kafka_bootstrap_servers
         self._topic = config.schema_history_internal_kafka_topic
         self._properties = dict(config.schema_history_internal_producer)
+        self._query = config.schema_history_internal_kafka_query_timeout_ms / 1000
+        self._write_seconds = config.schema_history_internal_kafka_create_timeout_ms / 1000
+        self._patience = _patience(config, self._query)
         self._prefix = config.topic_prefix
         self._comments = config.include_schema_comments
         self._events = SchemaEvents(config, filters, HistoryFormat.told)
@@ -68,7 +78,7 @@ class HistoryTopic:
         Raises:
             StateError: it has more than one partition, or cannot be read.
         """
-        return read_history(f"kafka://{self._servers}/{self._topic}", self._properties)
+        return read_history(f"kafka://{self._servers}/{self._topic}", self._properties, self._patience)
 
     def close(self) -> None:
         """Lets the connection go; writing opens another one."""
@@ -85,11 +95,15 @@ class HistoryTopic:
             document = history_document(event, self._prefix, at, comments=self._comments)
             timed = {**document, "ts_ms": time.time_ns() // 1_000_000}
             self._producer.produce(self._topic, json.dumps(timed).encode(), partition=0, on_delivery=delivered)
-        if self._producer.flush(_SECONDS) or failures:
+        if answer_of(lambda: self._producer.flush(self._write_seconds)) or failures:
             raise StateError(
                 f"schema.history.internal.kafka.topic: {self._topic} at {self._servers} does not take a record: "
-                f"{failures[0] if failures else 'no answer'}"
+                f"{failures[0] if failures else self._no_answer()}"
             )
+
+    def _no_answer(self) -> str:
+        option = "schema.history.internal.kafka.create.timeout.ms"
+        return f"no answer for {self._write_seconds:g} s ({option})"
 
     @cached_property
     def _producer(self) -> Producer:
@@ -100,8 +114,22 @@ class HistoryTopic:
         except ImportError as error:
             raise ConfigError("schema.history.internal=kafka needs the extra: pip install 'cdckit[kafka]'") from error
         settings: dict[str, str | int | float | bool] = {"bootstrap.servers": self._servers, **self._properties}
-        _with(self._topic, lambda: _make(AdminClient(settings), self._topic))
-        return Producer({**settings, "enable.idempotence": True})
+        _with(self._topic, lambda: answer_of(lambda: self._make(AdminClient(settings, logger=_client_log))))
+        return Producer({**settings, **_LOSSLESS}, logger=_client_log)
+
+    def _make(self, admin: Any) -> None:
+        from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415 - an optional extra
+
+        topic = self._topic
+        known = admin.list_topics(timeout=self._query).topics.get(topic)
+        if known is None:
+            made = admin.create_topics([NewTopic(topic, num_partitions=1, config=_FOREVER)])[topic]
+            made.result(self._write_seconds)
+        elif len(known.partitions) != 1:
+            raise StateError(
+                f"schema.history.internal.kafka.topic: {topic} has {len(known.partitions)} partitions; a schema "
+                "history has one, or its records have no order: name another topic, which is made with one"
+            )
 
 
 def _with(topic: str, act: Callable[[], None]) -> None:
@@ -109,18 +137,12 @@ def _with(topic: str, act: Callable[[], None]) -> None:
 
     try:
         act()
-    except KafkaException as error:
-        raise StateError(f"schema.history.internal.kafka.topic: {topic} cannot be had: {error}") from error
+    except (KafkaException, TimeoutError) as error:
+        said = error or "no answer (schema.history.internal.kafka.create.timeout.ms)"
+        raise StateError(f"schema.history.internal.kafka.topic: {topic} cannot be had: {said}") from error
 
 
-def _make(admin: Any, topic: str) -> None:
-    from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415 - an optional extra
-
-    known = admin.list_topics(timeout=_SECONDS).topics.get(topic)
-    if known is None:
-        admin.create_topics([NewTopic(topic, num_partitions=1, config=_FOREVER)])[topic].result(_SECONDS)
-    elif len(known.partitions) != 1:
-        raise StateError(
-            f"schema.history.internal.kafka.topic: {topic} has {len(known.partitions)} partitions; a schema history "
-            "has one, or its records have no order: name another topic, which is made with one"
-        )
+def _patience(config: MySqlConfig, query: float) -> Patience:
+    wait = config.schema_history_internal_kafka_recovery_poll_interval_ms
+    options = " (schema.history.internal.kafka.recovery.poll.interval.ms and .recovery.attempts)"
+    return Patience(query, wait * config.schema_history_internal_kafka_recovery_attempts / 1000, options)

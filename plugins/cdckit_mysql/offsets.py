@@ -13,8 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, Self
 
+from cdckit.damage import DAMAGE, reason_of
 from cdckit.errors import StateError
+from cdckit.incremental.state import IncrementalState
 from cdckit.record import Offset
+from cdckit.resnapshot import MEMBER, Resnapshot
+from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 
 SNAPSHOT_RUNNING = "INITIAL"
 """What Debezium's offsets say in `snapshot` while the first snapshot is not finished."""
@@ -25,6 +29,7 @@ _AFTER_SNAPSHOT = "cdckit_after_snapshot"
 _SERVER = "cdckit_server"
 _SNAPSHOT_CHUNKS = "cdckit_snapshot_chunks"
 _INCREMENTAL = "cdckit_incremental"
+_BY_GTID_UNTIL = "cdckit_by_gtid_until"
 
 
 class LogPosition(NamedTuple):
@@ -87,6 +92,9 @@ class LogOffset:
             goes on from.
         snapshot_chunks: which parts of a snapshot that is not finished have been read, and of which plan.
         incremental: what snapshots that signals ask for have left to do.
+        by_gtid_until: the place (`FILE:POS`) up to which the server's log may hold what was read at another server, and
+            before `pos` what was not read yet: until then `gtids` alone say where to go on. Empty where `pos` does.
+        resnapshot: the tables that are read again before this offset, or, within a snapshot, at its end.
     """
 
     file: str = ""
@@ -104,6 +112,8 @@ class LogOffset:
     after_snapshot: bool = False
     snapshot_chunks: str = ""
     incremental: Mapping[str, Any] | None = None
+    by_gtid_until: str = ""
+    resnapshot: Resnapshot | None = None
 
     @property
     def position(self) -> LogPosition:
@@ -114,6 +124,16 @@ class LogOffset:
     def snapshot_due(self) -> bool:
         """Whether tables are to be read before the log."""
         return self.snapshot is not None or not self.file
+
+    @property
+    def by_gtid(self) -> bool:
+        """Whether only `gtids` say where to go on: files are not known, or hold other transactions in between."""
+        return not self.file or bool(self.by_gtid_until)
+
+    @property
+    def only(self) -> tuple[str, ...] | None:
+        """The names of the tables that a snapshot is confined to; None: it is not."""
+        return None if self.resnapshot is None else self.resnapshot.tables
 
     def with_changes(self, **changes: Any) -> Self:
         """An offset like this one but for `changes`."""
@@ -137,6 +157,8 @@ class LogOffset:
             _AFTER_SNAPSHOT: self.after_snapshot,
             _SNAPSHOT_CHUNKS: self.snapshot_chunks,
             _INCREMENTAL: self.incremental,
+            _BY_GTID_UNTIL: self.by_gtid_until,
+            MEMBER: self.resnapshot and self.resnapshot.to_json(),
         }
         return {name: value for name, value in members.items() if value or (name == "gtids" and value is not None)}
 
@@ -165,9 +187,40 @@ class LogOffset:
                 after_snapshot=bool(offset.get(_AFTER_SNAPSHOT)),
                 snapshot_chunks=offset.get(_SNAPSHOT_CHUNKS) or "",
                 incremental=offset.get(_INCREMENTAL),
+                by_gtid_until=offset.get(_BY_GTID_UNTIL) or "",
+                resnapshot=Resnapshot.from_json(offset.get(MEMBER)),
             )
-        except (TypeError, ValueError) as error:
-            raise StateError(f"the offset {offset} is not one of a MySQL source: {error}") from error
+        except DAMAGE as error:
+            raise StateError(f"the offset {offset} is not one of a MySQL source: {reason_of(error)}") from error
+
+    @classmethod
+    def kept(cls, offset: Offset) -> Self:
+        """The same of an offset that was kept elsewhere, where it may have been damaged: all its texts are read.
+
+        Raises:
+            StateError: a member has a value that it cannot have.
+        """
+        made = cls.from_json(offset)
+        try:
+            _check_texts(made)
+        except DAMAGE as error:
+            raise StateError(f"the offset {offset} is not one of a MySQL source: {reason_of(error)}") from error
+        return made
+
+
+def _check_texts(at: LogOffset) -> None:
+    """Raises one of `DAMAGE` where a member's text cannot be read."""
+    texts = (at.file, at.gtids or "", at.server or "", at.transaction_id or "", at.snapshot_chunks, at.by_gtid_until)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text is none")
+    if min(at.pos, at.event, at.row, at.epoch, at.ts_sec) < 0 or max(at.pos, at.ts_sec) >> 63:
+        raise ValueError("a number is out of range")
+    at.position.prefix  # noqa: B018 - the file's number is read
+    if at.gtids:
+        (GtidSet if ":" in at.gtids else MariaDbGtidSet).parse(at.gtids)
+    if at.by_gtid_until:
+        int(at.by_gtid_until.rpartition(":")[2])
+    IncrementalState.from_json(None if at.incremental is None else dict(at.incremental))
 
 
 def check_given(offset: Offset) -> None:
@@ -176,7 +229,7 @@ def check_given(offset: Offset) -> None:
     Raises:
         StateError: it does not say where in the log to go on.
     """
-    at = LogOffset.from_json(offset)
+    at = LogOffset.kept(offset)
     if at.snapshot is None and not (at.file and at.pos):
         raise StateError("`file` and `pos` say where in the log to go on, as `cdc offsets show` prints them")
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from pydantic import AfterValidator
 
 from cdckit.config.lists import split_names
-from cdckit.java_regex import compile_java
+from cdckit.java_regex import UserPattern, compile_java
 
 
-def split_key_columns(text: str) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
+def split_key_columns(text: str) -> list[tuple[UserPattern, tuple[str, ...]]]:
     """The pairs of table pattern and key columns in `db.table:a,b;…`.
 
     Raises:
@@ -23,7 +22,7 @@ def split_key_columns(text: str) -> list[tuple[re.Pattern[str], tuple[str, ...]]
         names = split_names(columns)
         if not table or not names:
             raise ValueError(f"'{part}' does not look like database.table:column,column")
-        pairs.append((compile_java(table.strip(), ignore_case=True), names))
+        pairs.append((compile_java(table.strip(), ignore_case=True, option="message.key.columns"), names))
     return pairs
 
 

@@ -11,7 +11,7 @@ import pymysql
 from cdckit.checks import Finding
 from cdckit.errors import CdcError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, told
+from cdckit_mysql.connection import PLAIN_TEXT, Connection, connect, encrypted, told
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.grants import EVERYTHING, granted
 from cdckit_mysql.incremental.readiness import signal_table
@@ -50,6 +50,16 @@ def _findings(check: Check, connection: Connection, server: Server, config: MySq
             return list(check(connection, server, config))
     except CdcError as error:
         return [Finding(name, "fail", str(error))]
+
+
+def _encryption(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
+    if config.database_ssl_mode == "disabled":
+        return
+    if encrypted(connection):
+        yield Finding("encryption", "ok", "the connection is encrypted")
+    else:
+        message, _, remedy = f"the server {PLAIN_TEXT}".partition("; ")
+        yield Finding("encryption", "warn", message, remedy)
 
 
 def _log(_connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
@@ -195,6 +205,7 @@ def _variable(connection: Connection, name: str) -> str | None:
 
 
 _CHECKS: Sequence[Check] = (
+    _encryption,
     _log,
     _row_metadata,
     _gtids,

@@ -50,6 +50,7 @@ class Dialect:
         charsets: the server's character sets.
         explicit_timestamps: the variable `explicit_defaults_for_timestamp`.
         rows: how the server shows rows.
+        time_zone: the server's own (`SYSTEM`) where its name says which it is: only UTC's does.
     """
 
     mariadb: bool
@@ -57,6 +58,7 @@ class Dialect:
     charsets: Charsets
     explicit_timestamps: bool
     rows: RowLogging
+    time_zone: str | None = None
 
     @property
     def flavor(self) -> Flavor:
@@ -135,12 +137,14 @@ def read_dialect(connection: Connection, server: Server) -> Dialect:
     """Asks the server for what its statements depend on."""
     major, minor, patch = (int(part) for part in re.findall(r"\d+", server.version)[:3])
     found = query(connection, "SHOW GLOBAL VARIABLES LIKE 'explicit_defaults_for_timestamp'")
+    ((zone,),) = query(connection, "SELECT @@system_time_zone")
     return Dialect(
         mariadb=server.mariadb,
         version=major * 10000 + minor * 100 + patch,
         charsets=load_charsets(connection),
         explicit_timestamps=not found or found[0][1].upper() == "ON",
         rows=server.rows,
+        time_zone=zone if zone == "UTC" else None,
     )
 
 

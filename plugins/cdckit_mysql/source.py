@@ -9,26 +9,24 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
-import pymysql
-
 from cdckit.checks import Finding
 from cdckit.context_headers import time_ordered_uuid
-from cdckit.errors import RetriableSourceError, SnapshotDueError, SourceError, StateError
+from cdckit.errors import CdcError, SnapshotDueError, StateError
 from cdckit.guardrail import check_guardrail
 from cdckit.notifications.listener import SnapshotListener
 from cdckit.notifications.notifications import Notifications
 from cdckit.record import Batch, Offset
 from cdckit.retry_schedule import RetrySchedule
-from cdckit.snapshot_progress import SnapshotProgress
 from cdckit.source import Source, SourceContext, Split
 from cdckit.state.store import StateStore
 from cdckit.takeover.history import HistoryRecord
 from cdckit.takeover.offsets import ConnectOffset
+from cdckit_mysql.asked_server import AskedServer
 from cdckit_mysql.binlog.errors import PositionLostError
-from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, at_once, connect, place, release, told
+from cdckit_mysql.connection import place, told
 from cdckit_mysql.debezium_history import definitions_at
+from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
@@ -39,23 +37,29 @@ from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given
 from cdckit_mysql.readiness import readiness
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_changes.snapshot import snapshot_events
-from cdckit_mysql.server import Dialect, RowLogging, Server, log_end, log_files, read_dialect, read_server
-from cdckit_mysql.snapshot.chunk_plan import plan_chunks, share_out
+from cdckit_mysql.server import RowLogging
+from cdckit_mysql.snapshot.again import TablesAgain, plain, tables_now, warn_of_missing
+from cdckit_mysql.snapshot.changed import change_told, left_of
+from cdckit_mysql.snapshot.chunk_plan import plan_chunks, rows_of, share_out, tell_of
 from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point, pause
 from cdckit_mysql.snapshot.need import SnapshotNeed
 from cdckit_mysql.snapshot.recovery import recover_history
-from cdckit_mysql.snapshot.selection import choose_tables
+from cdckit_mysql.snapshot.selection import choose_tables, stored_tables
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.kept_log import read_kept
+from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.newly_captured import take_over_missing
-from cdckit_mysql.streaming.opening import LogOpener, on_server
-from cdckit_mysql.streaming.planning import LogPlanner, bytes_between
+from cdckit_mysql.streaming.opening import LogOpener, on_server, require_point
+from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
+from cdckit_mysql.streaming.progress import is_beyond
+from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader
 from cdckit_mysql.streaming.retention import oldest_position
-from cdckit_mysql.table import Tables
+from cdckit_mysql.table import Table, Tables
+from cdckit_mysql.topic_collisions import check_topics
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -65,28 +69,31 @@ _LOG_END_POLL = 0.025
 _LOG_END_IDLE_POLL = 0.1
 """… and once the log has been still for a second."""
 
-_IDLE = 10.0
-"""After so many seconds without use, the connection is asked whether it is still there."""
-
 
 class MySqlSource(Source):
     """Reads a server of the MySQL family."""
+
+    tells_marks = True
 
     def __init__(self, config: MySqlConfig) -> None:
         self._config = config
         self._filters = Filters(config)
         self._context = SourceContext(config.topic_prefix)
-        self._connection: Connection | None = None
-        self._used = 0.0
-        self._server: Server | None = None
+        self._asked = AskedServer(config)
         self._run_id = str(time_ordered_uuid())
         self._captured_told = False
+        self._topics_checked = False
+        self._noted: str | None = None
+        """The point of a snapshot whose definitions were read just now."""
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
         kept = config.schema_history_internal == "kafka"
         self._history_topic = HistoryTopic(config, self._filters) if kept else None
         self._history_restored = False
-        self._need = SnapshotNeed(config, self._asked, self._history_reaches, self._recover_history)
+        self._need = SnapshotNeed(
+            config, self._asked.ready, self._history_reaches, self._recover_history, self._beginnings
+        )
+        self._again = TablesAgain(lambda: self._state, self._asked.log_end)
 
     @classmethod
     def check(cls, config: MySqlConfig) -> Sequence[Finding]:
@@ -118,8 +125,7 @@ class MySqlSource(Source):
 
     def close(self) -> None:
         """Lets the connections go."""
-        release(self._connection)
-        self._connection = None
+        self._asked.close()
         if self._history_topic is not None:
             self._history_topic.close()
         if self._signals is not None:
@@ -130,6 +136,7 @@ class MySqlSource(Source):
         at = LogOffset.from_json(offset)
         if not at.snapshot_due and self._context.state is not None:
             self._history.fold(at.position)
+            self._again.settled(at)
         if self._signals is not None:
             self._signals.mailbox.committed()
 
@@ -139,7 +146,7 @@ class MySqlSource(Source):
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""
-        at = LogOffset.from_json(offsets[0].offset or {})
+        at = LogOffset.kept(offsets[0].offset or {})
         if at.snapshot_due:
             raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
         if history is None:
@@ -150,8 +157,8 @@ class MySqlSource(Source):
 
     def _take_definitions(self, records: Iterator[HistoryRecord], at: LogOffset) -> None:
         """Makes the definitions that Debezium's records give for `at` the history's."""
-        server, _ = self._asked()
-        tables = definitions_at(records, at, self._dialect, fold=server.lower_case_table_names)
+        server, _ = self._asked.ready()
+        tables = definitions_at(records, at, self._asked.dialect, fold=server.lower_case_table_names)
         for table in list(tables):
             if not self._filters.tracks(*table.id):
                 tables.remove(*table.id)
@@ -171,7 +178,7 @@ class MySqlSource(Source):
         """Before a snapshot; where none is to be taken (mode `never`) the oldest place that the log still has."""
         if self._need.begins:
             return LogOffset(snapshot=SNAPSHOT_RUNNING).to_json()
-        server, connection = self._asked()
+        server, connection = self._asked.ready()
         with told(self._config, "asking for the oldest log file"):
             start = oldest_position(connection, server)
         self._history.start(start.position, Tables(lower_case_table_names=server.lower_case_table_names))
@@ -179,18 +186,25 @@ class MySqlSource(Source):
 
     def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
         """Where the log ends now, as soon as that is beyond `start`."""
-        at = self._need.start(LogOffset.from_json(start))
+        at = plain(self._need.start(LogOffset.kept(start)))
+        self._again.settled(at)
         if at.snapshot_due:
             pause(self._context, self._config.snapshot_delay_ms)
             point = self._need.unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
+            self._noted = point.position.prefix
             return point.with_changes(after_snapshot=True, snapshot_chunks="").to_json()
         if not self._need.streams:
             return start
-        at = on_server(at, self._asked()[0], place(self._config))
+        known = self._ends.known(at).with_changes(resnapshot=at.resnapshot)
+        at = on_server(known, self._asked.ready()[0], place(self._config))
+        if (again := self._again.next_end(at, mariadb=self._asked.dialect.mariadb)) is not None:
+            return again.to_json()
         begun = time.monotonic()
         while True:
-            end = self._log_end()
-            if (end.file, end.pos) != (at.file, at.pos):
+            end = self._asked.log_end()
+            if end.server != at.server:
+                at = on_server(known, self._asked.ready()[0], place(self._config))
+            elif is_beyond(end, at, mariadb=self._asked.dialect.mariadb):
                 return end.with_changes(epoch=at.epoch, ts_sec=int(time.time())).to_json()
             waited = time.monotonic() - begun
             if waited >= wait_seconds or self._context.stopping():
@@ -200,7 +214,7 @@ class MySqlSource(Source):
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
         """The end of a transaction about `max_bytes` beyond `start`."""
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
-        if last.after_snapshot or first.snapshot_due or self._bytes_between(first, last) <= max_bytes:
+        if last.after_snapshot or first.snapshot_due or self._asked.bytes_between(first, last) <= max_bytes:
             return end
         with self._snapshot_due_where_lost():
             found = self._planner.cut(first, last, max_bytes)
@@ -211,7 +225,7 @@ class MySqlSource(Source):
         if start == end:
             return []
         if not self._history_restored:
-            self._restore_history(LogOffset.from_json(start))
+            self._restore_history(LogOffset.kept(start))
         if end is not None:
             until = LogOffset.from_json(end)
             return (
@@ -219,16 +233,17 @@ class MySqlSource(Source):
                 if until.after_snapshot
                 else self._plan_range(start, end, parallelism)
             )
-        at = self._need.start(LogOffset.from_json(start))
+        at = self._again.begun(self._need.start(LogOffset.kept(start)))
         if at.snapshot_due:
             rows = self._need.reads_rows(at)
-            return [Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at)))]
+            return [Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at), at.resnapshot))]
         if not self._need.streams:
             return []
         tables = self._history.tables_at(at.position)
         self._tell_captured(tables)
         check_guardrail(self._config, self._filters.count(tables))
-        return [Split(start, None, LogWork(tables, self._dialect, self._run_id))]
+        check_topics(self._config, self._filters, tables)
+        return [Split(start, None, LogWork(tables, self._asked.dialect, self._run_id))]
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """The split up to `end`: who reads it here keeps the definitions that change on the way."""
@@ -240,37 +255,58 @@ class MySqlSource(Source):
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
         if first.position.prefix >= last.position.prefix:
             return []
+        if not self._need.started:  # a batch that was planned in an earlier run comes first
+            self._need.renew_history(first)
         self._history.fold(first.position)
         if self._context.counts.wanted and not self._captured_told:
             self._tell_captured(self._history.tables_at(first.position))
+        if not self._topics_checked:
+            check_topics(self._config, self._filters, self._history.tables_at(first.position))
+            self._topics_checked = True
         with self._snapshot_due_where_lost():
-            return self._planner.splits(start, end, self._bytes_between(first, last), parallelism)
+            return self._planner.splits(start, end, self._asked.bytes_between(first, last), parallelism)
 
     def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
-        server, connection = self._asked()
+        _, connection = self._asked.ready()
+        again = point.resnapshot
         tables = self._history.tables_at(point.position)
-        created = self._history.created_at(point.position) if self._config.include_schema_changes else None
-        events = () if created is None else tuple(snapshot_events(tables, created))
-        definitions = Split(start, end, ChunkWork((), server.rows, self._run_id, events))
-        if not self._need.reads_rows(LogOffset.from_json(start)):
-            return [definitions] if events else []
-        with told(self._config, "planning the snapshot"):
-            chosen = choose_tables(connection, tables, self._config, self._filters)
-            chunks = plan_chunks(connection, chosen, parallelism)
-        self._context.notify("snapshot_started", data_collections={str(table.id): table.estimate for table in chosen})
-        filled = {chunk.table.id for chunk in chunks}
-        for table in (table for table in chosen if table.id not in filled):
-            SnapshotProgress(self._context.notify, str(table.id), 0).finished()
-        splits = [
-            Split(
-                start,
-                end,
-                ChunkWork(tuple(group), server.rows, self._run_id),
-                sum(chunk.estimate for chunk in group),
+        if again is not None:
+            self._planner.forget()
+            tables = tables_now(
+                connection, self._config, self._filters, self._asked.dialect, self._history, tables, point
             )
+        check_topics(self._config, self._filters, tables)
+        tells = self._config.include_schema_changes and again is None
+        created = self._history.created_at(point.position) if tells else None
+        events = () if created is None else tuple(snapshot_events(tables, created))
+        definitions = Split(start, end, ChunkWork((), self._asked.dialect, self._run_id, events))
+        if again is None and not self._need.reads_rows(LogOffset.from_json(start)):
+            return [definitions] if events else []
+        with self._snapshot_due_where_lost():
+            require_point(connection, self._config, point)
+        with told(self._config, "planning the snapshot"), change_told(self._config, "a table"):
+            chosen = choose_tables(connection, tables, self._config, self._filters, point.only)
+            if again is not None or self._noted != point.position.prefix:
+                chosen = left_of(connection, self._config, self._filters, self._asked.dialect, tables, chosen)
+            self._noted = None
+            chunks = plan_chunks(connection, chosen, parallelism)
+        tell_of(chosen, chunks, self._context.notify)
+        warn_of_missing(again, chosen)
+        splits = [
+            Split(start, end, ChunkWork(tuple(group), self._asked.dialect, self._run_id), rows_of(group))
             for group in share_out(chunks, parallelism)
         ]
-        return [definitions, *splits] if events else splits
+        if events:
+            splits.insert(0, definitions)
+        return self._with_marks(splits, definitions, [table.table for table in chosen], tables)
+
+    def _with_marks(self, splits: list[Split], alone: Split, read: Sequence[Table], tables: Tables) -> list[Split]:
+        """The splits of a snapshot, of which the first tells that it begins and ends; `alone` where there is none."""
+        if not self._context.marks or not read:
+            return splits
+        first, *rest = splits or [alone]
+        captured = tuple(table for table in tables if self._filters.captures(*table.id))
+        return [replace(first, payload=replace(first.payload, marked=tuple(read), captured=captured)), *rest]
 
     def _tell_captured(self, tables: Tables) -> None:
         """Which tables the log is read for, once, where somebody asks."""
@@ -302,36 +338,45 @@ class MySqlSource(Source):
         return self._told.log(self._read_log(split, work, self._signals))
 
     def _read_chunks(self, work: ChunkWork, point: LogOffset) -> Iterator[Batch]:
-        versions = self._versions_of(work.rows, work.run_id)
+        versions = self._versions_of(work.dialect.rows, work.run_id)
         if work.told:
             made = SchemaChangeRecords(self._config, self._filters, versions)
             ends = not self._need.reads_rows(LogOffset())
             for records in made.of_snapshot(work.told, point, ends=ends):
                 yield Batch(records, None)
+        if work.marked:
+            marker = TableMarker(self._filters, versions)
+            yield Batch([], None, marks=list(marker.of_snapshot(point.position, work.marked, work.captured)))
         if work.chunks:
-            yield from read_chunks(self._config, self._filters, versions, work.chunks, point, self._context.notify)
+            notify = self._context.notify
+            yield from read_chunks(self._config, self._filters, versions, work.chunks, point, notify, work.dialect)
 
-    def _read_between(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
-        work = LogWork(self._history.tables_at(start.position), self._dialect, self._run_id)
-        return self._read_log(Split(start.to_json(), end.to_json()), work)
+    def _read_between(self, start: LogOffset, end: LogOffset, signalled: bool) -> Iterator[Batch]:
+        work = LogWork(self._history.tables_at(start.position), self._asked.dialect, self._run_id, here=True)
+        signals = self._signals if signalled else None
+        return self._read_log(Split(start.to_json(), end.to_json()), work, signals, within=True)
 
-    def _read_log(self, split: Split, work: LogWork, signals: SnapshotServer | None = None) -> Iterator[Batch]:
+    def _read_log(
+        self, split: Split, work: LogWork, signals: SnapshotServer | None = None, *, within: bool = False
+    ) -> Iterator[Batch]:
         start = LogOffset.from_json(split.start)
+        read_from = start if work.reader or self._context.state is None else self._ends.known(start)
         history = self._history if self._context.state is not None else None
         definitions = Definitions(
             work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
         )
         if history is not None and not work.reader:
-            take_over_missing(self._asked()[1], self._config, self._filters, definitions, start.position)
+            take_over_missing(self._asked.ready()[1], self._config, self._filters, definitions, start.position)
         versions = self._versions_of(work.dialect.rows, work.run_id)
+        marker = TableMarker(self._filters, versions) if self._context.marks else None
 
         def make_processor(at: LogOffset) -> LogProcessor:
             if history is not None:
                 history.moved(at.position, definitions.tables)
             processor = (
-                LogProcessor(self._config, self._filters, versions, definitions, at)
+                LogProcessor(self._config, self._filters, versions, definitions, at, marker)
                 if signals is None
-                else SignalledProcessor(self._config, self._filters, versions, definitions, at, signals)
+                else SignalledProcessor(self._config, self._filters, versions, definitions, at, signals, within=within)
             )
             processor.count_in(self._context.counts)
             return processor
@@ -339,11 +384,27 @@ class MySqlSource(Source):
         if work.events is not None:
             return read_kept(work, start, make_processor(start), self._config.max_batch_size)
         follow = split.end is None or signals is not None
-        opener = LogOpener(self._config, reader=work.reader, follow=follow, by_file=not follow)
+        end = None if split.end is None else LogOffset.from_json(split.end)
+        opener = LogOpener(
+            self._config,
+            reader=work.reader,
+            attempt=split.attempt,
+            follow=follow,
+            by_file=not follow,
+            only=work.only_server(start, end, listens=signals is not None),
+        )
         reader = LogReader(self._config, opener, make_processor, self._context)
-        if split.end is None:
-            return self._followed(reader.follow(start))
-        return self._ranged(reader.range(start, LogOffset.from_json(split.end)))
+        if end is None:
+            return self._followed(reader.follow(read_from))
+        if work.gtids is not None:
+            end = end.with_changes(file="", pos=0, gtids=work.gtids)
+
+        def replayed(here: LogOffset) -> None:
+            if history is not None and split.end is not None:
+                planned = LogOffset.from_json(split.end)
+                self._planner.replayed(planned, planned, here, definitions.tables)
+
+        return self._ranged(reader.range(read_from, end, replayed))
 
     def _ranged(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         with self._snapshot_due_where_lost():
@@ -365,7 +426,18 @@ class MySqlSource(Source):
         except PositionLostError as error:
             self._need.lost(str(error))
 
-    # -- the server and the state
+    # -- lag and the state
+
+    def readable(self) -> Sequence[str]:
+        """The captured tables that the server has, but for that of signals."""
+        _, connection = self._asked.ready()
+        with told(self._config, "listing the tables"):
+            found = [table.id for table in stored_tables(connection, self._filters)]
+        return [str(table) for table in found if not self._filters.signals(*table)]
+
+    def owes_rows(self, start: Offset) -> bool:
+        """As the state says."""
+        return self._again.due(LogOffset.from_json(start)) is not None
 
     def lag_bytes(self, offset: Offset) -> int | None:
         """By the sizes of the log's files."""
@@ -373,67 +445,14 @@ class MySqlSource(Source):
         if at.snapshot_due:
             return None
         try:
-            return max(0, self._bytes_between(at, self._log_end()))
-        except (SourceError, StateError):
+            end = self._asked.log_end()
+            return max(0, self._asked.bytes_between(at, end)) if at.server in (None, end.server) else None
+        except CdcError:  # a wish to stop, too
             return None
 
     def time_ms(self, offset: Offset) -> int | None:
         """To the second."""
         return LogOffset.from_json(offset).ts_sec * 1000 or None
-
-    def _bytes_between(self, start: LogOffset, end: LogOffset) -> int:
-        _, connection = self._asked()
-        with told(self._config, "asking for the log files"), at_once(connection, self._config):
-            return bytes_between(log_files(connection), start, end)
-
-    def _log_end(self) -> LogOffset:
-        server, connection = self._asked()
-        with told(self._config, "asking for the log's end"), at_once(connection, self._config):
-            return log_end(connection, server)
-
-    def _asked(self) -> tuple[Server, Connection]:
-        """The server's facts, and a connection that is open.
-
-        Raises:
-            SourceError: the server cannot be reached for the first time, refuses, or logs no rows.
-            RetriableSourceError: it cannot be reached any more.
-        """
-        idle, self._used = time.monotonic() - self._used, time.monotonic()
-        if (
-            self._connection is None
-            or not self._connection.open
-            or (idle > _IDLE and not self._alive(self._connection))
-        ):
-            self._connection = self._connect()
-            with told(self._config, "asking the server for its settings"):
-                self._server = read_server(self._connection)
-            check_log(self._server, place(self._config))
-            say_row_image(self._server, place(self._config))
-        assert self._server is not None
-        return self._server, self._connection
-
-    def _alive(self, connection: Connection) -> bool:
-        """Whether an idle connection still answers; the server closes one that is idle for too long."""
-        try:
-            with at_once(connection, self._config):
-                connection.ping(reconnect=False)
-        except pymysql.MySQLError:
-            return False
-        return True
-
-    def _connect(self) -> Connection:
-        try:
-            return connect(self._config)
-        except RetriableSourceError as error:
-            if self._server is not None:
-                raise
-            raise SourceError(str(error)) from error
-
-    @cached_property
-    def _dialect(self) -> Dialect:
-        server, connection = self._asked()
-        with told(self._config, "asking the server for its character sets"):
-            return read_dialect(connection, server)
 
     @cached_property
     def _history(self) -> SchemaHistory:
@@ -445,15 +464,30 @@ class MySqlSource(Source):
             raise StateError("planning needs the pipeline's state")
         return self._context.state
 
+    def _beginnings(self) -> LogBeginnings | None:
+        return LogBeginnings(self._config, self._context.state) if self._context.state is not None else None
+
     def _history_reaches(self, at: LogOffset) -> bool:
         return self._history.reaches(at.position)
 
     def _recover_history(self, at: LogOffset) -> None:
-        recover_history(self._config, self._filters, self._history, self._dialect, at)
+        recover_history(self._config, self._filters, self._history, self._asked.dialect, at)
 
     @cached_property
     def _planner(self) -> LogPlanner:
-        return LogPlanner(self._config, self._filters, self._dialect, self._history, self._context.notify, self._run_id)
+        return LogPlanner(
+            self._config,
+            self._filters,
+            self._asked.dialect,
+            self._history,
+            self._context.notify,
+            self._run_id,
+            self._ends,
+        )
+
+    @cached_property
+    def _ends(self) -> RangeEnds:
+        return RangeEnds(self._state)
 
     def _versions_of(self, rows: RowLogging, run_id: str | None = None) -> TableVersions:
         key = (rows, run_id or self._run_id)

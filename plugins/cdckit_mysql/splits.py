@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cdckit.resnapshot import Resnapshot
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.events import SchemaEvent
-from cdckit_mysql.server import Dialect, RowLogging
+from cdckit_mysql.server import Dialect
 from cdckit_mysql.snapshot.chunk_plan import Chunk
-from cdckit_mysql.table import Tables
+from cdckit_mysql.table import Table, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +20,13 @@ class SnapshotWork:
         epoch: that of its positions.
         with_rows: whether rows are read, or only definitions.
         since: where the one before stood, which was not finished; the log tells what has changed since.
+        again: the tables that are read, those of a pipeline that was behind its snapshot; None: all of them.
     """
 
     epoch: int
     with_rows: bool
     since: LogOffset | None = None
+    again: Resnapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +35,19 @@ class ChunkWork:
 
     Attributes:
         chunks: what to read.
-        rows: how the server shows rows.
+        dialect: of the server that they are read from.
         run_id: the run's id in the records' headers.
         told: what the schema-change topic is told of the snapshot's definitions, before its rows.
+        marked: the tables that the snapshot reads, to be told of by table marks; in one of its splits alone.
+        captured: all captured tables, beside those.
     """
 
     chunks: tuple[Chunk, ...]
-    rows: RowLogging
+    dialect: Dialect
     run_id: str
     told: tuple[SchemaEvent, ...] = ()
+    marked: tuple[Table, ...] = ()
+    captured: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,9 @@ class LogWork:
         reader: tells apart the readers that read at the same time.
         events: the bytes of its events, where the planner has them; None: ask the server.
         checksums: whether those end in checksums.
+        gtids: the transactions up to the split's end, where others may stand between its own and they alone tell the
+            end; else None.
+        here: whether only the server will do at which the split's end was noted.
     """
 
     tables: Tables
@@ -62,3 +72,14 @@ class LogWork:
     reader: int = 0
     events: tuple[bytes, ...] | None = None
     checksums: bool = False
+    gtids: str | None = None
+    here: bool = False
+
+    def only_server(self, start: LogOffset, end: LogOffset | None, *, listens: bool) -> str | None:
+        """The identity of the only server that a split may be read at; None: any of the topology.
+
+        Pieces that are read together must have the positions of one server; so must what signals are answered by.
+        """
+        if self.reader:
+            return start.server
+        return end.server if end is not None and (listens or self.here) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
 
@@ -49,6 +49,10 @@ class Column:
             Debezium's schema-change events and propagated source types show; `type_name` if nothing else is
             known.
         invisible: left out of `SELECT *`; the log carries it all the same.
+        older: what rows have here that were there when an ALTER TABLE added the column, in the form of `default`; None
+            is NULL, and stands for columns as old as their table. Not a part of the definition that counts for
+            equality: the server does not tell it.
+        older_unknown: the log does not tell what those rows have.
     """
 
     name: str
@@ -68,6 +72,8 @@ class Column:
     comment: str | None = None
     type_expression: str = ""
     invisible: bool = False
+    older: str | None = field(default=None, compare=False)
+    older_unknown: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.type_expression:
@@ -91,9 +97,9 @@ class Column:
     def to_json(self) -> dict[str, Any]:
         """Return the definition as a JSON object, without what equals the defaults."""
         given = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if getattr(self, field.name) != field.default
+            member.name: getattr(self, member.name)
+            for member in fields(self)
+            if getattr(self, member.name) != member.default
         }
         if self.type_expression == self.type_name:
             del given["type_expression"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+import regex
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, field_validator, model_validator
 
+from cdckit.java_regex import UserPattern
 from cdckit.metrics.tags import MetricTags
 from cdckit_ticdc.columns.options import BigIntMode, BinaryForm, DecimalMode
 from cdckit_ticdc.columns.texts import time_zone
@@ -61,6 +62,8 @@ class TopicsConfig(MetricTags):
     """Any option of librdkafka's consumer, such as `kafka.security.protocol`, `kafka.sasl.password` or
     `kafka.fetch.message.max.bytes`.
     """
+    request_timeout_ms: PositiveInt = 30000
+    """How long to wait for an answer of the brokers and of the schema registry, in milliseconds."""
     files: Names = ()
     """In the place of topics: files with a recorded message a line (JSON lines, `kcat -J`, or values alone). `*`, `?`
     and `**` stand for other characters.
@@ -93,8 +96,8 @@ class TopicsConfig(MetricTags):
         for topic in topics:
             if topic.startswith("^"):
                 try:
-                    re.compile(topic)
-                except re.error as error:
+                    UserPattern(topic, topic)
+                except regex.error as error:
                     raise ValueError(f"'{topic}' is no regular expression: {error}") from error
         return topics
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from cdckit.damage import DAMAGE, reason_of
+from cdckit.errors import StateError
 from cdckit.state.store import HistoryEntry, StateStore
 from cdckit_ticdc.columns.types import MySqlType
 
@@ -83,7 +85,16 @@ class Definitions:
             self._add(definition)
         if state is not None:
             for entry in state.read_history(HISTORY):
-                self._add(Definition.from_json(entry.entry))
+                self._take(entry)
+
+    def _take(self, entry: HistoryEntry) -> None:
+        try:
+            self._add(Definition.from_json(entry.entry))
+        except DAMAGE as error:
+            raise StateError(
+                f"the definition that the state keeps at {entry.position} is damaged ({reason_of(error)}): "
+                "restore the state folder from a copy"
+            ) from error
 
     def learn(self, definition: Definition) -> None:
         """Adds a definition, durably; one that says nothing new is passed over."""

@@ -25,3 +25,12 @@ class Message(NamedTuple):
         if self.file is not None:
             return f"{self.file}, byte {self.offset}"
         return f"topic {self.topic}, partition {self.partition}, offset {self.offset}"
+
+
+_SHOWN = 60
+
+
+def shown(message: Message) -> str:
+    """The beginning of what it holds, for errors."""
+    parts = (("key", message.key), ("value", message.value))
+    return ", ".join(f"{name} {part[:_SHOWN]!r} ({len(part)} bytes)" for name, part in parts if part is not None)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from cdckit.damage import DAMAGE, reason_of
+from cdckit.errors import StateError
 from cdckit.record import Offset
 
 
@@ -53,13 +55,20 @@ class LogOffset:
 
     @classmethod
     def from_json(cls, offset: Mapping[str, Any]) -> LogOffset:
-        """What `to_json` gave."""
-        return cls(
-            _flat(offset.get("partitions", {})),
-            _flat(offset.get("read", {})),
-            offset.get("watermark", 0),
-            tuple(offset.get("at_watermark", ())),
-        )
+        """What `to_json` gave.
+
+        Raises:
+            StateError: it is nothing of that kind.
+        """
+        try:
+            return cls(
+                _flat(offset.get("partitions", {})),
+                _flat(offset.get("read", {})),
+                int(offset.get("watermark", 0)),
+                tuple(offset.get("at_watermark", ())),
+            )
+        except DAMAGE as error:
+            raise StateError(f"the offset {offset} does not say where topics are: {reason_of(error)}") from error
 
 
 def _nested(places: Mapping[Partition, int]) -> dict[str, dict[str, int]]:
@@ -70,4 +79,4 @@ def _nested(places: Mapping[Partition, int]) -> dict[str, dict[str, int]]:
 
 
 def _flat(nested: Mapping[str, Mapping[str, int]]) -> dict[Partition, int]:
-    return {Partition(topic, int(number)): at for topic, found in nested.items() for number, at in found.items()}
+    return {Partition(topic, int(number)): int(at) for topic, found in nested.items() for number, at in found.items()}

@@ -8,19 +8,24 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http.client import HTTPException, HTTPMessage
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import fastavro
 import orjson
 from fastavro.schema import SchemaParseException, UnknownType
 
+from cdckit.damage import DAMAGE
 from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
+from cdckit.waiting import answer_of
 from cdckit_ticdc.columns.avro import without_logical_types
 
 _HEAD = struct.Struct(">bI")
-_SECONDS = 30.0
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, DecodeError)
+_NO_ANSWER: tuple[type[Exception], ...] = (*DAMAGE, OSError, HTTPException)
+_NO_SCHEMA: tuple[type[Exception], ...] = (*DAMAGE, SchemaParseException, UnknownType)
 _NOT_FOUND = 404
 _NO_SUCH_SCHEMA = 40403
 """The registry's own code for an id that it does not have, in the body of a 404 (Confluent's API reference)."""
@@ -42,15 +47,32 @@ class RegisteredSchema:
     parsed: Any
 
 
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Credentials do not follow to another place."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        made = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if made is not None and urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            made.remove_header("Authorization")
+        return made
+
+
+_OPENER = urllib.request.build_opener(_Redirects)
+
+
 class Registry:
     """Looks schemas up, each once.
 
     Args:
         place: the registry's URL, or the path of a JSON file: a list of `{"id": …, "schema": …}`.
         credentials: `user:password`, or "".
+        seconds: for how long an answer is waited for.
     """
 
-    def __init__(self, place: str, credentials: str = "") -> None:
+    def __init__(self, place: str, credentials: str = "", seconds: float = 30.0) -> None:
+        self._seconds = seconds
         self._place = place.rstrip("/")
         self._credentials = credentials
         self._known: dict[int, RegisteredSchema] = {}
@@ -76,14 +98,20 @@ class Registry:
         if self._credentials:
             request.add_header("Authorization", f"Basic {base64.b64encode(self._credentials.encode()).decode()}")
         try:
-            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-                return _avro(number, orjson.loads(answer.read()))
+            return _avro(number, orjson.loads(answer_of(lambda: self._answer(request))))
         except urllib.error.HTTPError as error:
             raise self._refusal(number, error) from error
-        except (OSError, urllib.error.URLError) as error:
+        except (OSError, urllib.error.URLError, HTTPException) as error:
             raise RetriableSourceError(f"schema.registry.url: {self._place} cannot be reached: {error}") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except DAMAGE as error:
             raise self._no_registry() from error
+
+    def _answer(self, request: urllib.request.Request) -> bytes:
+        with _OPENER.open(request, timeout=self._seconds) as answer:
+            text: bytes = answer.read()
+        if not text:
+            raise ConnectionError("it hung up within its answer")
+        return text
 
     def _refusal(self, number: int, error: urllib.error.HTTPError) -> SourceError | DecodeError:
         if error.code == _NOT_FOUND:
@@ -109,7 +137,7 @@ class Registry:
             self._known = {entry["id"]: _registered(entry["id"], entry["schema"]) for entry in entries}
         except OSError as error:
             raise ConfigError(f"schema.registry.url: {path}: {error.strerror}; give an http URL or a file") from error
-        except (ValueError, KeyError, TypeError, DecodeError) as error:
+        except _UNREADABLE as error:
             raise ConfigError(f"schema.registry.url: {path} is no list of schemas with their ids: {error}") from error
 
 
@@ -130,7 +158,7 @@ def _avro(number: int, answer: Mapping[str, Any]) -> Any:
 def _error_code(error: urllib.error.HTTPError) -> Any:
     try:
         return orjson.loads(error.read())["error_code"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except _NO_ANSWER:
         return None
 
 
@@ -138,7 +166,7 @@ def _registered(number: int, schema: Any) -> RegisteredSchema:
     try:
         written = orjson.loads(schema) if isinstance(schema, str) else schema
         return RegisteredSchema(number, written, fastavro.parse_schema(without_logical_types(written)))
-    except (SchemaParseException, UnknownType, ValueError) as error:
+    except _NO_SCHEMA as error:
         raise DecodeError(f"schema {number} is no Avro schema: {error}") from error
 
 

@@ -12,9 +12,12 @@ from cdckit.source import Source, SourceContext, Split
 from cdckit_ticdc.config import TopicsConfig
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.reading.files import FileLog
-from cdckit_ticdc.reading.kafka import KafkaLog
+from cdckit_ticdc.reading.kafka import KafkaLog, require_same
 from cdckit_ticdc.reading.log import MessageLog, Range
 from cdckit_ticdc.registry import Registry
+
+TOPICS = "topic_ids"
+"""Under which the state store keeps the ids of topics that were read."""
 
 
 class TopicSource(Source):
@@ -23,6 +26,7 @@ class TopicSource(Source):
     def __init__(self, config: TopicsConfig) -> None:
         self.base = config
         self.context = SourceContext("cdckit")
+        self._compared = False
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked."""
@@ -32,6 +36,7 @@ class TopicSource(Source):
         """The beginning of every partition, or its end with `auto.offset.reset: latest`."""
         latest = self.base.auto_offset_reset == "latest"
         places = {partition: held.high if latest else held.low for partition, held in self.log.ranges().items()}
+        self._require_same_topics()
         return LogOffset(places).to_json()
 
     def check_offset(self, offset: Offset) -> None:
@@ -78,16 +83,16 @@ class TopicSource(Source):
         if self.base.files:
             return FileLog(self.base.files)
         group = self.base.group_id or f"cdckit-{self.context.name}"
-        return KafkaLog(self.base.bootstrap_servers or "", self.base.topics, group, self.base.kafka)
+        servers, seconds = self.base.bootstrap_servers or "", self.base.request_timeout_ms / 1000
+        return KafkaLog(servers, self.base.topics, group, self.base.kafka, seconds)
 
     @cached_property
     def registry(self) -> Registry | None:
         """The schema registry, where one is given."""
         if self.base.schema_registry_url is None:
             return None
-        return Registry(
-            self.base.schema_registry_url, self.base.schema_registry_basic_auth_user_info.get_secret_value()
-        )
+        user = self.base.schema_registry_basic_auth_user_info.get_secret_value()
+        return Registry(self.base.schema_registry_url, user, self.base.request_timeout_ms / 1000)
 
     def checked(self, start: LogOffset) -> dict[Partition, Range]:
         """What the partitions hold.
@@ -96,6 +101,7 @@ class TopicSource(Source):
             SourceError: messages beyond `start` are gone, or a partition is.
         """
         held = self.log.ranges()
+        self._require_same_topics()
         for partition, at in start.resume.items():
             if partition not in held:
                 raise SourceError(f"{partition} was read up to offset {at} and is gone")
@@ -111,6 +117,22 @@ class TopicSource(Source):
                     "begins anew"
                 )
         return held
+
+    def _require_same_topics(self) -> None:
+        """Looks once a run whether topics were made anew since they were first read.
+
+        Raises:
+            SourceError: one was.
+        """
+        state = self.context.state
+        if state is None or self._compared:
+            return
+        now = self.log.identities()
+        before = state.get(TOPICS) or {}
+        require_same(before, now)
+        if now.items() - before.items():
+            state.put(TOPICS, {**before, **now})
+        self._compared = True
 
     def moved(self, start: LogOffset, wait_seconds: float) -> dict[Partition, Range]:
         """What the partitions hold, as soon as one of them goes beyond what was read; or after `wait_seconds`."""

@@ -13,6 +13,7 @@ from cdckit.avro_names import schema_names
 from cdckit.context_headers import context_headers
 from cdckit.record import Header, Record
 from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit.topic_owners import TopicOwners
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.formats import EventFormat, event_format
 from cdckit_mongodb.events.names import Topics
@@ -185,12 +186,23 @@ class Collections:
         self._headers = context_headers(config.topic_prefix, config.connector) if told else ()
         self._paths = [*parse_exclusions(config.field_exclude_list), *parse_renames(config.field_renames)]
         self._known: dict[tuple[str, str], CollectionEvents] = {}
+        self._owners = TopicOwners(config.topic_collisions)
+
+    def taken(self, database: str, collection: str) -> str:
+        """A collection's topic, which is no other one's.
+
+        Raises:
+            ConfigError: another collection has it.
+        """
+        topic = self.topics.data(database, collection)
+        self._owners.take(topic, f"{database}.{collection}")
+        return topic
 
     def of(self, database: str, collection: str) -> CollectionEvents:
         """What makes a collection's records."""
         made = self._known.get((database, collection))
         if made is None:
-            topic = self.topics.data(database, collection)
+            topic = self.taken(database, collection)
             edits = FieldEdits.of(f"{database}.{collection}", self._paths)
             made = CollectionEvents(database, collection, topic, self._config, self.format, self._headers, edits)
             self._known[database, collection] = made

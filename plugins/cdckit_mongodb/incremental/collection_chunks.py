@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +15,12 @@ from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, told
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.incremental.conditions import in_time, refuse_code
 from cdckit_mongodb.incremental.session import SnapshotSession
 from cdckit_mongodb.queries import why_refused
 from cdckit_mongodb.snapshot.collections import Document, captured, identifier, identifier_text
+
+log = logging.getLogger("cdckit.mongodb")
 
 _BAD_VALUE = 2
 """The code of an index that a query is to use and that is not there."""
@@ -35,6 +39,8 @@ class CollectionChunks(Chunks[Document]):
         self._config = config
         self._filters = filters
         self._session = session
+        if config.signal_conditions == "free":
+            log.warning("signal.conditions=free: whoever may write signals can run code at the server, and hold it up")
 
     def captured(self) -> Sequence[str]:
         """The collections that there are now, by name."""
@@ -48,6 +54,8 @@ class CollectionChunks(Chunks[Document]):
             raise ValueError("surrogate-key: documents are always read in the order of their _id")
         wanted = Wanted(name, _query(condition))
         query = _parsed(wanted)
+        if self._config.signal_conditions == "safe":
+            _refuse_code(query)
         refused = why_refused(self._session.client, self._config, name, query) if query else None
         if refused is not None:
             raise ValueError(f"additional-conditions: the filter {wanted.filter} cannot be used: {refused}")
@@ -56,9 +64,12 @@ class CollectionChunks(Chunks[Document]):
     def last(self, wanted: Wanted) -> str | None:
         """The greatest `_id` now, of what is wanted."""
         collection, session, query = self._collection(wanted), self._session.open(), _parsed(wanted)
-        with told(self._config, f"reading the last _id of {wanted.name}"):
+        limit = self._limit(wanted)
+        with told(self._config, f"reading the last _id of {wanted.name}"), in_time(wanted.name, limit):
             try:
-                newest = collection.find_one(query, {"_id": 1}, sort=[("_id", -1)], hint=[("_id", 1)], session=session)
+                newest = collection.find_one(
+                    query, {"_id": 1}, sort=[("_id", -1)], hint=[("_id", 1)], session=session, max_time_ms=limit or None
+                )
             except OperationFailure as error:
                 if error.code != _BAD_VALUE:
                     raise
@@ -70,18 +81,25 @@ class CollectionChunks(Chunks[Document]):
     def read(self, wanted: Wanted, after: str | None, last: str) -> Chunk[Document]:
         """The next documents. Bounds of the index, unlike a condition, compare values of different types."""
         size, session = self._config.incremental_snapshot_chunk_size, self._session.open()
-        query, collection = _parsed(wanted), self._collection(wanted)
-        with told(self._config, f"reading a chunk of {wanted.name}"):
+        query, collection, limit = _parsed(wanted), self._collection(wanted), self._limit(wanted)
+        with told(self._config, f"reading a chunk of {wanted.name}"), in_time(wanted.name, limit):
             cursor = collection.find(query, session=session).hint([("_id", 1)]).max(list(identifier(last).items()))
+            cursor.max_time_ms(limit or None)
             if after is not None:
                 cursor = cursor.min(list(identifier(after).items()))
             found = [one for one in cursor.limit(size + 1) if identifier_text(one["_id"]) != after][:size]
             if len(found) < size:
-                found += collection.find({"$and": [identifier(last), query]}, session=session)
+                found += collection.find(
+                    {"$and": [identifier(last), query]}, session=session, max_time_ms=limit or None
+                )
                 bound = last
             else:
                 bound = identifier_text(found[-1]["_id"])
         return Chunk({IDENTIFIER.value(one["_id"]): one for one in found}, bound)
+
+    def _limit(self, wanted: Wanted) -> int:
+        """How many milliseconds a query may take, 0 for as many as it takes."""
+        return self._config.signal_statement_timeout_ms if wanted.filter else 0
 
     def text(self, key: str) -> str:
         """The `_id` as events have it; texts and object ids without what marks them as such, as in Debezium."""
@@ -92,6 +110,13 @@ class CollectionChunks(Chunks[Document]):
     def _collection(self, wanted: Wanted) -> Any:
         database, _, name = wanted.name.partition(".")
         return self._session.client[database].get_collection(name, codec_options=CODEC)
+
+
+def _refuse_code(query: Document) -> None:
+    try:
+        refuse_code(query)
+    except ValueError as error:
+        raise ValueError(f"additional-conditions: the filter cannot be used: {error}") from error
 
 
 def _parsed(wanted: Wanted) -> Document:
@@ -120,5 +145,5 @@ def _query(given: object) -> str:
 def _is_document(text: str) -> bool:
     try:
         return isinstance(json_util.loads(text), dict)
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):
         return False

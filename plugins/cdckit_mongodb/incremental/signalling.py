@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.incremental import IncrementalSnapshot, IncrementalState, Wanted
+from cdckit.incremental import IncrementalSnapshot, IncrementalState, UnreadableError, Wanted
 from cdckit.notifications import Notifications
-from cdckit.notifications.snapshots import BlockingSnapshotNotices
+from cdckit.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
 from cdckit.record import Record
 from cdckit.signals import Mailbox, Signal
-from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
+from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN, one_line
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections
@@ -20,6 +20,7 @@ from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
 from cdckit_mongodb.incremental.collection_marks import CLOSE, OPEN, CollectionMarks
+from cdckit_mongodb.incremental.conditions import in_time
 from cdckit_mongodb.incremental.session import SnapshotSession
 from cdckit_mongodb.offsets import Moment
 from cdckit_mongodb.snapshot.collections import ChosenCollection, Document, documents
@@ -112,7 +113,7 @@ class Signalling:
         try:
             self.snapshot.take(Signal.of(identifier, kind, data))
         except ValueError as error:
-            log.warning("a document of %s is no signal: %s", self._config.signal_data_collection, error)
+            log.warning("a document of %s is no signal: %s", self._config.signal_data_collection, one_line(error))
 
     def _closed(self, identifier: object, ending: str, moment: Moment) -> list[Record]:
         """The records of the chunk that ends with this mark."""
@@ -135,10 +136,7 @@ class Signalling:
     def hear(self) -> bool:
         """Takes the signals of other channels; whether there were any."""
         self._mailbox.covered()
-        signals = self._mailbox.due()
-        for signal in signals:
-            self.snapshot.take(signal)
-        return bool(signals)
+        return self._mailbox.hand_out(self.snapshot.take)
 
     def blocking(self, moment: Moment) -> Iterator[list[Record]]:
         """Reads the collections of a blocking snapshot while the stream waits; broken off, it begins anew.
@@ -172,14 +170,20 @@ class Signalling:
             notices.begins(one.name)
             database, _, name = one.name.partition(".")
             events = self._collections.of(database, name)
-            with told(self._config, f"reading {one.name}"):
-                chosen = ChosenCollection(database, name, 0)
-                batches = documents(self._client, self._config, session, chosen, query=one.filter)
-                for found in filter(None, batches):
-                    yield Read(events, found, row)
-                    row += len(found)
-                    notices.read(len(found))
-            notices.ends(one.name)
+            limit = self._config.signal_statement_timeout_ms if one.filter else 0
+            status: ScanStatus = "SUCCEEDED"
+            try:
+                with told(self._config, f"reading {one.name}", waits=False), in_time(one.name, limit):
+                    chosen = ChosenCollection(database, name, 0)
+                    batches = documents(self._client, self._config, session, chosen, query=one.filter, most_ms=limit)
+                    for found in filter(None, batches):
+                        yield Read(events, found, row)
+                        row += len(found)
+                        notices.read(len(found))
+            except UnreadableError as error:
+                log.warning("blocking snapshot: %s is left: %s", one.name, error)
+                status = error.status
+            notices.ends(one.name, status)
 
     def notifications(self) -> list[Record]:
         """The records of notifications that wait."""

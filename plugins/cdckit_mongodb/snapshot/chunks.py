@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -36,7 +36,12 @@ _ROWS_EACH = 10**9
 
 
 def plan_chunks(
-    client: Client, config: MongoDbConfig, filters: Filters, parallelism: int, notify: Notify
+    client: Client,
+    config: MongoDbConfig,
+    filters: Filters,
+    parallelism: int,
+    notify: Notify,
+    only: Collection[str] | None = None,
 ) -> list[Chunk]:
     """The chunks of a snapshot, in the order of their positions.
 
@@ -46,9 +51,10 @@ def plan_chunks(
         filters: what is captured.
         parallelism: how many readers there are.
         notify: told which collections are read.
+        only: the full names of those that were asked for; None: as the options say.
     """
     with told(config, "planning the snapshot"):
-        chosen = choose_collections(client, config, filters)
+        chosen = choose_collections(client, config, filters, only)
         notify("snapshot_started", data_collections={one.full_name: one.estimate for one in chosen})
         size = part_size(chosen, parallelism)
         chunks = [chunk for one in chosen for chunk in divided(client, one, size)]
@@ -120,7 +126,7 @@ def read_chunks(
         RetriableSourceError: the connection was lost.
         SourceError: the server refuses.
     """
-    with client.start_session() as session, told(config, "reading a chunk of the snapshot"):
+    with client.start_session() as session, told(config, "reading a chunk of the snapshot", waits=False):
         session.advance_operation_time(Timestamp(*moment.moment))
         for chunk in chunks:
             made = collections.of(chunk.database, chunk.collection)

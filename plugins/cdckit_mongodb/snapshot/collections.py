@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Generator, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import bson
 from bson import json_util
 from pymongo.client_session import ClientSession
 from pymongo.read_concern import ReadConcern
 
-from cdckit.errors import SourceError
+from cdckit.errors import SourceError, StoppedError
+from cdckit.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import CODEC, Client
+from cdckit_mongodb.connection import CODEC, UNREADABLE, Client, misread
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import SnapshotPlace
 from cdckit_mongodb.queries import why_refused
@@ -72,12 +74,21 @@ class FoundDocuments:
     first_row: int
 
 
-def choose_collections(client: Client, config: MongoDbConfig, filters: Filters) -> list[ChosenCollection]:
-    """The captured collections that the snapshot reads, in order; views have nothing to read."""
+def choose_collections(
+    client: Client, config: MongoDbConfig, filters: Filters, only: Collection[str] | None = None
+) -> list[ChosenCollection]:
+    """The captured collections that the snapshot reads, in order; views have nothing to read.
+
+    Args:
+        client: where to.
+        config: the source's options.
+        filters: what is captured.
+        only: the full names of those that were asked for; None: as the options say.
+    """
     chosen = [
         ChosenCollection(database, name, client[database][name].estimated_document_count(), kind != _TIME_SERIES)
         for database, name, kind in _described(client, config, filters)
-        if filters.snapshot(database, name)
+        if (filters.snapshot(database, name) if only is None else f"{database}.{name}" in only)
     ]
     for one in chosen:
         _check_filter(client, config, one.full_name)
@@ -119,6 +130,7 @@ def documents(
     high: str | None = None,
     in_order: bool = False,
     query: str = "",
+    most_ms: int = 0,
 ) -> Iterator[list[Document]]:
     """The documents in batches.
 
@@ -131,6 +143,7 @@ def documents(
         high: the `_id` before which to end; None: to the end.
         in_order: whether they come in the order of `_id`.
         query: which of them, as the text of a query document, instead of the snapshot's own filter.
+        most_ms: how many milliseconds the server may take for it; 0 for as many as it takes.
     """
     found = client[collection.database].get_collection(
         collection.name, codec_options=CODEC, read_concern=ReadConcern("majority")
@@ -143,17 +156,42 @@ def documents(
     cursor = found.find_raw_batches(
         chosen, batch_size=config.snapshot_fetch_size or config.max_batch_size, session=session
     )
+    cursor.max_time_ms(most_ms or None)
     if in_order or low or high:
         cursor.hint([("_id", 1)])
     if high is not None:  # bounds of the index compare values of different types, too, and cost less
         cursor.max(list(identifier(high).items()))
         if low is not None:
             cursor.min(list(identifier(low).items()))
-    with cursor:
-        for batch in cursor:
-            decoded = bson.decode_all(cast("bytes", batch), CODEC)
+    with closing(_answers(cursor)) as batches:
+        for batch in batches:
+            decoded = _decoded(config, collection, batch)
             for begin in range(0, len(decoded), _LARGEST_BATCH):
                 yield decoded[begin : begin + _LARGEST_BATCH]
+
+
+def _decoded(config: MongoDbConfig, collection: ChosenCollection, batch: bytes) -> list[Document]:
+    try:
+        decoded = bson.decode_all(batch, CODEC)
+        if not all("_id" in document for document in decoded):
+            raise ValueError("a document has no _id")
+    except UNREADABLE as error:
+        raise misread(config, f"reading {collection.full_name}", error, batch) from error
+    return decoded
+
+
+def _answers(cursor: Any) -> Generator[bytes]:
+    """The server's answers. A stop ends the waits for them, and lets the server find out by itself."""
+    try:
+        while True:
+            with ended_by_stop():
+                batch = next(cursor, None)
+            if batch is None:
+                return
+            yield batch
+    finally:
+        with suppress(StoppedError), ended_by_stop():
+            cursor.close()
 
 
 def identifier(text: str) -> Document:

@@ -12,6 +12,7 @@ from bson import Timestamp
 from cdckit.parallel_reading import ParallelReading
 from cdckit.snapshot_progress import SnapshotProgress
 from cdckit.source import Notify
+from cdckit.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.offsets import DONE, Moment, SnapshotPlace
@@ -87,7 +88,8 @@ class ParallelSnapshot:
         self._row = place.rows if place is not None else 0
         begun = place is not None and bool(left) and left[0].full_name == place.collection
         self._after = place.after if place is not None and begun else None
-        self._parts = list(self._plan(left))
+        with ended_by_stop():
+            self._parts = list(self._plan(left))
         self._reached = Reached(self._parts, self._after)
         self._progress = {one.full_name: SnapshotProgress(notify, one.full_name, one.estimate) for one in left}
         self._open = Counter(part.collection.full_name for part in self._parts)
@@ -125,7 +127,7 @@ class ParallelSnapshot:
     def _read(self, number: int) -> Iterator[_Read]:
         part = self._parts[number]
         doing = f"reading {part.collection.full_name}"
-        with self._client.start_session() as session, told(self._config, doing):
+        with self._client.start_session() as session, told(self._config, doing, waits=False):
             session.advance_operation_time(Timestamp(*self._moment))
             batches = documents(
                 self._client,

@@ -74,9 +74,9 @@ class WholeSnapshot:
         """
         offset = start if start.snapshot is not None else self._begin()
         with told(self._config, "asking for the collections"):
-            left = list(self._left(start.snapshot))
+            left = list(self._left(start))
         self._context.notify("snapshot_started", data_collections={one.full_name: one.estimate for one in left})
-        with told(self._config, "reading the snapshot"):
+        with told(self._config, "reading the snapshot", waits=False):
             for found, following in _with_following(self._found(left, start.snapshot, offset)):
                 if self._context.stopping():
                     return
@@ -84,8 +84,9 @@ class WholeSnapshot:
                 yield Batch(self._records(found, offset, last=following is None), unfinished.to_json())
         self._context.notify("snapshot_ended", completed=True)
         pause(self._config.streaming_delay_ms, "the stream (streaming.delay.ms)", self._context.stopping)
-        done = offset.with_changes(snapshot_due=False, snapshot=None)
-        yield Batch([], done.to_json(), time.time_ns() // 1_000_000)
+        again = offset.resnapshot and offset.resnapshot.finished()
+        done = offset.with_changes(snapshot_due=False, snapshot=None, resnapshot=again)
+        yield Batch([], done.to_json(), time.time_ns() // 1_000_000, save=True)
 
     def _begin(self) -> StreamOffset:
         pause(self._config.snapshot_delay_ms, "the snapshot (snapshot.delay.ms)", self._context.stopping)
@@ -112,9 +113,11 @@ class WholeSnapshot:
             *made.reads([final], offset.moment, first + len(before), "last"),
         ]
 
-    def _left(self, place: SnapshotPlace | None) -> Iterator[ChosenCollection]:
-        """The collections that are not read to their end, from `place` on."""
-        for collection in choose_collections(self._client, self._config, self._filters):
+    def _left(self, start: StreamOffset) -> Iterator[ChosenCollection]:
+        """The collections that are not read to their end, from where the snapshot is on."""
+        place, again = start.snapshot, start.resnapshot
+        only = None if again is None else again.tables
+        for collection in choose_collections(self._client, self._config, self._filters, only):
             if place is not None:
                 done = collection.full_name == place.collection and place.after == DONE
                 if done or collection.order < _order(place.collection):

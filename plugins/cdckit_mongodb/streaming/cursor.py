@@ -13,16 +13,18 @@ from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.errors import DecodeError, RetriableSourceError, SourceError, StateError, StoppedError
+from cdckit.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig, Stage
-from cdckit_mongodb.connection import CODEC, Client, told
+from cdckit_mongodb.connection import CODEC, UNREADABLE, Client, misread, told
 from cdckit_mongodb.offsets import Moment, StreamOffset
 from cdckit_mongodb.streaming.lost import explained
 from cdckit_mongodb.streaming.pipeline import stages
-from cdckit_mongodb.tokens import Token, token_time
+from cdckit_mongodb.tokens import Token, is_event, token_time
 
 Event = dict[str, Any]
 
+_UNREADABLE: tuple[type[Exception], ...] = (*UNREADABLE, StateError)
 _LARGEST_BATCH = 512
 """Events an answer at the most: what is made of more does not stay in the processor's cache, and costs a tenth more."""
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
@@ -45,6 +47,7 @@ class ChangeStream:
         HistoryLostError: the place is gone.
         RetriableSourceError: the server is away.
         SourceError: it refuses.
+        DecodeError: its answer cannot be understood.
     """
 
     def __init__(
@@ -62,14 +65,30 @@ class ChangeStream:
             "pipeline": stages(config, start, group),
             "cursor": {"batchSize": _batch_size(config) if start is not None else 0},
         }
-        reply = self._command(command)
-        self._take(reply["cursor"])
-        self._first = reply["cursor"]["firstBatch"]
+        self.token: Token = {}
+        self._first = self._answer(self._command(command), "firstBatch")
 
-    def _take(self, cursor: Event) -> None:
-        self._id = cursor["id"]
-        self._collection = cursor["ns"].partition(".")[2]
-        self.token: Token = cursor["postBatchResumeToken"]
+    def _answer(self, reply: RawBSONDocument, member: str) -> list[Event]:
+        """The events in an answer; what it says of the stream is noted."""
+        try:
+            cursor = bson.decode(reply.raw, CODEC)["cursor"]
+            token, events = cursor["postBatchResumeToken"], cursor[member]
+            token_time(token)
+            is_event(token)
+            if not all(
+                type(event) is dict and type(event["_id"]) is dict and "_data" in event["_id"] for event in events
+            ):
+                raise ValueError("an event has no token")
+            self._id, self._collection, self.token = int(cursor["id"]), cursor["ns"].partition(".")[2], token
+        except _UNREADABLE as error:
+            raise misread(
+                self._config, f"reading the change stream behind {self._where()}", error, bytes(reply.raw)
+            ) from error
+        return list(events)
+
+    def _where(self) -> str:
+        at = self._reached()
+        return "its begin" if at is None else f"{at[0]}:{at[1]}"
 
     @property
     def alive(self) -> bool:
@@ -83,6 +102,7 @@ class ChangeStream:
             HistoryLostError: the place is gone.
             RetriableSourceError: the connection is.
             SourceError: the server cannot go on.
+            DecodeError: its answer cannot be understood.
         """
         first, self._first = self._first, []
         if first:
@@ -93,34 +113,33 @@ class ChangeStream:
             "batchSize": _batch_size(self._config),
             "maxTimeMS": max(1, wait_ms),
         }
-        cursor = self._command(command)["cursor"]
-        self._take(cursor)
-        events: list[Event] = cursor["nextBatch"]
-        return events
+        return self._answer(self._command(command), "nextBatch")
 
-    def _command(self, command: Stage) -> dict[str, Any]:
+    def _command(self, command: Stage) -> RawBSONDocument:
         try:
             with told(self._config, "reading the change stream"):
-                reply = self._database.command(command, session=self._session, codec_options=_RAW)
-        except RetriableSourceError:
+                return self._database.command(command, session=self._session, codec_options=_RAW)
+        except (RetriableSourceError, StoppedError):
+            self._id = 0  # to ask that server for anything else would be one more wait
             self.close()
             raise
+        except DecodeError as error:
+            raise DecodeError(f"{error}; it is the one behind {self._where()}") from error.__cause__
         except SourceError as error:
             at = self._reached()
             self.close()
             raise explained(error, self._config, at) from error.__cause__
-        return bson.decode(reply.raw, CODEC)
 
     def _reached(self) -> Moment | None:
         """Up to when everything was read; None where nothing was asked for but what is new."""
-        if self._id:
+        if self._id and self.token:
             return token_time(self.token)
         return None if self._start is None else self._start.time
 
     def close(self) -> None:
         """Lets the server forget the cursor."""
         if self._id:
-            with suppress(PyMongoError):
+            with suppress(PyMongoError, StoppedError), ended_by_stop():
                 self._database.command({"killCursors": self._collection, "cursors": [self._id]}, session=self._session)
             self._id = 0
         self._first = []

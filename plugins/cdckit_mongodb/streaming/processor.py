@@ -7,13 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from cdckit.errors import DecodeError
+from cdckit.damage import DAMAGE, reason_of
+from cdckit.errors import DecodeError, StateError
+from cdckit.marks import TableMark
 from cdckit.record import Record
 from cdckit.source_counts import SourceCounts
 from cdckit.struct import Struct
 from cdckit.transactions import Transaction
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections, Session
+from cdckit_mongodb.events.collection_marker import MARKED, CollectionMarker
 from cdckit_mongodb.extended_json import COMPACT, milliseconds_of
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.signalling import Signalling
@@ -26,6 +29,10 @@ Event = dict[str, Any]
 
 _OPERATIONS = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
 _PASSED_OVER = 10_000
+_DAMAGE: tuple[type[Exception], ...] = (*DAMAGE, StateError)
+_UNSHOWN: tuple[type[Exception], ...] = (*DAMAGE, DecodeError)
+_SHOWN = 300
+"""So much of an event that cannot be understood is shown."""
 
 
 class StreamProcessor:
@@ -37,6 +44,7 @@ class StreamProcessor:
         collections: what makes records.
         start: where reading begins.
         signalling: told of changes, and gives its own records; None where only a range is read.
+        marker: makes table marks; None where none are wanted.
     """
 
     def __init__(
@@ -46,8 +54,11 @@ class StreamProcessor:
         collections: Collections,
         start: StreamOffset,
         signalling: Signalling | None = None,
+        marker: CollectionMarker | None = None,
     ) -> None:
         self.records: list[Record] = []
+        self._marks: list[TableMark] = []
+        self._marker = marker
         self._start = start
         self._offset = start
         self._token = start.token
@@ -79,8 +90,16 @@ class StreamProcessor:
         Raises:
             DecodeError: one cannot be understood; the message names the place and the collection.
         """
-        for event in events:
-            self.process(event)
+        event: Event = {}
+        try:
+            for event in events:
+                self.process(event)
+        except _DAMAGE as error:
+            sec, order = self._offset.time
+            raise DecodeError(
+                f"the change stream behind {sec}:{order}: an event cannot be understood: {reason_of(error)}; it is "
+                f"{repr(event)[:_SHOWN]}"
+            ) from error
         if self._tally is not None:
             for kind, number in Counter([event.get("operationType") for event in events]).items():
                 if kind in _OPERATIONS:
@@ -104,6 +123,8 @@ class StreamProcessor:
             behind = self._signalling.changed(name, event, token_time(token))
         if operation is None:
             self._notice(event)
+            if self._marker is not None and event["operationType"] in MARKED:
+                self._marks += self._marker.of_event(event, self._filters, f"{self._prefix(token)}2")
         elif operation not in self._skipped:
             self._change(event, operation, token)
         if behind:
@@ -132,7 +153,7 @@ class StreamProcessor:
         block = self._block(made.name, session, prefix, event) if self._with_transactions else None
         try:
             self.records += made.change(event, operation, prefix, session, block)
-        except (DecodeError, KeyError, TypeError, ValueError) as error:
+        except _UNSHOWN as error:
             self._failed(error, made.name, token_time(token))
         self._newest = event
 
@@ -213,7 +234,8 @@ class StreamProcessor:
 
     def _failed(self, error: Exception, collection: str, moment: Moment) -> None:
         """Stops, or counts what the user wants left out; the first of each collection is logged."""
-        message = f"{moment[0]}:{moment[1]}: an event of {collection} cannot be decoded: {error}"
+        reason = str(error) if isinstance(error, DecodeError) else reason_of(error)
+        message = f"{moment[0]}:{moment[1]}: an event of {collection} cannot be decoded: {reason}"
         if self._handling == "fail":
             raise DecodeError(
                 f"{message}; event.processing.failure.handling.mode=warn leaves such events out"
@@ -232,6 +254,11 @@ class StreamProcessor:
             self._tally.event = taken[-1].position or None
             if self._transaction is not None:
                 self._tally.transaction = self._transaction.identifier
+        return taken
+
+    def take_marks(self) -> list[TableMark]:
+        """The table marks since the last call."""
+        taken, self._marks = self._marks, []
         return taken
 
     @property

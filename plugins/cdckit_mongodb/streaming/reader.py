@@ -15,6 +15,7 @@ from cdckit.source import SourceContext
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client
 from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.events.collection_marker import CollectionMarker
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.signalling import Signalling
 from cdckit_mongodb.offsets import StreamOffset, moment_text
@@ -37,6 +38,7 @@ class StreamReader:
         notifications: told of snapshots that signals ask for.
         mailbox: signals of channels beside the stream; None where no signals are taken.
         group: the number of the group of collections whose changes are read; None: those of all collections.
+        marker: makes table marks; None where none are wanted.
     """
 
     def __init__(
@@ -49,7 +51,9 @@ class StreamReader:
         notifications: Notifications,
         mailbox: Mailbox | None,
         group: int | None = None,
+        marker: CollectionMarker | None = None,
     ) -> None:
+        self._marker = marker
         self._notifications = notifications
         self._mailbox = mailbox
         self._group = group
@@ -116,7 +120,7 @@ class StreamReader:
     def _opened(self, start: StreamOffset, end: StreamOffset | None = None) -> Iterator[Batch]:
         with self._stream(start) as stream, self._signalling(start) as signalling:
             self._notify("connection", connected=True, reason="")
-            processor = StreamProcessor(self._config, self._filters, self._collections, start, signalling)
+            processor = StreamProcessor(self._config, self._filters, self._collections, start, signalling, self._marker)
             processor.count_in(self._counts)
             while stream.alive and not self._stopping() and not self._done:
                 events = stream.next(self._wait_ms if end is None else _RANGE_WAIT_MS)
@@ -161,7 +165,7 @@ class StreamReader:
     def _stretch(self, start: StreamOffset, end: StreamOffset, *, closed: bool) -> Iterator[Batch]:
         """Until everything up to `end` has come, or the server closes the stream: its target was dropped or renamed."""
         with self._stream(start) as stream:
-            processor = StreamProcessor(self._config, self._filters, self._collections, start)
+            processor = StreamProcessor(self._config, self._filters, self._collections, start, marker=self._marker)
             processor.count_in(self._counts)
             while stream.alive:
                 events = stream.next(_RANGE_WAIT_MS)
@@ -172,7 +176,8 @@ class StreamReader:
                         processor.end_transaction()
                     at = processor.offset(stream.token, complete=False)
                     reached = end.with_changes(transaction_id=at.transaction_id, counts=at.counts)
-                    yield Batch(processor.take(), reached.to_json(), processor.time_ms)
+                    marks = processor.take_marks()
+                    yield Batch(processor.take(), reached.to_json(), processor.time_ms, marks=marks)
                     return
                 yield self._batch(stream, processor, events)
 
@@ -182,7 +187,8 @@ class StreamReader:
     def _batch(self, stream: ChangeStream, processor: StreamProcessor, events: list[dict[str, object]]) -> Batch:
         processor.process_all(events)
         records: list[Record] = [*processor.take(), *self._notifications.take()]
-        return Batch(records, processor.offset(stream.token, complete=True).to_json(), processor.time_ms)
+        offset = processor.offset(stream.token, complete=True).to_json()
+        return Batch(records, offset, processor.time_ms, marks=processor.take_marks())
 
 
 def _within(events: list[dict[str, Any]], last: str) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
 from struct import Struct
 
 import zstandard
@@ -18,10 +20,12 @@ _ZLIB = 0
 _ZSTD = 0
 _UNCOMPRESSED = 255
 _CHUNK = 1 << 17
-_PAYLOAD_SIZE, _PAYLOAD_COMPRESSION = 1, 2
+_PAYLOAD_COMPRESSION, _PAYLOAD_PLAIN_SIZE = 2, 3
 _EVENT_SIZE = Struct("<I").unpack_from
 _SIZE_IN_HEADER = 9
 _HEADER_SIZE = 19
+LARGEST_EVENT = 1 << 30
+"""Bytes: no server writes larger ones, since no replica would take them (`replica_max_allowed_packet`)."""
 
 
 def inflate(data: bytes, start: int, end: int) -> bytes:
@@ -37,62 +41,98 @@ def inflate(data: bytes, start: int, end: int) -> bytes:
     if algorithm != _ZLIB:
         raise DecodeError(f"MariaDB's compression algorithm {algorithm} is not known")
     size = int.from_bytes(data[start + 1 : start + 1 + width], "big")
+    if size > LARGEST_EVENT:
+        raise DecodeError(
+            f"a compressed event says that it holds {size} bytes; the largest there is has {LARGEST_EVENT}"
+        )
+    reader = zlib.decompressobj()
     try:
-        plain = zlib.decompress(memoryview(data)[start + 1 + width : end], bufsize=size or 1)
+        plain = reader.decompress(memoryview(data)[start + 1 + width : end], size + 1)
     except zlib.error as error:
         raise DecodeError(f"a compressed event is damaged: {error}") from error
-    if len(plain) != size:
-        raise DecodeError(f"a compressed event holds {len(plain)} bytes where it says {size}")
+    if len(plain) != size or not reader.eof:
+        found = "more" if len(plain) > size else len(plain)
+        raise DecodeError(f"a compressed event holds {found} bytes where it says {size}")
     return plain
 
 
 def payload_events(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
     """The events of a compressed transaction: each a buffer with the event's start and end in it.
 
-    Decompressed piece by piece: memory holds a piece and one event at a time.
+    Decompressed piece by piece: memory holds a piece and one event at a time, and every byte is copied twice at the
+    most, however large the events are.
 
     Raises:
-        DecodeError: the algorithm is not known, or the data is damaged.
+        DecodeError: the algorithm is not known, or the data is damaged, or there is more of it than it says.
     """
-    compression, body = _payload_header(data, start, end)
-    buffer, at = b"", 0
-    for piece in _plain_pieces(data, body, end, compression):
-        buffer, at = buffer[at:] + piece, 0
+    pieces, unread, wanted = BytesIO(), 0, _HEADER_SIZE
+    for piece in _plain_pieces(data, _payload_header(data, start, end), end):
+        unread += pieces.write(piece)
+        if unread < wanted:
+            continue
+        buffer = pieces.getvalue()  # not a copy: the object is let go of
+        at, wanted = 0, _HEADER_SIZE
         while len(buffer) - at >= _HEADER_SIZE:
             size: int = _EVENT_SIZE(buffer, at + _SIZE_IN_HEADER)[0]
-            if size < _HEADER_SIZE:
+            if not _HEADER_SIZE <= size <= LARGEST_EVENT:
                 raise DecodeError(f"an event of {size} bytes stands in a compressed transaction")
             if len(buffer) - at < size:
+                wanted = size
                 break
             yield buffer, at, at + size
             at += size
-    if at != len(buffer):
+        pieces = BytesIO()
+        unread = pieces.write(memoryview(buffer)[at:])
+    if unread:
         raise DecodeError("a compressed transaction ends in the middle of an event")
 
 
-def _payload_header(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """The compression and where the payload begins: fields of type, length and value, ended by type 0."""
-    compression = _UNCOMPRESSED
+@dataclass(frozen=True, slots=True)
+class _Payload:
+    """What stands before a compressed transaction's payload.
+
+    Attributes:
+        compression: the algorithm.
+        plain_size: how many bytes there will be; None where it does not say.
+        start: where the payload begins.
+    """
+
+    compression: int
+    plain_size: int | None
+    start: int
+
+
+def _payload_header(data: bytes, at: int, end: int) -> _Payload:
+    """Fields of type, length and value, ended by type 0."""
+    found: dict[int, int] = {}
     while at < end:
         field, at = packed_integer(data, at)
         if field == 0:
             break
         length, at = packed_integer(data, at)
-        if field == _PAYLOAD_COMPRESSION:
-            compression, _ = packed_integer(data, at)
+        if field in (_PAYLOAD_COMPRESSION, _PAYLOAD_PLAIN_SIZE):
+            found[field], _ = packed_integer(data, at)
         at += length
-    return compression, at
+    return _Payload(found.get(_PAYLOAD_COMPRESSION, _UNCOMPRESSED), found.get(_PAYLOAD_PLAIN_SIZE), at)
 
 
-def _plain_pieces(data: bytes, start: int, end: int, compression: int) -> Iterator[bytes]:
-    if compression == _UNCOMPRESSED:
-        yield data[start:end]
+def _plain_pieces(data: bytes, payload: _Payload, end: int) -> Iterator[bytes]:
+    """The payload, piece by piece; no more of it than it says that there is."""
+    if payload.compression == _UNCOMPRESSED:
+        yield data[payload.start : end]
         return
-    if compression != _ZSTD:
-        raise DecodeError(f"a transaction is compressed by algorithm {compression}, which is not known")
-    reader = zstandard.ZstdDecompressor().stream_reader(memoryview(data)[start:end], read_across_frames=True)
+    if payload.compression != _ZSTD:
+        raise DecodeError(f"a transaction is compressed by algorithm {payload.compression}, which is not known")
+    compressed = memoryview(data)[payload.start : end]
+    reader = zstandard.ZstdDecompressor().stream_reader(compressed, read_across_frames=True)
+    size = 0
     try:
         while piece := reader.read(_CHUNK):
+            size += len(piece)
+            if payload.plain_size is not None and size > payload.plain_size:
+                raise DecodeError(
+                    f"a compressed transaction holds more than the {payload.plain_size} bytes that it says"
+                )
             yield piece
     except zstandard.ZstdError as error:
         raise DecodeError(f"a compressed transaction is damaged: {error}") from error

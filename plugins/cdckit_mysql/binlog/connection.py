@@ -9,7 +9,7 @@ from __future__ import annotations
 import ssl
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
@@ -17,11 +17,13 @@ from typing import Any, Literal, NamedTuple, Self
 import pymysql
 from pymysql.connections import Connection
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit.errors import CdcError, DecodeError, RetriableSourceError, SourceError
+from cdckit.waiting import ended_by_stop
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.framing import PacketBuffer, Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
+from cdckit_mysql.binlog.integrity import LogIntegrity
 from cdckit_mysql.binlog.parser import EventParser
 
 RECEIVE_BYTES = 1 << 17
@@ -65,14 +67,12 @@ class DumpOptions:
         flavor: which server it is.
         heartbeat_seconds: the server says that it is alive after so long without an event.
         follow: stay when the log's end is reached; else `ended` becomes true.
-        verify_checksums: compare the events' checksums.
     """
 
     server_id: int
     flavor: Literal["mysql", "mariadb"] = "mysql"
     heartbeat_seconds: float = 10.0
     follow: bool = True
-    verify_checksums: bool = False
 
 
 class BinlogConnection:
@@ -90,10 +90,12 @@ class BinlogConnection:
         self._packets = PacketBuffer(lead=1)
         self._heard = time.monotonic()
         self.ended = False
-        self._failure: SourceError | None = None
+        self._failure: CdcError | None = None
         checksums = self._negotiate()
         file, position = start if isinstance(start, FilePosition) else ("", _FIRST_POSITION)
-        self.parser = EventParser(file, position, checksums=checksums, verify_checksums=options.verify_checksums)
+        self.parser = EventParser(file, position, checksums=checksums)
+        by_gtid = not isinstance(start, FilePosition)
+        self._integrity = LogIntegrity(file, position, checksums=checksums, leaves_out=by_gtid)
         connection._execute_command(*self._dump_command())  # type: ignore[attr-defined]
         self._socket = connection._sock  # type: ignore[attr-defined]
 
@@ -130,16 +132,19 @@ class BinlogConnection:
         """
         return self.parser.events(self.packets(timeout))
 
-    def packets(self, timeout: float) -> list[Span]:
+    def packets(self, timeout: float) -> Sequence[Span]:
         """The bytes of the events that have arrived; waits for the first up to `timeout` seconds.
 
         Raises:
             PositionLostError: the server does not have the log at the place asked for.
+            DecodeError: an event's checksum is wrong, or it does not follow the one before.
             SourceError: the server ended the log with another error.
             RetriableSourceError: the connection was lost, or is silent for three heartbeats.
         """
         if self._failure is not None:
             raise self._failure
+        if self.ended:
+            return []  # the server has hung up behind the end
         deadline = time.monotonic() + timeout
         while True:
             data = self._receive(max(deadline - time.monotonic(), 0.0))
@@ -147,10 +152,13 @@ class BinlogConnection:
                 self._check_silence()
                 return []
             spans = self._packets.feed(data)
-            if spans and spans[-1][0][spans[-1][1] - 1]:
+            if spans and _is_no_event(*spans[-1]):
                 self._end(*spans.pop())
-            if spans or self.ended:
-                return spans
+            whole, fault = self._integrity.whole(spans)
+            if fault is not None:
+                self._failure, self.ended = fault, False
+            if whole or self.ended:
+                return whole
             if self._failure is not None:
                 raise self._failure
 
@@ -197,7 +205,8 @@ class BinlogConnection:
         """The next bytes, or None when none came in time."""
         try:
             self._socket.settimeout(timeout)
-            data: bytes = self._socket.recv(RECEIVE_BYTES)
+            with ended_by_stop():
+                data: bytes = self._socket.recv(RECEIVE_BYTES)
         except (TimeoutError, BlockingIOError, ssl.SSLWantReadError):
             return None
         except OSError as error:
@@ -209,7 +218,9 @@ class BinlogConnection:
 
     def _end(self, buffer: bytes, start: int, end: int) -> None:
         """Take the packet that is no event; it is always the last. An error is kept until the events are read."""
-        if buffer[start - 1] == _ERROR:
+        if end < start:
+            self._failure = DecodeError(f"the binary log, read up to {self._place()}: an empty packet came")
+        elif buffer[start - 1] == _ERROR:
             message = buffer[start + 8 : end].decode("utf-8", "replace")
             what = f"the binary log from {self._start}, read up to {self._place()}"
             code = buffer[start] | buffer[start + 1] << 8
@@ -219,7 +230,7 @@ class BinlogConnection:
 
     def _check_silence(self) -> None:
         silent = time.monotonic() - self._heard
-        if self._options.follow and silent > _SILENT_HEARTBEATS * self._options.heartbeat_seconds:
+        if silent > _SILENT_HEARTBEATS * self._options.heartbeat_seconds:
             raise self._lost(f"not even a heartbeat for {silent:.0f} s")
 
     def _lost(self, reason: str) -> RetriableSourceError:
@@ -229,6 +240,10 @@ class BinlogConnection:
 
     def _place(self) -> FilePosition:
         return FilePosition(self.parser.file, self.parser.position)
+
+
+def _is_no_event(buffer: bytes, start: int, end: int) -> bool:
+    return end < start or bool(buffer[start - 1])
 
 
 def _refused(error: Exception, what: str) -> SourceError:

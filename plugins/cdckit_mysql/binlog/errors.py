@@ -29,6 +29,10 @@ class PositionLostError(SourceError):
     """The server no longer has (or never had) the log at the asked position."""
 
 
+class LogEndedError(RetriableSourceError):
+    """The log ended before a place that it was to reach."""
+
+
 def server_error(code: int, message: str, what: str, user: str | bytes | None = None) -> SourceError:
     """The error for what a server answered.
 

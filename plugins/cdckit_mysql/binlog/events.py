@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import lru_cache
 from struct import Struct
 from typing import ClassVar
-from uuid import UUID
 
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
@@ -16,6 +15,7 @@ from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 Header = tuple[int, int, int, int, int, int]
 """timestamp (s since 1970), type, server id, size, end position (its low 32 bits), flags."""
 
+_HEADER_SIZE = 19
 _U32 = Struct("<I").unpack_from
 _U64 = Struct("<Q").unpack_from
 _LIST_ENTRY = Struct("<IIQ")
@@ -72,6 +72,10 @@ class LogEvent:
     def payload(self) -> bytes:
         """A copy of the body's bytes."""
         return self.buffer[self.body : self.limit]
+
+    def whole(self) -> bytes:
+        """A copy of the header's and the body's bytes."""
+        return self.buffer[self.body - _HEADER_SIZE : self.limit]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} type {self.type} at {self.start} to {self.end}>"
@@ -154,7 +158,7 @@ class Gtid(LogEvent):
 
 @lru_cache(maxsize=1024)
 def _transaction_source(identifier: bytes) -> TransactionSource:
-    return TransactionSource(str(UUID(bytes=identifier)))
+    return TransactionSource.of_bytes(identifier)
 
 
 class AnonymousGtid(Gtid):
@@ -188,7 +192,7 @@ class TaggedGtid(Gtid):
         """Who numbered the transaction, with the tag."""
         uuid, tag = self._field(1), self._field(3)
         assert isinstance(uuid, bytes)
-        return TransactionSource(str(UUID(bytes=uuid)), tag.decode() if isinstance(tag, bytes) else "")
+        return TransactionSource.of_bytes(uuid, tag if isinstance(tag, bytes) else b"")
 
     @property
     def number(self) -> int:

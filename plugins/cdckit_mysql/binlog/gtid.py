@@ -25,6 +25,18 @@ class TransactionSource(NamedTuple):
     uuid: str
     tag: str = ""
 
+    @classmethod
+    def of_bytes(cls, uuid: bytes, tag: bytes = b"") -> Self:
+        """The one that the log tells of.
+
+        Raises:
+            ValueError: it is none.
+        """
+        text = tag.decode("ascii")
+        if text and not _TAG.fullmatch(text):
+            raise ValueError(f"{text!r} is no tag of a transaction")
+        return cls(str(UUID(bytes=uuid)), text)
+
     def __str__(self) -> str:
         return f"{self.uuid}:{self.tag}" if self.tag else self.uuid
 
@@ -91,6 +103,11 @@ class GtidSet:
     def of(self, wanted: Callable[[TransactionSource], bool]) -> GtidSet:
         """The transactions of some sources."""
         return GtidSet({source: pairs for source, pairs in self._intervals.items() if wanted(source)})
+
+    @property
+    def size(self) -> int:
+        """How many transactions are in the set."""
+        return sum(last - first + 1 for pairs in self._intervals.values() for first, last in pairs)
 
     def issuperset(self, other: GtidSet) -> bool:
         """Whether every transaction of `other` is in this set."""
@@ -161,15 +178,15 @@ class GtidSet:
         count = head >> 8 & 0xFFFFFFFFFFFF if tagged else head
         made, at = cls(), 8
         for _ in range(count):
-            uuid, at = str(UUID(bytes=data[at : at + 16])), at + 16
-            tag = ""
+            uuid, at, tag = data[at : at + 16], at + 16, b""
             if tagged:
                 size = data[at] >> 1
-                tag, at = data[at + 1 : at + 1 + size].decode("ascii"), at + 1 + size
+                tag, at = data[at + 1 : at + 1 + size], at + 1 + size
+            source = TransactionSource.of_bytes(uuid, tag)
             (pairs,) = _U64.unpack_from(data, at)
             at += 8
             for first, end in _INTERVAL.iter_unpack(data[at : at + pairs * _INTERVAL.size]):
-                made.add(TransactionSource(uuid, tag), first, end - 1)
+                made.add(source, first, end - 1)
             at += pairs * _INTERVAL.size
         return made
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from cdckit.errors import DecodeError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.compression import payload_events
+from cdckit_mysql.binlog.damage import DAMAGE, misread
 from cdckit_mysql.binlog.event_types import LOG_EVENT_ARTIFICIAL_F
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
@@ -33,13 +32,12 @@ from cdckit_mysql.binlog.events import (
     Xid,
 )
 from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.integrity import CHECKSUM_SIZE, CRC32
 from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE, LogPlace
 from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES, STATEMENT_END, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap, TableMapEvent, read_table_map
 
-CHECKSUM_SIZE = 4
-_CRC32 = 1
 _DUMMY_TABLE_ID = 0xFFFFFF
 _TABLES_KEPT = 4096
 
@@ -80,6 +78,7 @@ _UNUSUAL = (Rotate, FormatDescription, Heartbeat)
 _USUAL = {code: kind for code, kind in _CLASSES.items() if kind not in _UNUSUAL}
 """The events whose place is always told by their header."""
 _STATEFUL = frozenset({Rotate, FormatDescription, TableMapEvent, RowsEvent})
+"""Events that depend on others, or that others depend on."""
 
 
 class EventParser:
@@ -89,21 +88,17 @@ class EventParser:
         file: the file that the first event stands in, "" if a ROTATE will tell.
         position: where in it the first event stands.
         checksums: whether events end in a checksum, until a FORMAT_DESCRIPTION tells.
-        verify_checksums: compare them (it costs about 1 µs a KB).
 
     Attributes:
         file: the file of the event that was parsed last.
         server_version: who wrote the file.
     """
 
-    def __init__(
-        self, file: str = "", position: int = 4, *, checksums: bool = False, verify_checksums: bool = False
-    ) -> None:
+    def __init__(self, file: str = "", position: int = 4, *, checksums: bool = False) -> None:
         self.file = file
         self.server_version = ""
         self._place = LogPlace(position)
         self._checksum = CHECKSUM_SIZE if checksums else 0
-        self._verify = verify_checksums
         self._announced: dict[bytes, TableMap] = {}
         self._open: dict[int, TableMap] = {}
         self._statement_ended = False
@@ -131,36 +126,47 @@ class EventParser:
             DecodeError: one cannot be understood; the message names file, position and type.
         """
         place, unpack, usual = self._place, HEADER.unpack_from, _USUAL.get
-        for buffer, at, end in spans:
-            make = usual(buffer[at + 4])
-            header = unpack(buffer, at)
-            behind = header[4]
-            if make is None or self._verify or not behind or header[5] & LOG_EVENT_ARTIFICIAL_F or place.far:
-                yield from self.parse(buffer, at, end)
-                continue
-            place.position = behind
-            event = make(header, behind - header[3], behind, buffer, at + HEADER_SIZE, end - self._checksum)
-            yield self._finished(event) if make in _STATEFUL else event
+        buffer, at, end = b"", 0, 0
+        try:
+            for buffer, at, end in spans:
+                make = usual(buffer[at + 4])
+                header = unpack(buffer, at)
+                behind = header[4]
+                if make is None or not behind or header[5] & LOG_EVENT_ARTIFICIAL_F or place.far:
+                    yield from self.parse(buffer, at, end)
+                    continue
+                place.position = behind
+                event = make(header, behind - header[3], behind, buffer, at + HEADER_SIZE, end - self._checksum)
+                yield self._finish[make](event) if make in _STATEFUL else event
+        except DAMAGE as error:
+            raise self.misread((buffer, at, end), error) from error
+
+    def misread(self, span: Span, error: Exception) -> DecodeError:
+        """The error for an event that cannot be understood, with its place; whoever reads events raises it."""
+        buffer, at, end = span
+        start = self.position
+        if end - at >= HEADER_SIZE:
+            start, _ = self._place.advance(HEADER.unpack_from(buffer, at))  # a second time changes nothing
+        return misread(self.file, start, buffer[at:end], error)
 
     def parse(self, buffer: bytes, at: int, end: int) -> Iterator[LogEvent]:
-        """The event that lies between `at` and `end`, or those inside it; raises as `events`."""
+        """The event that lies between `at` and `end`, or those inside it; raises as `event`."""
         if buffer[at + 4] == event_types.TRANSACTION_PAYLOAD:
             return self._payload(buffer, at, end)
         return iter((self.event(buffer, at, end),))
 
     def event(self, buffer: bytes, at: int, end: int) -> LogEvent:
-        """The event that lies between `at` and `end`, which is no compressed transaction; raises as `events`."""
+        """The event that lies between `at` and `end`, which is no compressed transaction.
+
+        Raises one of `DAMAGE` where it cannot be understood, which `misread` tells of.
+        """
         header = HEADER.unpack_from(buffer, at)
         place = self._place.advance(header)
-        if self._verify:
-            self._compare_checksum(buffer, at, end)
         return self._read(header, place, buffer, at + HEADER_SIZE, end - self._checksum)
 
     def _payload(self, buffer: bytes, at: int, end: int) -> Iterator[LogEvent]:
         """The events of a compressed transaction; they have neither place nor checksum of their own."""
         place = self._place.advance(HEADER.unpack_from(buffer, at))
-        if self._verify:
-            self._compare_checksum(buffer, at, end)
         for inner, first, last in payload_events(buffer, at + HEADER_SIZE, end - self._checksum):
             header = HEADER.unpack_from(inner, first)
             yield self._read(header, place, inner, first + HEADER_SIZE, last)
@@ -169,33 +175,13 @@ class EventParser:
         event = _CLASSES.get(header[1], Unread)(header, place[0], place[1], buffer, body, limit)
         if header[1] not in _CLASSES:
             self._require_ignorable(event)
-        return self._finished(event) if event.__class__ in _STATEFUL else event
-
-    def _finished(self, event: LogEvent) -> LogEvent:
-        """An event that depends on others, or that others depend on."""
-        try:
-            return self._finish[event.__class__](event)
-        except DecodeError as error:
-            raise DecodeError(f"{self.file}:{event.start}: {error}") from error
-        except (IndexError, ValueError, OverflowError, struct.error) as error:
-            message = f"{self.file}:{event.start}: an event of type {event.type} is damaged: {error}"
-            raise DecodeError(message) from error
+        return self._finish[event.__class__](event) if event.__class__ in _STATEFUL else event
 
     def _require_ignorable(self, event: LogEvent) -> None:
         if not event.header[5] & event_types.LOG_EVENT_IGNORABLE_F:
             raise DecodeError(
                 f"{self.file}:{event.start}: an event of type {event.type} is not known and may not be ignored: "
                 f"the server ({self.server_version or 'unknown version'}) is newer than this reader"
-            )
-
-    def _compare_checksum(self, buffer: bytes, at: int, end: int) -> None:
-        size = self._checksum
-        if buffer[at + 4] == event_types.FORMAT_DESCRIPTION:
-            size = CHECKSUM_SIZE if buffer[end - CHECKSUM_SIZE - 1] == _CRC32 else 0
-        expected = int.from_bytes(buffer[end - size : end], "little")
-        if size and zlib.crc32(memoryview(buffer)[at : end - size]) != expected:
-            raise DecodeError(
-                f"{self.file}:{self.position}: the checksum of the event before is wrong: the log is damaged"
             )
 
     def _rotate(self, event: Rotate) -> LogEvent:
@@ -205,7 +191,7 @@ class EventParser:
     def _format_description(self, event: FormatDescription) -> LogEvent:
         """The byte before its own checksum, which it always has, tells whether the others have one."""
         event.limit += self._checksum - CHECKSUM_SIZE
-        self._checksum = CHECKSUM_SIZE if event.buffer[event.limit - 1] == _CRC32 else 0
+        self._checksum = CHECKSUM_SIZE if event.buffer[event.limit - 1] == CRC32 else 0
         self.server_version = event.server_version
         return event
 

@@ -5,7 +5,6 @@ MySQL source documentation, "class Query_event"; MariaDB knowledge base, "QUERY_
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from struct import Struct
@@ -14,6 +13,7 @@ from typing import ClassVar
 from cdckit.errors import DecodeError
 from cdckit_mysql.binlog.compression import inflate
 from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
+from cdckit_mysql.statement_prefix import first_word
 from cdckit_mysql.values.charset import charset_of_collation, text_decoder
 
 _FIXED = Struct("<IIBHH")
@@ -21,7 +21,6 @@ _FIXED = Struct("<IIBHH")
 _U64 = Struct("<Q").unpack_from
 _CHARSETS = Struct("<HHH").unpack_from
 
-_KEYWORD = re.compile(rb"(?:\s+|/\*(?!M?!).*?\*/|/\*M?!\d*|--\s[^\n]*\n|#[^\n]*\n|\()*([A-Za-z]+)", re.DOTALL)
 _ROW_CHANGES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO"})
 
 
@@ -108,8 +107,7 @@ class Query(LogEvent):
     def keyword(self) -> str:
         """The first word in upper case, comments skipped: `ALTER`, `XA`, `COMMIT`; empty where there is none."""
         if not hasattr(self, "_keyword"):
-            found = _KEYWORD.match(self.statement)
-            self._keyword = found.group(1).decode().upper() if found else ""
+            self._keyword = first_word(self.statement).decode()
         return self._keyword
 
     @property

@@ -61,6 +61,8 @@ class Alteration:
         system_versioned: ADD or DROP SYSTEM VERSIONING.
         detached: a table that CONVERT PARTITION makes.
         attached: a table that becomes a partition.
+        moves_rows: whether rows come or go that the log does not tell of.
+        exchanged: a table whose rows a partition takes, and gives its own for.
     """
 
     columns: list[ColumnClause] = field(default_factory=list)
@@ -81,6 +83,20 @@ class Alteration:
     system_versioned: bool | None = None
     detached: TableId | None = None
     attached: TableId | None = None
+    moves_rows: bool = False
+    exchanged: TableId | None = None
+
+    @property
+    def new_names(self) -> tuple[tuple[str, str], ...]:
+        """The old and new names of the columns that are renamed."""
+        changed = [(clause.replaces, clause.column.name) for clause in self.columns if clause.replaces]
+        return tuple((old, new) for old, new in (*self.renamed.items(), *changed) if old.lower() != new.lower())
+
+    @property
+    def made_anew(self) -> tuple[str, ...]:
+        """The columns that are dropped and added again, in lower case."""
+        added = (clause.column.name.lower() for clause in self.columns if clause.replaces is None)
+        return tuple(name for name in added if name in self.dropped)
 
 
 _PARTITION_VERBS = (
@@ -100,6 +116,10 @@ _PARTITION_VERBS = (
 )
 
 
+_MOVES_ROWS = ("DISCARD", "DROP", "EXCHANGE", "IMPORT", "TRUNCATE")
+"""What takes the rows of partitions away, or puts others there."""
+
+
 def read_alteration(cursor: Cursor) -> Alteration:
     """Read the clauses of ALTER TABLE from behind the table's name.
 
@@ -114,7 +134,7 @@ def read_alteration(cursor: Cursor) -> Alteration:
 
 
 def _read_clause(cursor: Cursor, alteration: Alteration) -> None:
-    if _skip_partitioning(cursor) or _skip_directive(cursor):
+    if _skip_partitioning(cursor, alteration) or _skip_directive(cursor, alteration):
         return
     if cursor.accept("ADD"):
         _read_add(cursor, alteration)
@@ -132,16 +152,21 @@ def _read_clause(cursor: Cursor, alteration: Alteration) -> None:
         raise cursor.error("expected a clause of ALTER TABLE")
 
 
-def _skip_partitioning(cursor: Cursor) -> bool:
+def _skip_partitioning(cursor: Cursor, alteration: Alteration) -> bool:
     """Read partitioning, which ends the statement and changes no column."""
     on_partitions = cursor.at_any(*_PARTITION_VERBS) and cursor.ahead(1).key == "PARTITION"
     whole = cursor.at("PARTITION", "BY") or cursor.at("REMOVE", "PARTITIONING") or cursor.at("ORDER", "BY")
+    if on_partitions:
+        alteration.moves_rows = cursor.at_any(*_MOVES_ROWS)
+        if cursor.at("EXCHANGE"):
+            cursor.skip_to("TABLE", ";")
+            alteration.exchanged = cursor.table_id() if cursor.accept("TABLE") else None
     if on_partitions or whole:
         cursor.skip_to(";")
     return on_partitions or whole
 
 
-def _skip_directive(cursor: Cursor) -> bool:
+def _skip_directive(cursor: Cursor, alteration: Alteration) -> bool:
     """Read what tells the server how to work and changes no definition."""
     if cursor.accept_any("FORCE", "NOWAIT", "SECONDARY_LOAD", "SECONDARY_UNLOAD"):
         return True
@@ -153,6 +178,7 @@ def _skip_directive(cursor: Cursor) -> bool:
         cursor.advance()
         return True
     if cursor.at_any("DISCARD", "IMPORT") and cursor.ahead(1).key == "TABLESPACE":
+        alteration.moves_rows = True
         cursor.advance()
         cursor.advance()
         return True
@@ -266,6 +292,7 @@ def _read_rename(cursor: Cursor, alteration: Alteration) -> None:
 
 
 def _read_convert(cursor: Cursor, alteration: Alteration) -> None:
+    alteration.moves_rows = cursor.at_any("PARTITION", "TABLE")
     if cursor.accept("PARTITION"):
         cursor.identifier()
         cursor.expect("TO", "TABLE")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from cdckit_mysql.ddl.added import with_older
 from cdckit_mysql.ddl.alter import FIRST, Alteration, ColumnClause
 from cdckit_mysql.ddl.charsets import Collation
 from cdckit_mysql.ddl.columns import ColumnDefinition
@@ -49,8 +51,9 @@ def altered(table: Table, alteration: Alteration, database: Collation, cursor: C
     if alteration.conversion:
         conversion = _collation(table, alteration.conversion, database, cursor)
         collation = collation if alteration.options.names_collation else conversion
+    columns = _settled([place.column for place in places], collation, conversion, cursor)
     result = replace(
-        table.with_columns(_settled([place.column for place in places], collation, conversion, cursor)),
+        table.with_columns(_with_older(table, alteration, places, columns, cursor)),
         charset=collation.charset,
         collation=collation.name,
         comment=_comment(table, alteration),
@@ -194,6 +197,22 @@ def _settled(
         _converted(column, by_codes if _asks_for_codes(written) else conversion, cursor)
         for written, column in zip(columns, settled, strict=True)
     ]
+
+
+def _with_older(
+    table: Table, alteration: Alteration, places: list[Place], columns: list[Column], cursor: Cursor
+) -> Iterator[Column]:
+    """The columns, those that are new with what older rows have in them; a new definition of one changes no row."""
+    known = {column.name.lower(): column for column in table.columns}
+    new = {id(clause.column) for clause in alteration.columns if clause.replaces is None}
+    for place, column in zip(places, columns, strict=True):
+        if id(place.column) in new:
+            yield with_older(column, cursor.session)
+        elif isinstance(place.column, Column):
+            yield column
+        else:
+            old = known[place.origin]
+            yield replace(column, older=old.older, older_unknown=old.older_unknown)
 
 
 def _asks_for_codes(column: Column | ColumnDefinition) -> bool:

@@ -39,6 +39,12 @@ class SchemaChange:
         previous: its definition before, as far as known.
         table: its definition after, as far as known: a table that was not loaded and then altered stays unknown.
         ddl: the statement, or of one over several tables a statement for this one alone.
+        renamed: the old and new names of columns that the statement renames.
+        made_anew: columns, in lower case, that the statement drops and adds again.
+        strict: whether values that do not fit a new definition were errors.
+        moves_rows: whether rows of the table come or go by it, which the log does not tell: those of a partition.
+        exchanged: the table that such rows come from, or go to.
+        dropped: of a dropped database, the tables that were known.
     """
 
     kind: ChangeKind
@@ -48,3 +54,9 @@ class SchemaChange:
     after: TableId | None = None
     previous: Table | None = None
     table: Table | None = None
+    renamed: tuple[tuple[str, str], ...] = ()
+    made_anew: tuple[str, ...] = ()
+    strict: bool = False
+    moves_rows: bool = False
+    exchanged: TableId | None = None
+    dropped: tuple[Table, ...] = ()

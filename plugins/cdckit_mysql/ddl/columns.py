@@ -54,9 +54,11 @@ def read_definition(cursor: Cursor, name: str) -> ColumnDefinition:
     if column.data_type.serial:
         _make_serial(column)
     while True:
-        read = _ATTRIBUTES.get(cursor.token.key)
+        read, start = _ATTRIBUTES.get(cursor.token.key), cursor.mark()
         if read is not None:
             read(cursor, column)
+            if cursor.mark() == start:  # CHARACTER or CHAR without SET
+                raise cursor.error("expected an attribute of a column")
         elif not _skip_engine_attribute(cursor):
             return column
 

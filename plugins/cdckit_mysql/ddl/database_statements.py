@@ -17,8 +17,8 @@ def create_database(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
     known = scope.tables.database(name) is not None
     changes = [SchemaChange(ChangeKind.CREATE_DATABASE, name, scope.text)]
     if known and replaces:
-        scope.tables.remove_database(name)
-        changes.insert(0, SchemaChange(ChangeKind.DROP_DATABASE, name, scope.text))
+        dropped = tuple(scope.tables.remove_database(name))
+        changes.insert(0, SchemaChange(ChangeKind.DROP_DATABASE, name, scope.text, dropped=dropped))
     if not (known and lenient):
         _keep(scope, name, options, scope.server_collation())
     return changes
@@ -39,8 +39,8 @@ def drop_database(scope: Scope) -> list[SchemaChange]:
     """Read on behind DROP DATABASE and forget its tables."""
     scope.cursor.accept("IF", "EXISTS")
     name = scope.database_name()
-    scope.tables.remove_database(name)
-    return [SchemaChange(ChangeKind.DROP_DATABASE, name, scope.text)]
+    dropped = tuple(scope.tables.remove_database(name))
+    return [SchemaChange(ChangeKind.DROP_DATABASE, name, scope.text, dropped=dropped)]
 
 
 def _read_options(scope: Scope) -> Options:

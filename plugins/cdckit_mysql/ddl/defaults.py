@@ -6,10 +6,12 @@ https://dev.mysql.com/doc/refman/en/data-type-defaults.html
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.errors import DdlError
 from cdckit_mysql.ddl.lexer import Kind
 from cdckit_mysql.ddl.session import Flavor
 from cdckit_mysql.ddl.temporal import TIME_TYPES, canonical_time
@@ -22,7 +24,7 @@ _WHOLE_TYPES = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "
 _NUMBER_TYPES = _WHOLE_TYPES | {"FLOAT", "DOUBLE", "DECIMAL"}
 
 
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def _read_symbol(cursor: Cursor) -> Default:
     if sign is None:
         raise cursor.error("expected a default value")
     literal = read_default(cursor)
-    if literal.text is None:
+    if literal.text is None or literal.expression:
         raise cursor.error("expected a number")
     return Default(literal.text if sign == "+" else f"-{literal.text}")
 
@@ -76,9 +78,10 @@ def _read_parentheses(cursor: Cursor) -> Default:
     start = cursor.mark()
     if cursor.flavor is Flavor.MARIADB:
         cursor.expect("(")
-        literal = read_default(cursor)
-        if cursor.accept(")") and not literal.expression:
-            return literal
+        with suppress(DdlError):  # such as (-a): the sign of a column, not of a number
+            literal = read_default(cursor)
+            if cursor.accept(")") and not literal.expression:
+                return literal
         cursor.reset(start)
     return Default(cursor.skip_parentheses(), expression=True)
 

@@ -47,12 +47,12 @@ class Token(NamedTuple):
 
 
 _PATTERN = r"""[ \t\n\v\f\r]* (?:
-  (?P<comment> --(?=\s|$)[^\n]* | \#[^\n]* | /\*(?!M?!)(?s:.*?)\*/ )
+  (?P<comment> --(?=[\x00-\x20\x7f]|\Z)[^\n]* | \#[^\n]* | /\*(?!M?!)(?s:.*?)\*/ )
 | (?P<open> /\*(?P<maria>M?)!(?P<version>\d{{5,6}}(?!\d)|) )
 | (?P<close> \*/ )
 | (?P<hex> 0x[0-9a-fA-F]+(?![\w$]) | [xX]'[0-9a-fA-F]*' )
 | (?P<bit> 0b[01]+(?![\w$]) | [bB]'[01]*' )
-| (?P<number> (?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w$\u0080-\U0010ffff]) )
+| (?P<number> (?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?(?![\w$\u0080-\U0010ffff]) )
 | (?P<word> [0-9A-Za-z_$\u0080-\U0010ffff]+ )
 | (?P<quoted> {quoted} )
 | (?P<string> {string} )

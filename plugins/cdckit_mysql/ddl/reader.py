@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from cdckit_mysql.ddl.changes import SchemaChange
 from cdckit_mysql.ddl.charsets import Charsets
 from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.passwords import without_passwords
 from cdckit_mysql.ddl.session import DdlSession, Flavor, SqlMode
 from cdckit_mysql.ddl.statements import read_statements
 from cdckit_mysql.table import Tables
@@ -44,11 +47,14 @@ class DdlReader:
         Raises:
             DdlError: it cannot be read, or contradicts the definitions.
         """
+        sql = without_passwords(sql)
         cursor = Cursor(sql, self.flavor, self.charsets, version=self.version, session=session, database=database)
         try:
             return read_statements(cursor, tables)
         except (ValueError, ArithmeticError) as error:
             raise cursor.error(f"a value cannot be read ({error})") from error
+        except RecursionError as error:
+            raise cursor.error("it is nested too deeply") from error
 
     def session(
         self,
@@ -59,6 +65,8 @@ class DdlReader:
         explicit_timestamps: bool | None,
         options: int | None,
         explicit_timestamps_by_default: bool,
+        time_zone: str | None = None,
+        now: datetime | None = None,
     ) -> DdlSession:
         """Return the session of a statement from its QUERY event's status variables, None where it has none.
 
@@ -70,6 +78,8 @@ class DdlReader:
             options: Q_FLAGS2_CODE, in which MariaDB has the same.
             explicit_timestamps_by_default: the server's `explicit_defaults_for_timestamp`, for servers whose log does
                 not tell the session's.
+            time_zone: Q_TIME_ZONE_CODE.
+            now: when the statement began: the event's time and Q_MICROSECONDS.
         """
         collations = self.charsets.collations
         if explicit_timestamps is None and self.flavor is Flavor.MARIADB and self.version >= _MARIADB_LOGS_EXPLICIT:
@@ -83,4 +93,6 @@ class DdlReader:
             collation_server=server and server.name,
             default_collations={"utf8mb4": utf8mb4.name} if utf8mb4 else {},
             explicit_defaults_for_timestamp=explicit_timestamps,
+            time_zone=time_zone,
+            now=now,
         )

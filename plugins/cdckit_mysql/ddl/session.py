@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import IntFlag, StrEnum
 
 
@@ -15,7 +16,7 @@ class Flavor(StrEnum):
 
 
 class SqlMode(IntFlag):
-    """The bits of `sql_mode` that change how DDL is read.
+    """The bits of `sql_mode` that change how DDL is read, or what it does to rows.
 
     The numbers are those of the status variable Q_SQL_MODE_CODE in a QUERY event, the same on both servers; other
     bits may be set and mean nothing here.
@@ -26,6 +27,8 @@ class SqlMode(IntFlag):
     ANSI_QUOTES = 1 << 2
     ORACLE = 1 << 9
     NO_BACKSLASH_ESCAPES = 1 << 20
+    STRICT_TRANS_TABLES = 1 << 21
+    STRICT_ALL_TABLES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,18 @@ class DdlSession:
             `default_collation_for_utf8mb4`, MariaDB's `character_set_collations`.
         explicit_defaults_for_timestamp: when off, TIMESTAMP columns are NOT NULL and get defaults unless the
             statement says otherwise.
+        time_zone: the session's, or None where the event does not tell.
+        now: when the statement began, or None where that is not known.
     """
 
     sql_mode: SqlMode = SqlMode.NONE
     collation_server: str | None = None
     default_collations: Mapping[str, str] = field(default_factory=dict)
     explicit_defaults_for_timestamp: bool = True
+    time_zone: str | None = None
+    now: datetime | None = None
+
+    @property
+    def strict(self) -> bool:
+        """Whether values that do not fit are errors."""
+        return bool(self.sql_mode & (SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES))

@@ -74,9 +74,10 @@ def _alter(scope: Scope) -> Changes:
     cursor = scope.cursor
     if cursor.accept_any("DATABASE", "SCHEMA"):
         return alter_database(scope)
-    while cursor.accept_any("ONLINE", "OFFLINE", "IGNORE"):
-        pass
-    return alter_table(scope) if cursor.accept("TABLE") else define_view(scope)
+    words = set()
+    while word := cursor.accept_any("ONLINE", "OFFLINE", "IGNORE"):
+        words.add(word)
+    return alter_table(scope, ignores="IGNORE" in words) if cursor.accept("TABLE") else define_view(scope)
 
 
 def _drop(scope: Scope) -> Changes:

@@ -48,8 +48,8 @@ def _named(table: Table, table_id: TableId) -> Table:
     return replace(table, database=table_id.database, name=table_id.name)
 
 
-def alter_table(scope: Scope) -> list[SchemaChange]:
-    """Read on behind ALTER TABLE."""
+def alter_table(scope: Scope, *, ignores: bool = False) -> list[SchemaChange]:
+    """Read on behind ALTER TABLE; with MariaDB's IGNORE, rows that do not fit are changed or removed."""
     cursor = scope.cursor
     cursor.accept("IF", "EXISTS")
     table_id = scope.table_id()
@@ -59,10 +59,25 @@ def alter_table(scope: Scope) -> list[SchemaChange]:
     after = before and altered(before, alteration, scope.database_collation(table_id.database), cursor)
     new_id = scope.spelled(alteration.rename) if alteration.rename else table_id
     after = _moved(scope, table_id, after, new_id)
-    changes = [SchemaChange(ChangeKind.ALTER, table_id.database, scope.text, table_id, new_id, before, after)]
+    changes = [
+        SchemaChange(
+            ChangeKind.ALTER,
+            table_id.database,
+            scope.text,
+            table_id,
+            new_id,
+            before,
+            after,
+            renamed=alteration.new_names,
+            made_anew=alteration.made_anew,
+            strict=scope.cursor.session.strict and not ignores,
+            moves_rows=alteration.moves_rows or ignores,
+            exchanged=alteration.exchanged and scope.spelled(alteration.exchanged),
+        )
+    ]
     if alteration.detached:
         detached = scope.spelled(alteration.detached)
-        changes.append(_created(scope, detached, after and _named(after, detached)))
+        changes.append(replace(_created(scope, detached, after and _named(after, detached)), moves_rows=True))
     if alteration.attached:
         changes.append(_dropped(scope, scope.spelled(alteration.attached), scope.text))
     return changes

@@ -38,6 +38,11 @@ class Topics:
         prefixed = f"{config.topic_heartbeat_prefix}{self._delimiter}{self._prefix}"
         self.heartbeat = _with_underscores(config.topic_heartbeat_name or prefixed)
 
+    @property
+    def shared(self) -> bool:
+        """Whether tables are meant to share topics."""
+        return self._naming == "unified" or self._naming.endswith("_regex")
+
     def data(self, table: TableId) -> str:
         """The topic of a table's changes."""
         if self._naming == "unified":
@@ -56,8 +61,7 @@ class Topics:
 
     def key_mark(self, table: TableId) -> tuple[str, str] | None:
         """The field's name and value by which keys of tables that share a topic differ, or None."""
-        shared = self._naming == "unified" or self._naming.endswith("_regex")
-        if not shared or not self._config.topic_key_enforce_uniqueness:
+        if not self.shared or not self._config.topic_key_enforce_uniqueness:
             return None
         name = self._raw(table)
         rewritten = self._mark(name)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cdckit.errors import DecodeError
 from cdckit_mysql.binlog import event_types
+from cdckit_mysql.binlog.damage import DAMAGE
 from cdckit_mysql.binlog.events import Gtid, LogEvent, MariaDbGtid, MariaDbGtidList, PreviousGtids
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
@@ -27,6 +29,8 @@ _HEADERS = frozenset(
     }
 )
 """What a file begins with."""
+_OF_MYSQL = (Gtid, PreviousGtids)
+_OF_MARIADB = (MariaDbGtid, MariaDbGtidList)
 _READ = _IDENTIFIED | {
     event_types.ANONYMOUS_GTID,
     event_types.MARIADB_GTID,
@@ -81,6 +85,7 @@ class _Scan:
 
     def __init__(self, reader: LogFileReader) -> None:
         self.at = reader.position
+        self._mariadb = b"mariadb" in reader.description.lower()
         self._parser = EventParser(reader.file.name, reader.position, checksums=reader.checksums)
         self._gtids: GtidSet | MariaDbGtidSet | None = None
         self._next: tuple[TransactionSource, int] | tuple[int, int, int] | None = None
@@ -92,7 +97,17 @@ class _Scan:
         return None if self._gtids is None else str(self._gtids)
 
     def take(self, span: Span, behind: int, until: int | None) -> bool:
-        """Takes the event that ends at `behind`; false where no place up to `until` can follow."""
+        """Takes the event that ends at `behind`; false where no place up to `until` can follow.
+
+        Raises:
+            DecodeError: it cannot be understood.
+        """
+        try:
+            return self._take(span, behind, until)
+        except DAMAGE as error:
+            raise self._parser.misread(span, error) from error
+
+    def _take(self, span: Span, behind: int, until: int | None) -> bool:
         code = span[0][span[1] + _TYPE_AT]
         if code in _IDENTIFIED and self._gtids is None:
             self._gtids = GtidSet()
@@ -107,6 +122,8 @@ class _Scan:
         return True
 
     def _told(self, event: LogEvent, behind: int) -> None:
+        if isinstance(event, _OF_MYSQL if self._mariadb else _OF_MARIADB):
+            raise DecodeError("it is one of another kind of server")
         if isinstance(event, Query):
             self._statement(event, behind)
         elif isinstance(event, MariaDbGtid):

@@ -8,14 +8,17 @@ from types import TracebackType
 from typing import Self
 
 from cdckit.errors import SourceError
+from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.parser import EventParser
+from cdckit_mysql.binlog.place import HEADER
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.files.boundaries import last_boundary
 from cdckit_mysql.files.reading import FIRST_EVENT, LogFileReader
 from cdckit_mysql.files.storage import LogFile, find_log_files
 from cdckit_mysql.offsets import LogOffset, file_number
 from cdckit_mysql.options.files import split_place
+from cdckit_mysql.streaming.progress import covers, gtid_set
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -78,6 +81,53 @@ class LogFiles:
             f"{self.files[0].name} to {self.files[-1].name}): name that file, too"
         )
 
+    def counts(self, offset: LogOffset) -> bool:
+        """Whether an offset's file and position mean these files, as far as their transactions tell.
+
+        Archives of several servers of a topology have files of the same names.
+        """
+        if offset.by_gtid or offset.gtids is None:
+            return not offset.by_gtid
+        file = next((file for file in self.files if file.number == file_number(offset.file)), None)
+        if file is None:
+            return False
+        with LogFileReader(file) as reader:
+            found = last_boundary(reader, offset.pos)
+        if found.gtids is None:
+            return True
+        mariadb = is_mariadb(found.gtids, offset.gtids)
+        there, read = gtid_set(found.gtids, mariadb=mariadb), gtid_set(offset.gtids, mariadb=mariadb)
+        between = found.position >= offset.pos or offset.event > 0
+        return between and (covers(there, read) or covers(read, there))
+
+    @property
+    def server_id(self) -> int:
+        """The number of the server that has written the first file."""
+        with LogFileReader(self.files[0]) as reader:
+            return int(HEADER.unpack_from(reader.description)[2])
+
+    def before(self, gtids: str) -> LogOffset:
+        """The begin of the last file before which there is no transaction beyond some that were read.
+
+        Raises:
+            PositionLostError: there is none: what follows them is not in the files.
+        """
+        for number in range(len(self.files) - 1, -1, -1):
+            begin = self._begin(number) or ""
+            mariadb = is_mariadb(gtids, begin)
+            if covers(gtid_set(gtids, mariadb=mariadb), gtid_set(begin, mariadb=mariadb)):
+                return LogOffset(file=self.files[number].name, pos=FIRST_EVENT, gtids=gtids)
+        raise PositionLostError(
+            f"{self._config.binlog_files} has no such file as the one in which reading goes on, and begins behind "
+            f"transactions that were not read yet: {self._begin(0)} come before {self.files[0].name}, and read were "
+            f"{gtids}; name earlier files, too"
+        )
+
+    def _begin(self, number: int) -> str | None:
+        """The transactions before a file; None where the log has no identifiers."""
+        with LogFileReader(self.files[number]) as reader:
+            return last_boundary(reader, FIRST_EVENT).gtids
+
     def following(self, number: int) -> LogFile | None:
         """The file behind another one.
 
@@ -113,6 +163,11 @@ class LogFiles:
         )
 
 
+def is_mariadb(*gtids: str) -> bool:
+    """Whose GTIDs sets hold, some of which may be empty: MySQL's begin with a UUID, behind which a colon follows."""
+    return not any(":" in text for text in gtids)
+
+
 class FileLog:
     """The events of the files from an offset on, as a connection to a server gives them.
 
@@ -127,10 +182,10 @@ class FileLog:
         self._reader = LogFileReader(files.files[self._number])
         # within a transaction an offset stands behind its identifier
         self._first: int | None = last_boundary(self._reader, start.pos).position if start.event else start.pos
-        self.parser = EventParser(checksums=self._reader.checksums, verify_checksums=True)
+        self.parser = EventParser(checksums=self._reader.checksums)
         self.ended = False
 
-    def packets(self, timeout: float) -> list[Span]:
+    def packets(self, timeout: float) -> Sequence[Span]:
         """The bytes of the next events; none at the log's end. Files make nobody wait.
 
         Raises:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from cdckit.errors import SourceError
+from cdckit.errors import DecodeError, SourceError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.event_types import LOG_EVENT_ARTIFICIAL_F, LOG_EVENT_BINLOG_IN_USE_F
 from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.integrity import CHECKSUM_SIZE, CRC32, LogIntegrity
 from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE
 from cdckit_mysql.files.storage import LogFile
 
@@ -24,9 +26,7 @@ FIRST_EVENT = 4
 
 _MAGIC = b"\xfebin"
 _ENCRYPTED = b"\xfdbin"
-_CHUNK = 1 << 20
-_CHECKSUM_SIZE = 4
-_CRC32 = 1
+_CHUNK, _PIECE = 1 << 20, 1 << 24
 _SIZE = struct.Struct("<I")
 _TYPE_AT = 4
 """Where an event's header holds its type …"""
@@ -52,36 +52,49 @@ class LogFileReader:
     def __init__(self, file: LogFile) -> None:
         self.file = file
         self._stream = file.open()
-        self._rest = b""
-        self.position = FIRST_EVENT
+        self.checksums = self.in_use = False
         try:
             self._require_plain(self._read(FIRST_EVENT))
+            self.seek(FIRST_EVENT)
             description, second = self._first_events()
             if second == event_types.MARIADB_START_ENCRYPTION:
                 raise self._encrypted("encrypt_binlog")
         except BaseException:
             self.close()
             raise
-        flags = description[_FLAGS_AT]
-        self.in_use = bool(flags & LOG_EVENT_BINLOG_IN_USE_F)
-        # its checksum is made without that flag, which is set and cleared in place
-        plain = bytes([flags & ~LOG_EVENT_BINLOG_IN_USE_F])
-        self.description = description[:_FLAGS_AT] + plain + description[_FLAGS_AT + 1 :]
-        self.checksums = self.description[-_CHECKSUM_SIZE - 1] == _CRC32
+        self.description = description
+        self.checksums = description[-CHECKSUM_SIZE - 1] == CRC32
         self.seek(FIRST_EVENT)
 
     def seek(self, position: int) -> None:
         """Goes on at an event's position."""
         self._stream.seek(position)
         self.position, self._rest = position, b""
+        self._integrity = LogIntegrity(self.file.name, position, checksums=self.checksums, in_file=True)
+        self._fault: DecodeError | None = None
 
-    def spans(self) -> list[Span]:
+    def spans(self) -> Sequence[Span]:
         """The next events; none at the end of the file.
 
         Raises:
-            SourceError: the file cannot be read, or is damaged.
+            SourceError: the file cannot be read, or is no log file.
+            DecodeError: an event's checksum is wrong, or it does not follow the one before.
         """
+        if self._fault is not None:
+            raise self._fault
+        begin = self.position
+        spans, self._fault = self._integrity.whole(self._found())
+        if self._fault is not None:
+            self.position = begin + sum(end - at for _, at, end in spans)
+            if not spans:
+                raise self._fault
+        return spans
+
+    def _found(self) -> list[Span]:
+        """What the next bytes of the file hold, be it whole or not."""
         data = self._rest + self._read(_CHUNK)
+        if self.position == FIRST_EVENT and len(data) > _FLAGS_AT:
+            data = self._closed(data)
         spans: list[Span] = []
         at, limit = 0, len(data)
         while at + HEADER_SIZE <= limit:
@@ -89,7 +102,7 @@ class LogFileReader:
             if size < HEADER_SIZE:
                 raise SourceError(f"{self.file.path} is damaged: no event begins at {self.position}")
             if at + size > limit:
-                if not spans and (more := self._read(max(_CHUNK, at + size - limit))):
+                if not spans and (more := self._read_on(max(_CHUNK, at + size - limit))):
                     data += more
                     limit = len(data)
                     continue
@@ -100,6 +113,13 @@ class LogFileReader:
         self._rest = data[at:]
         return spans
 
+    def _closed(self, data: bytes) -> bytes:
+        """The begin of the file as a server leaves it that closes it: the checksum there is made without the flag."""
+        flags = data[_FLAGS_AT]
+        self.in_use = bool(flags & LOG_EVENT_BINLOG_IN_USE_F)
+        plain = bytes([flags & ~LOG_EVENT_BINLOG_IN_USE_F])
+        return data[:_FLAGS_AT] + plain + data[_FLAGS_AT + 1 :]
+
     @property
     def cut_short(self) -> bool:
         """Whether the file ends within an event; known when `spans` has given none."""
@@ -108,7 +128,7 @@ class LogFileReader:
     def rotation(self, position: int, *, checksum: bool) -> Span:
         """The event by which a server says that what follows stands in this file, at a position."""
         body = struct.pack("<Q", position) + self.file.name.encode()
-        size = HEADER_SIZE + len(body) + _CHECKSUM_SIZE * checksum
+        size = HEADER_SIZE + len(body) + CHECKSUM_SIZE * checksum
         event = HEADER.pack(0, event_types.ROTATE, 0, size, 0, LOG_EVENT_ARTIFICIAL_F) + body
         if checksum:
             event += _SIZE.pack(zlib.crc32(event))
@@ -131,6 +151,14 @@ class LogFileReader:
             return self._stream.read(size)
         except OSError as error:
             raise SourceError(f"{self.file.path} cannot be read behind {self.position}: {error}") from error
+
+    def _read_on(self, size: int) -> bytes:
+        """So many bytes, or as many as there are: no room is made for those that are not."""
+        pieces, left = [], size
+        while left and (piece := self._read(min(left, _PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces)
 
     def _require_plain(self, magic: bytes) -> None:
         if magic == _ENCRYPTED:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 
-from cdckit.incremental import Wanted
-from cdckit.notifications.snapshots import BlockingSnapshotNotices
+from cdckit.incremental import UnreadableError, Wanted
+from cdckit.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
 from cdckit.record import Record
+from cdckit.signals.signal import one_line
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, release, told
 from cdckit_mysql.ddl import DdlReader
 from cdckit_mysql.ddl.loader import load_table
+from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion, TableVersions
+from cdckit_mysql.incremental.conditions import is_statement
+from cdckit_mysql.incremental.limits import conditioned
 from cdckit_mysql.incremental.server import SnapshotServer
-from cdckit_mysql.incremental.table_chunks import is_statement
 from cdckit_mysql.incremental.visibility import begin_behind
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
@@ -22,6 +27,8 @@ from cdckit_mysql.server import query
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, seconds_as_us
 from cdckit_mysql.snapshot.selection import ChosenTable, select
 from cdckit_mysql.table import TableId
+
+log = logging.getLogger("cdckit.mysql")
 
 _VISIBLE_POLL = 0.005
 """How often, in seconds, it is asked whether what was told is visible, which it is in a moment."""
@@ -83,13 +90,25 @@ class BlockingSnapshot:
                 return
             version, rows = self._versions.of(table), 0
             notices.begins(wanted.name)
-            with open_rows(connection, _statement(version, wanted), [value for _, value in version.shown]) as chunks:
-                for found in chunks:
+            status: ScanStatus = "SUCCEEDED"
+            try:
+                for found in self._rows(connection, version, wanted):
                     yield marked.take(number, version, found, first=rows == 0)
                     rows += len(found)
                     notices.read(len(found))
+            except UnreadableError as error:
+                log.warning("blocking snapshot: %s is left after %d rows: %s", wanted.name, rows, one_line(error))
+                status = error.status
             yield marked.end(number, table_id, ends_table=True)
-            notices.ends(wanted.name)
+            notices.ends(wanted.name, status)
+
+    def _rows(self, connection: Connection, version: TableVersion, wanted: Wanted) -> Iterator[list[Row]]:
+        limit = conditioned(connection, self._config, wanted.name, mariadb=self._server.facts().mariadb)
+        with (
+            limit if wanted.filter else nullcontext(),
+            open_rows(connection, _statement(version, wanted), [value for _, value in version.shown]) as chunks,
+        ):
+            yield from chunks
 
 
 def _statement(version: TableVersion, wanted: Wanted) -> str:

@@ -11,7 +11,7 @@ from cdckit.errors import DecodeError
 from cdckit.incremental import Finished, IncrementalSnapshot, IncrementalState
 from cdckit.record import Batch, Record
 from cdckit.signals import Signal
-from cdckit.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN
+from cdckit.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN, one_line
 from cdckit.struct import Struct
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.query import Query
@@ -60,6 +60,7 @@ class SignalledProcessor(LogProcessor):
         definitions: the definitions in force where reading begins.
         start: where that is.
         server: the connection that tables are read through.
+        within: whether reading ends where it was asked to, whatever is left to do.
     """
 
     def __init__(
@@ -70,6 +71,8 @@ class SignalledProcessor(LogProcessor):
         definitions: Definitions,
         start: LogOffset,
         server: SnapshotServer,
+        *,
+        within: bool = False,
     ) -> None:
         super().__init__(config, filters, versions, definitions, start)
         self._config = config
@@ -97,6 +100,7 @@ class SignalledProcessor(LogProcessor):
         )
         self._from_table = "source" in config.channels
         self._moved: LogOffset | None = None
+        self._within = within
 
     def _table_marks(self) -> TableMarks | None:
         if not self._config.signal_data_collection:
@@ -180,7 +184,7 @@ class SignalledProcessor(LogProcessor):
         try:
             self._snapshot.take(Signal.of(identifier, kind, data))
         except ValueError as error:
-            log.warning("a row of %s is no signal: %s", self._config.signal_data_collection, error)
+            log.warning("a row of %s is no signal: %s", self._config.signal_data_collection, one_line(error))
         self.pause()
 
     def _give_out(self, event: RowsEvent, first: int) -> None:
@@ -223,12 +227,9 @@ class SignalledProcessor(LogProcessor):
     def between(self) -> Iterator[Batch]:
         """What signals ask for: signals of other channels, blocking snapshots, the next chunk."""
         self._server.mailbox.covered()
-        if signals := self._server.mailbox.due():
-            for signal in signals:
-                self._snapshot.take(signal)
+        if self._server.mailbox.hand_out(self._snapshot.take) or self._moved is not None:
             yield self._standing()
         if self._moved is not None:
-            yield Batch(self._server.notifications.take(), self._moved.to_json(), save=True)
             self.ended = True
             return
         if self._snapshot.state.blocking and self._between_transactions:
@@ -282,9 +283,9 @@ class SignalledProcessor(LogProcessor):
 
     def _set_position(self, signal: Signal) -> None:
         with told(self._config, "looking for a place in the log"):
-            found = wanted_offset(signal, self._server, self.progress.offset())
-        self._moved = found.with_changes(incremental=self._snapshot.state.to_json())
-        log.warning("signal '%s': the log is read from %s on now", signal.id, self._moved.position)
+            found = wanted_offset(signal, self._config, self._server, self.progress.offset())
+        self._moved = found
+        log.warning("signal '%s': the log is read from %s on now", one_line(signal.id), self._moved.position)
         self.pause()
 
     def _change_schema(self, signal: Signal) -> None:
@@ -295,7 +296,7 @@ class SignalledProcessor(LogProcessor):
         at = self.offset()
         for number, (table, statement) in enumerate(found):
             changes = self._definitions.take_over(table, statement, at.position)
-            log.info("signal '%s': the definition of %s is taken over", signal.id, table)
+            log.info("signal '%s': the definition of %s is taken over", one_line(signal.id), table)
             if self._schema_changes is not None:
                 tables, first = self._definitions.tables, _BETWEEN_EVENTS + number
                 self.records += self._schema_changes.of_statement(changes, tables, self._block_between, at, first)
@@ -307,13 +308,14 @@ class SignalledProcessor(LogProcessor):
 
     def further(self) -> LogOffset | None:
         """Where the log ends now, as long as something is to be done."""
-        return self._server.log_end() if self._snapshot.busy and not self._server.stopping() else None
+        busy = self._snapshot.busy and not self._within
+        return self._server.log_end() if busy and not self._server.stopping() else None
 
     # -- what has been done
 
     def offset(self) -> LogOffset:
         """Where to go on, and what is left to do there."""
-        return super().offset().with_changes(incremental=self._snapshot.state.to_json())
+        return (self._moved or super().offset()).with_changes(incremental=self._snapshot.state.to_json())
 
     def take(self) -> list[Record]:
         """The records since the last call, and notifications."""

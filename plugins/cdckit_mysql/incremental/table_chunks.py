@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import pymysql
@@ -16,12 +18,17 @@ from cdckit_mysql.ddl.loader import load_table
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
+from cdckit_mysql.incremental.conditions import Askable, checked_condition, checked_statement, is_statement
 from cdckit_mysql.incremental.key_order import KeyOrder, SqlKey, sql_key
+from cdckit_mysql.incremental.limits import conditioned
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
 from cdckit_mysql.server import query, quoted
+from cdckit_mysql.snapshot.selection import ChosenTable, select
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import Column, Table, TableId
+
+log = logging.getLogger("cdckit.mysql")
 
 _NEXT_ROW = re.compile(r" AUTO_INCREMENT=\d+")
 _WIDTHS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR"})
@@ -82,6 +89,11 @@ class TableChunks(Chunks[Row]):
         self._begin = begin
         self._current: dict[TableId, tuple[str | None, Table]] = {}
         self._behind = False
+        if config.signal_conditions == "free":
+            log.warning(
+                "signal.conditions=free: whoever may write signals can read whatever '%s' may, and hold the log up",
+                config.database_user,
+            )
 
     def captured(self) -> Sequence[str]:
         """The tables, by name."""
@@ -94,19 +106,44 @@ class TableChunks(Chunks[Row]):
         if surrogate_key and (table is None or table.column(surrogate_key) is None):
             raise ValueError(f"surrogate-key: {name} has no column '{surrogate_key}'")
         text = str(condition or "")
-        if table is not None and text:
-            whole = blocking and is_statement(text)
-            self._check(table, f"({text}) AS chosen_rows" if whole else rows_from(table.id, text))
+        if table is None or not text:
+            return Wanted(name, text, surrogate_key)
+        whole = blocking and is_statement(text)
+        if self._config.signal_conditions == "safe":
+            text = self._written_anew(text, table, whole=whole)
+        self._check(table, text, whole=whole)
         return Wanted(name, text, surrogate_key)
 
-    def _check(self, table: Table, source: str) -> None:
+    def _written_anew(self, text: str, table: Table, *, whole: bool) -> str:
+        shown = [column.name for column, _ in self._versions.of(table).shown if not self._is_masked(table, column.name)]
+        hidden = [column.name for column in table.columns if column.name not in shown]
+        askable = Askable(table.id, shown, hidden)
+        try:
+            return checked_statement(text, askable) if whole else checked_condition(text, askable)
+        except ValueError as error:
+            raise ValueError(
+                f"additional-conditions: the filter of {table.id} is refused: {error}; signal.conditions=free takes "
+                "whatever the server does"
+            ) from error
+
+    def _check(self, table: Table, text: str, *, whole: bool) -> None:
+        """Has the server look at the statement, which gives no rows."""
+        version = self._versions.of(table)
+        chosen = ChosenTable(table, 0, text if whole else None)
+        statement = f"{select(chosen, version, '' if whole else f'({text})')} LIMIT 0"
+        connection = self._server()
         with told(self._config, f"reading {table.id}"):
             try:
-                query(self._server(), f"SELECT 1 FROM {source} LIMIT 0")  # noqa: S608
-            except (pymysql.ProgrammingError, pymysql.OperationalError, pymysql.DataError) as error:
-                raise ValueError(
-                    f"additional-conditions: the server does not understand the filter of {table.id}: {error.args[1]}"
-                ) from error
+                with self._conditioned(connection, str(table.id)):
+                    query(connection, statement)
+            except UnreadableError as error:
+                raise ValueError(f"additional-conditions: {error}") from error
+
+    def _conditioned(self, connection: Connection, name: str) -> AbstractContextManager[None]:
+        return conditioned(connection, self._config, name, mariadb=self._definitions.mariadb)
+
+    def _reading(self, connection: Connection, wanted: Wanted) -> AbstractContextManager[None]:
+        return self._conditioned(connection, wanted.name) if wanted.filter else nullcontext()
 
     def ready(self, wanted: Wanted) -> bool:
         """Whether the server's definition is the one that the log has told of so far; asked once it was not."""
@@ -145,7 +182,7 @@ class TableChunks(Chunks[Row]):
             f"SELECT {plan.order.columns} FROM {rows_from(plan.version.table.id, wanted.filter)} "  # noqa: S608
             f"ORDER BY {plan.order.descending} LIMIT 1"
         )
-        with told(self._config, f"reading the last key of {wanted.name}"):
+        with told(self._config, f"reading the last key of {wanted.name}"), self._reading(connection, wanted):
             found = query(connection, statement)
             return sql_key(connection, found[0]) if found else None
 
@@ -161,7 +198,8 @@ class TableChunks(Chunks[Row]):
                 if not self._is_current(connection, plan.version.table):
                     self._behind = True
                     return None
-                return self._rows(connection, plan, wanted, after, last)
+                with self._reading(connection, wanted):
+                    return self._rows(connection, plan, wanted, after, last)
             finally:
                 if connection.open:
                     query(connection, "COMMIT")
@@ -237,11 +275,6 @@ def _statement(connection: Connection, table: TableId) -> str | None:
             raise
         return None
     return _NEXT_ROW.sub("", row[1])
-
-
-def is_statement(condition: str) -> bool:
-    """Whether it is a SELECT, which blocking snapshots take instead of a condition, as in Debezium."""
-    return condition.lstrip()[:6].upper() == "SELECT"
 
 
 def rows_from(table: TableId, condition: str) -> str:

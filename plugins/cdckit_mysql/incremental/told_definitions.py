@@ -13,7 +13,7 @@ from cdckit_mysql.ddl.loader import create_statement
 from cdckit_mysql.server import quoted
 from cdckit_mysql.table import TableId
 
-_PARTS = re.compile(r'"((?:[^"]|"")*)"')
+_PARTS = re.compile(r'"((?:[^"]|"")*+)"')
 
 
 class ToldDefinition(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr
 
 from cdckit.config.model import PluginConfig
 
@@ -33,6 +33,15 @@ def _split_statements(value: object) -> object:
 Statements = Annotated[tuple[str, ...], BeforeValidator(_split_statements)]
 
 
+def _without_login(host: str) -> str:
+    if "@" in host or "/" in host:
+        raise ValueError("should be a host's name or address alone: the user, password and port have their own options")
+    return host
+
+
+HostName = Annotated[str, AfterValidator(_without_login)]
+
+
 def _random_server_id() -> int:
     return random.randint(5400, 6400)  # noqa: S311 - an address, no secret
 
@@ -42,7 +51,7 @@ class ConnectionOptions(PluginConfig):
 
     topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     """The logical name of the server: the first part of every topic's name. Letters, digits, `.`, `_` and `-`."""
-    database_hostname: str = "localhost"
+    database_hostname: HostName = "localhost"
     """The server's host name or address."""
     database_port: Annotated[int, Field(ge=1, le=65535)] = 3306
     """The server's TCP port."""
@@ -56,7 +65,9 @@ class ConnectionOptions(PluginConfig):
     By default a random number from 5400 to 6400.
     """
     database_server_id_offset: PositiveInt = 10000
-    """How far apart the server ids are when several processes read the log at the same time."""
+    """How far apart the server ids are when several processes read the log at the same time (Spark): piece n of a batch
+    is read under `database.server.id` plus n times this, and another attempt at it half as far further on.
+    """
     database_ssl_mode: SslMode = "preferred"
     """`disabled`, `preferred` (encrypted when the server can), `required`, `verify_ca` (its certificate is checked),
     `verify_identity` (the host's name too).
@@ -76,9 +87,11 @@ class ConnectionOptions(PluginConfig):
     binlog_net_write_timeout: NonNegativeInt = 0
     """The log session's `net_write_timeout`, in seconds; 0: the server's default."""
     connect_timeout_ms: PositiveInt = 30000
-    """How long to wait for a connection, in milliseconds."""
+    """How long to wait for a connection, and for answers that a server gives at once, in milliseconds."""
     database_query_timeout_ms: NonNegativeInt = 600000
-    """How long a snapshot waits for the server's next answer, in milliseconds; 0: without end."""
+    """How long to wait for the server's next answer where it may have to work for it, as it does in a snapshot, in
+    milliseconds; 0: without end.
+    """
     connect_keep_alive_interval_ms: PositiveInt = 60000
     """A log connection that is silent for longer than this, in milliseconds, is taken for dead and opened anew."""
     errors_max_retries: Annotated[int, Field(ge=-1)] = -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from cdckit.config.model import PluginConfig
 
@@ -28,6 +28,14 @@ class HistoryOptions(PluginConfig):
     """The brokers of that topic."""
     schema_history_internal_kafka_topic: str = ""
     """The topic's name. It is made, with one partition and without end of its messages' life, where it is not there."""
+    schema_history_internal_kafka_query_timeout_ms: PositiveInt = 3_000
+    """How long to wait, in milliseconds, for what Kafka knows of that topic."""
+    schema_history_internal_kafka_create_timeout_ms: PositiveInt = 30_000
+    """How long to wait, in milliseconds, until that topic is made, and until it has what is written to it."""
+    schema_history_internal_kafka_recovery_poll_interval_ms: PositiveInt = 100
+    """How long to wait, in milliseconds, each time that a record of that topic is asked for …"""
+    schema_history_internal_kafka_recovery_attempts: PositiveInt = 100
+    """… and how many times in a row without one, before the topic counts as one that cannot be read."""
     schema_history_internal_producer: dict[str, str] = Field(default_factory=dict)
     """More properties of that topic's producer, in librdkafka's words."""
     schema_history_internal_store_only_captured_databases_ddl: bool = False

@@ -64,9 +64,9 @@ class SnapshotOptions(PluginConfig):
     """The name by which a plugin's hook `cdckit_snapshot_lock` knows the locking mode `custom`."""
     snapshot_lock_timeout_ms: PositiveInt = 10000
     """How long to wait for that lock, in milliseconds."""
-    snapshot_max_threads: PositiveInt = 1
+    snapshot_max_threads: Annotated[int, Field(ge=1, le=1024)] = 1
     """How many connections read at the same time, all at one consistent point; `runner: spark` has its own."""
-    snapshot_max_threads_multiplier: PositiveInt = 1
+    snapshot_max_threads_multiplier: Annotated[int, Field(ge=1, le=1024)] = 1
     """Into how many parts a large table is cut at least, for each of these connections."""
     legacy_snapshot_max_threads: bool = False
     """Whether each table is read by one connection, in one part."""

@@ -10,6 +10,7 @@ from cdckit.config.model import PluginConfig
 from cdckit.config.topic_names import NamePart
 from cdckit.java_regex import JavaRegex
 from cdckit.java_regex.topic_rewrite import TopicRewrite
+from cdckit.topic_owners import TopicCollisions
 
 NamingName = Literal[
     "default", "table", "unified", "default_unicode", "table_unicode", "default_regex", "table_regex"
@@ -49,6 +50,11 @@ class TopicOptions(PluginConfig):
     """For `…_regex`: a Java regular expression; names that it matches as a whole are rewritten."""
     topic_replacement: str = ""
     """What they become; `$1` and `${name}` stand for what the groups of `topic.regex` matched."""
+    topic_collisions: TopicCollisions = "fail"
+    """What happens where the names of two tables make the same topic (`a b`, `a+b` and `a_b` do, and very long ones
+    that end differently): the pipeline ends and names both (`fail`), or they share it (`merge`). With `unified` and
+    `…_regex` they may: see `topic.key.enforce.uniqueness`.
+    """
     topic_key_enforce_uniqueness: bool = True
     """Where tables share a topic (`…_regex`, `unified`): whether keys get one more field, which tells the table."""
     topic_key_field_name: str = "__dbz__physicalTableIdentifier"

@@ -184,10 +184,15 @@ def decompress_column(data: bytes) -> bytes:
     if data[0] >> 4 != 8:
         raise DecodeError(f"a COMPRESSED column uses method {data[0] >> 4}, which is not known")
     start = 1 + (data[0] & 7)
+    size = int.from_bytes(data[1:start], "big")
+    reader = zlib.decompressobj(-zlib.MAX_WBITS if data[0] & 8 else zlib.MAX_WBITS)
     try:
-        return zlib.decompress(memoryview(data)[start:], -zlib.MAX_WBITS if data[0] & 8 else zlib.MAX_WBITS)
+        plain = reader.decompress(memoryview(data)[start:], size + 1)
     except zlib.error as error:
         raise DecodeError(f"the value of a COMPRESSED column is damaged: {error}") from error
+    if len(plain) != size:
+        raise DecodeError(f"the value of a COMPRESSED column is damaged: it is not {size} bytes long, as it says")
+    return plain
 
 
 def _enum(_type: int, metadata: int, value: ColumnValue, scope: Scope) -> Cell:

@@ -15,7 +15,9 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.protocol import FieldDescriptorPacket
 
+from cdckit.damage import DAMAGE, reason_of
 from cdckit.errors import DecodeError, RetriableSourceError
+from cdckit.waiting import ended_by_stop
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size
@@ -46,9 +48,12 @@ class ResultRows:
         self._sql = sql
         self._buffer, self._at = b"", 0
         self._done = False
-        self._statement = self._prepare()
-        self._command(_COM_STMT_EXECUTE, struct.pack("<IBI", self._statement, 0, 1))
-        self._reader = self._read_definitions(columns)
+        try:
+            self._statement = self._prepare()
+            self._command(_COM_STMT_EXECUTE, struct.pack("<IBI", self._statement, 0, 1))
+            self._reader = self._read_definitions(columns)
+        except DAMAGE as error:
+            raise DecodeError(f"{sql}: the server's answer cannot be understood: {reason_of(error)}") from error
 
     def __iter__(self) -> Iterator[list[Row]]:
         """Lists of rows, none of them empty.
@@ -66,8 +71,10 @@ class ResultRows:
                     self._read_packet(rows)
             except DecodeError as error:
                 raise DecodeError(f"{self._sql}: {error}") from error
-            except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
-                raise DecodeError(f"{self._sql}: a row does not fit the table's definition: {error}") from error
+            except DAMAGE as error:
+                raise DecodeError(
+                    f"{self._sql}: a row does not fit the table's definition: {reason_of(error)}"
+                ) from error
             if rows:
                 yield rows
 
@@ -142,7 +149,8 @@ class ResultRows:
         if payload[0] == _ERROR:
             self._done = True
             message = payload[9:].decode("utf-8", "replace")
-            raise server_error(int.from_bytes(payload[1:3], "little"), message, self._sql)
+            code = int.from_bytes(payload[1:3], "little")
+            raise server_error(code, message, self._sql) from pymysql.OperationalError(code, message)
         return payload
 
     def _require(self, size: int) -> None:
@@ -158,7 +166,11 @@ class ResultRows:
 
     def _receive(self) -> bytes:
         try:
-            data: bytes = self._connection._sock.recv(RECEIVE_BYTES)  # type: ignore[attr-defined]
+            with ended_by_stop():
+                data: bytes = self._connection._sock.recv(RECEIVE_BYTES)  # type: ignore[attr-defined]
+        except TimeoutError as error:
+            seconds = self._connection._read_timeout  # type: ignore[attr-defined]
+            raise self._lost(f"no answer for {seconds:g} s (database.query.timeout.ms)") from error
         except OSError as error:
             raise self._lost(str(error)) from error
         if not data:

@@ -7,7 +7,6 @@ shows them for DDL: with a position in the place of a source block, and without 
 
 from __future__ import annotations
 
-import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,7 +48,6 @@ _COLUMN = {
     "comment": OPTIONAL_STRING,
 }
 _DEFAULTS = {"defaultValueExpression": OPTIONAL_STRING, "enumValues": array_schema(STRING, optional=True)}
-_LAST_COMMENT = re.compile(r"\s*/\*M?![^*]*(?:\*/)?\s*$")
 _ROWS_AND_VIEWS = frozenset({ChangeKind.TRUNCATE, ChangeKind.VIEW})
 _NEVER = frozenset({ChangeKind.SEQUENCE})
 
@@ -90,7 +88,7 @@ class SchemaChangeFormat(ABC):
 
     def text(self, event: SchemaEvent) -> str:
         """The statement; before Debezium 2 a version comment at its end was no part of it."""
-        return _LAST_COMMENT.sub("", event.ddl)
+        return _without_last_comment(event.ddl)
 
     def key(self, event: SchemaEvent) -> Datum:
         """The key of an event's record."""
@@ -297,3 +295,12 @@ FORMATS: dict[str, type[SchemaChangeFormat]] = {
     "1.1": Format11,
     "history": HistoryFormat,
 }
+
+
+def _without_last_comment(ddl: str) -> str:
+    """The statement without a version comment that ends it."""
+    text = ddl.rstrip()
+    before, _, comment = text.rpartition("/*")
+    if not comment.startswith(("!", "M!")) or "*" in comment.removesuffix("*/"):
+        return ddl
+    return before.rstrip()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from cdckit.snapshot_progress import SnapshotProgress
+from cdckit.source import Notify
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.server import query, quoted
 from cdckit_mysql.snapshot.selection import ChosenTable
@@ -78,6 +80,19 @@ def share_out(chunks: Sequence[Chunk], parallelism: int) -> list[list[Chunk]]:
         groups[least].append(chunk)
         loads[least] += chunk.estimate + 1
     return [sorted(group, key=lambda each: each.number) for group in groups]
+
+
+def rows_of(chunks: Sequence[Chunk]) -> int:
+    """About how many rows some chunks have."""
+    return sum(chunk.estimate for chunk in chunks)
+
+
+def tell_of(chosen: Sequence[ChosenTable], chunks: Sequence[Chunk], notify: Notify) -> None:
+    """Tells which tables are read; those without a chunk have no row, and are done."""
+    notify("snapshot_started", data_collections={str(table.id): table.estimate for table in chosen})
+    filled = {chunk.table.id for chunk in chunks}
+    for table in (table for table in chosen if table.id not in filled):
+        SnapshotProgress(notify, str(table.id), 0).finished()
 
 
 def cut(connection: Connection, table: ChosenTable, parts: int) -> list[str]:

@@ -8,15 +8,18 @@ from cdckit.record import Batch, Record
 from cdckit.snapshot_progress import PartProgress
 from cdckit.source import Notify
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, release
+from cdckit_mysql.connection import Connection, release, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.server import Dialect
+from cdckit_mysql.snapshot.changed import as_noted
 from cdckit_mysql.snapshot.chunk_plan import Chunk
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, seconds_as_us
 from cdckit_mysql.snapshot.reading import OpenChunk, read_chunk
 from cdckit_mysql.snapshot.selection import chosen_table, select
 from cdckit_mysql.snapshot.sessions import connect_for_snapshot
+from cdckit_mysql.streaming.opening import require_point
 
 
 def read_chunks(
@@ -26,20 +29,24 @@ def read_chunks(
     chunks: Sequence[Chunk],
     point: LogOffset,
     notify: Notify,
+    dialect: Dialect,
 ) -> Iterator[Batch]:
     """The records of some chunks; `point` is where the log goes on from, `notify` is told how far each chunk is.
 
     Raises:
-        RetriableSourceError: the connection was lost.
-        SourceError: the server refuses, or a table has changed since the point.
+        RetriableSourceError: the connection was lost, leads to a server that has not come to the point yet, or
+            a table's definition has changed since the point.
+        SourceError: the server refuses.
     """
     connection = connect_for_snapshot(config)
     try:
+        require_point(connection, config, point)
         for chunk in chunks:
             progress = PartProgress(notify, str(chunk.table.id), chunk.number, chunk.of)
-            for records in _records(connection, config, filters, versions, chunk, point, progress):
-                if records:
-                    yield Batch(records, None)
+            with told(config, f"reading {chunk.table.id}"), as_noted(connection, config, dialect, chunk.table):
+                for records in _records(connection, config, filters, versions, chunk, point, progress):
+                    if records:
+                        yield Batch(records, None)
     finally:
         release(connection)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from cdckit.record import Batch
+from cdckit.resnapshot import Resnapshot
 from cdckit.source import SourceContext
 from cdckit.state.store import StateStore
 from cdckit_mysql.config import MySqlConfig
@@ -58,7 +60,7 @@ class ConsistentSnapshot:
         state: where the plan is kept.
         history: where the definitions are noted, before the first row is given out.
         versions_of: gives the versions of tables for how a server shows rows.
-        read_log: reads the log between two offsets.
+        read_log: reads the log between two offsets; and whether signals are taken on the way.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class ConsistentSnapshot:
         state: StateStore,
         history: SchemaHistory,
         versions_of: Callable[[RowLogging], TableVersions],
-        read_log: Callable[[LogOffset, LogOffset], Iterator[Batch]],
+        read_log: Callable[[LogOffset, LogOffset, bool], Iterator[Batch]],
     ) -> None:
         self._config = config
         self._filters = filters
@@ -97,19 +99,31 @@ class ConsistentSnapshot:
             since = work.since and on_server(work.since, point.server, place(self._config))
             offset = _noted(point, self._config, self._history, since.epoch if since else work.epoch)
             if since is not None:
-                yield from self._changes(since, offset)
-            yield from self._definitions(point, offset, with_rows=work.with_rows)
+                left = yield from self._changes(since, offset, work.again)
+                offset = offset.with_changes(incremental=left, resnapshot=work.again)
+            if work.again is None:
+                yield from self._definitions(point, offset, with_rows=work.with_rows)
             if work.with_rows:
                 yield from self._rows(point, offset, since)
         pause(self._context, self._config.streaming_delay_ms)
         if not self._context.stopping():
-            yield Batch([], offset.to_json(), time.time_ns() // 1_000_000)
+            done = offset.with_changes(resnapshot=work.again and work.again.finished())
+            yield Batch([], done.to_json(), time.time_ns() // 1_000_000, save=True)
 
-    def _changes(self, since: LogOffset, until: LogOffset) -> Iterator[Batch]:
-        unfinished = {"snapshot": SNAPSHOT_RUNNING, "snapshot_chunks": since.snapshot_chunks}
-        for batch in self._read_log(since, until):
-            reached = LogOffset.from_json(batch.offset or {})
+    def _changes(
+        self, since: LogOffset, until: LogOffset, again: Resnapshot | None
+    ) -> Generator[Batch, None, Mapping[str, Any] | None]:
+        """The changes in between; gives what incremental snapshots have left to do behind them."""
+        unfinished = {"snapshot": SNAPSHOT_RUNNING, "snapshot_chunks": since.snapshot_chunks, "resnapshot": again}
+        left = since.incremental
+        for batch in self._read_log(since, until, again is not None):
+            if batch.offset is None:
+                yield batch
+                continue
+            reached = LogOffset.from_json(batch.offset)
+            left = reached.incremental
             yield replace(batch, offset=reached.with_changes(**unfinished).to_json())
+        return left
 
     def _definitions(self, point: ConsistentPoint, offset: LogOffset, *, with_rows: bool) -> Iterator[Batch]:
         """What the schema-change topic is told; the snapshot's own progress stays as it is."""
@@ -123,7 +137,7 @@ class ConsistentSnapshot:
     def _rows(self, point: ConsistentPoint, offset: LogOffset, since: LogOffset | None) -> Iterator[Batch]:
         reader = SnapshotRows(self._config, self._filters, self._context, self._versions_of(point.server.rows))
         with told(self._config, "planning the snapshot"):
-            reader.plan(point, self._state, offset, since.snapshot_chunks if since else "")
+            reader.plan(point, self._state, offset, since.snapshot_chunks if since else "", offset.only)
         unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING)
         yield Batch([], unfinished.with_changes(snapshot_chunks=reader.progress).to_json(), save=True)
         for records in reader.records(point, offset):

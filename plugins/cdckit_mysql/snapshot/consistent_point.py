@@ -28,6 +28,7 @@ from cdckit_mysql.server import Server, log_end, query, read_server
 from cdckit_mysql.snapshot.locks import SnapshotLocks
 from cdckit_mysql.snapshot.sessions import connect_for_snapshot
 from cdckit_mysql.table import TableId, Tables
+from cdckit_mysql.topic_collisions import check_topics
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -108,6 +109,7 @@ def _tables(
     if not any(filters.captures(*table.id) for table in tables):
         _say_nothing_is_captured(connection, config)
     check_guardrail(config, filters.count(tables))
+    check_topics(config, filters, tables)
     return tables, None if statements is None else CreateStatements(read_defaults(connection), statements)
 
 

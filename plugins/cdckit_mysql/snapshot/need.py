@@ -9,8 +9,9 @@ from cdckit.errors import SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, told
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
-from cdckit_mysql.server import Server
+from cdckit_mysql.server import Server, log_files
 from cdckit_mysql.snapshot.modes import snapshot_mode
+from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.retention import why_lost
 
 log = logging.getLogger("cdckit.mysql")
@@ -26,6 +27,7 @@ class SnapshotNeed:
         ask: gives the server's facts, and a connection that is open.
         history_reaches: whether the schema history knows the definitions at an offset.
         recover: makes the schema history anew at an offset.
+        beginnings: knows whether the log is the one that was read; None where there is no state.
 
     Attributes:
         started: whether what is due at every start of the pipeline was done in this run.
@@ -37,14 +39,17 @@ class SnapshotNeed:
         ask: Ask,
         history_reaches: Callable[[LogOffset], bool],
         recover: Callable[[LogOffset], None],
+        beginnings: Callable[[], LogBeginnings | None],
     ) -> None:
         self._config = config
         self._mode = snapshot_mode(config)
         self._ask = ask
         self._history_reaches = history_reaches
         self._recover = recover
+        self._beginnings = beginnings
         self.started = False
         self._lost: str | None = None
+        self._compared = False
 
     @property
     def streams(self) -> bool:
@@ -63,7 +68,11 @@ class SnapshotNeed:
         """
         offset_exists, in_progress = _progress(at)
         again = offset_exists and not in_progress
-        return again or self._mode.takes_data(offset_exists=offset_exists, in_progress=in_progress)
+        return (
+            again
+            or at.resnapshot is not None
+            or self._mode.takes_data(offset_exists=offset_exists, in_progress=in_progress)
+        )
 
     def start(self, at: LogOffset) -> LogOffset:
         """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
@@ -73,17 +82,19 @@ class SnapshotNeed:
                 be reached for the first time.
         """
         first, self.started = not self.started, True
-        if at.snapshot_due:
+        if at.snapshot_due and at.resnapshot is None:
             return self._unfinished_start(at, first)
         if first and self._mode.takes_data(offset_exists=True, in_progress=False):
             return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch)
-        reason = self._lost or self._why_lost(at)
+        reason = self._lost or self._why_lost(at) or self._why_other(at)
         if reason is None:
-            if first:
-                self._renew_history(at)
+            if first and not at.snapshot_due:
+                self.renew_history(at)
             return at
         self.lost(reason)
         self._lost = None
+        if (beginnings := self._beginnings()) is not None:
+            beginnings.forget()
         return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch + 1)
 
     def _unfinished_start(self, at: LogOffset, first: bool) -> LogOffset:
@@ -106,7 +117,12 @@ class SnapshotNeed:
             offset_exists=offset_exists, in_progress=in_progress
         )
 
-    def _renew_history(self, at: LogOffset) -> None:
+    def renew_history(self, at: LogOffset) -> None:
+        """Makes the schema history anew where the mode says so.
+
+        Raises:
+            SourceError: definitions have changed since.
+        """
         wanted = self._mode.takes_schema(offset_exists=True, in_progress=False)
         if wanted or (self._mode.on_schema_error and not self._history_reaches(at)):
             self._recover(at)
@@ -127,7 +143,12 @@ class SnapshotNeed:
         self._lost = reason
 
     def unfinished(self, at: LogOffset) -> LogOffset | None:
-        """Where a snapshot of ours stood that was not finished, as long as the log tells what has changed since."""
+        """Where a snapshot of ours stood that was not finished, as long as the log tells what has changed since.
+
+        Of tables that are read again the log does, or the start would have been refused.
+        """
+        if at.resnapshot is not None:
+            return at.with_changes(snapshot=None)
         if not at.file or at.server is None or not self.reads_rows(at):
             return None
         reason = self._why_lost(at)
@@ -137,6 +158,18 @@ class SnapshotNeed:
             return at.with_changes(snapshot=None)
         log.warning("%s: rows that were deleted since the unfinished snapshot are not told of", reason)
         return None
+
+    def _why_other(self, at: LogOffset) -> str | None:
+        """Asked once a run behind each snapshot."""
+        server, connection = self._ask()
+        beginnings = self._beginnings()
+        if self._compared or beginnings is None or at.server not in (None, server.identity):
+            return None
+        with told(self._config, "asking for the log files"):
+            files = log_files(connection)
+        reason = beginnings.why_other(server, at, files)
+        self._compared = reason is None
+        return reason
 
     def _why_lost(self, at: LogOffset) -> str | None:
         server, connection = self._ask()

@@ -61,7 +61,15 @@ def _first_change(
     with connection:
         if (start.file, start.pos) == (end.file, end.pos):
             return None
-        survey = LogSurvey(connection, definitions, start, mariadb=dialect.mariadb, piece_bytes=1 << 62, kept_bytes=0)
+        survey = LogSurvey(
+            connection,
+            definitions,
+            start,
+            mariadb=dialect.mariadb,
+            piece_bytes=1 << 62,
+            kept_bytes=0,
+            patience=config.connect_keep_alive_interval_ms / 1000,
+        )
         try:
             survey.pieces(end)
         except DecodeError as error:  # the definitions of now contradict a statement: it was carried out since

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from cdckit.plugins import query_by_plugin
@@ -54,14 +54,24 @@ def select(table: ChosenTable, version: TableVersion, condition: str = "") -> st
 
 
 def choose_tables(
-    connection: Connection, tables: Tables, config: MySqlConfig, filters: Filters
+    connection: Connection, tables: Tables, config: MySqlConfig, filters: Filters, only: Collection[str] | None = None
 ) -> Sequence[ChosenTable]:
-    """The captured tables that the snapshot reads, in the order of the include list, or by size."""
+    """The captured tables that the snapshot reads, in the order of the include list, or by size.
+
+    Args:
+        connection: asked about their sizes.
+        tables: the definitions.
+        config: the source's options.
+        filters: what is captured.
+        only: the names of those that were asked for; None: as the options say.
+    """
     estimates = {stored.id: stored.rows for stored in stored_tables(connection, filters)}
     chosen = [
         chosen_table(table, config, filters, estimates.get(table.id, 0))
         for table in tables
-        if filters.captures(*table.id) and filters.snapshot(table.id) and not table.sequence
+        if filters.captures(*table.id)
+        and (filters.snapshot(table.id) if only is None else str(table.id) in only)
+        and not table.sequence
     ]
     chosen.sort(key=lambda each: (filters.rank(each.id), each.id))
     order = config.snapshot_tables_order_by_row_count

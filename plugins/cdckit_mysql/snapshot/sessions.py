@@ -32,7 +32,6 @@ def connect_for_snapshot(config: MySqlConfig) -> Connection:
     except BaseException:
         release(connection)
         raise
-    connection._read_timeout = config.database_query_timeout_ms / 1000 or None  # type: ignore[attr-defined]
     return connection
 
 

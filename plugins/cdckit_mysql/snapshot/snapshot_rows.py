@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from cdckit.record import Record
 from cdckit.snapshot_progress import SnapshotProgress
@@ -55,7 +55,14 @@ class SnapshotRows:
         """Which chunks of which plan are finished, as an offset keeps it."""
         return f"{self._plan.id}:{self._finished}"
 
-    def plan(self, point: ConsistentPoint, state: StateStore, offset: LogOffset, progress: str) -> None:
+    def plan(
+        self,
+        point: ConsistentPoint,
+        state: StateStore,
+        offset: LogOffset,
+        progress: str,
+        only: Collection[str] | None = None,
+    ) -> None:
         """Makes the plan, or takes up that of a snapshot which was stopped, and keeps it.
 
         Args:
@@ -63,8 +70,9 @@ class SnapshotRows:
             state: keeps plans.
             offset: the point's.
             progress: how far the snapshot before had come; empty where there is none to go on with.
+            only: the names of the tables that were asked for; None: all that snapshots read.
         """
-        chosen = choose_tables(point.connections[0], point.tables, self._config, self._filters)
+        chosen = choose_tables(point.connections[0], point.tables, self._config, self._filters, only)
         self._chosen = {table.id: table for table in chosen}
         estimates = {str(table.id): table.estimate for table in chosen}
         self._context.notify("snapshot_started", data_collections=estimates)

@@ -12,17 +12,17 @@ import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import IO, Self
+from typing import IO
 
 from cdckit.errors import SourceError
 from cdckit_mysql.binlog import event_types
+from cdckit_mysql.binlog.damage import DAMAGE
 from cdckit_mysql.binlog.events import MariaDbGtid
 from cdckit_mysql.binlog.framing import Span
-from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE
 from cdckit_mysql.binlog.query import CompressedQuery, Query
 from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES
-from cdckit_mysql.streaming.opened_log import OpenedLog
+from cdckit_mysql.streaming.opened_log import LogOver, OpenedLog
 
 IN_MEMORY = 1 << 22
 """A transaction that has not ended after so many bytes goes on in a temporary file."""
@@ -52,7 +52,7 @@ _ROLLBACK = re.compile(rb"ROLLBACK(?: TO `((?:[^`]|``)*)`)?")
 """As the server itself writes them."""
 
 
-class CommittedLog:
+class CommittedLog(LogOver):
     """A log of MariaDB's that gives transactions when they are whole, without what was rolled back.
 
     Args:
@@ -63,33 +63,35 @@ class CommittedLog:
     """
 
     def __init__(self, log: OpenedLog) -> None:
-        self._log = log
+        super().__init__(log)
         self.ended = False
         self._whole, self._held = HeldEvents(), HeldEvents()
         self._ready = self._whole.committed()
 
-    @property
-    def parser(self) -> EventParser:
-        """Knows file and position of the last event."""
-        return self._log.parser
-
-    def packets(self, timeout: float) -> list[Span]:
+    def packets(self, timeout: float) -> Sequence[Span]:
         """The bytes of whole transactions that have arrived; waits up to `timeout` seconds for more of one.
 
         Raises:
             SourceError: the log cannot be read, or there is no room for a large transaction.
+            DecodeError: a statement or the begin of a transaction cannot be understood.
         """
         while True:
             for ready in self._ready:
                 if ready:
                     return ready
-            spans = [] if self._log.ended else self._log.packets(timeout)
+            spans: Sequence[Span] = () if self._log.ended else self._log.packets(timeout)
             if not spans:
                 self.ended = self._log.ended
                 return []
             self._take(spans)
 
-    def _take(self, spans: list[Span]) -> None:
+    def _take(self, spans: Sequence[Span]) -> None:
+        try:
+            self._hold(spans)
+        except _UnreadableError as error:
+            raise self.parser.misread(error.span, error.reason) from error.reason
+
+    def _hold(self, spans: Sequence[Span]) -> None:
         behind = _behind_last_end(spans, alone=self._held.alone)
         self._held.add(spans[:behind])
         if behind:
@@ -98,16 +100,12 @@ class CommittedLog:
         self._held.add(spans[behind:])
         self._held.make_room()
 
-    def __enter__(self) -> Self:
-        self._log.__enter__()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._whole.close()
         self._held.close()
-        self._log.__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)
 
 
 def _behind_last_end(spans: Sequence[Span], *, alone: bool) -> int:
@@ -132,8 +130,19 @@ def _behind_last_end(spans: Sequence[Span], *, alone: bool) -> int:
     return len(spans) if statement and alone else 0
 
 
+class _UnreadableError(Exception):
+    """An event that cannot be understood."""
+
+    def __init__(self, span: Span, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.span = span
+        self.reason = reason
+
+
 def _stands_alone(gtid: Span) -> bool:
-    buffer, at, _ = gtid
+    buffer, at, end = gtid
+    if at + HEADER_SIZE + _FLAGS >= end:
+        raise _UnreadableError(gtid, IndexError("its flags are missing"))
     return bool(buffer[at + HEADER_SIZE + _FLAGS] & MariaDbGtid.STANDALONE)
 
 
@@ -142,7 +151,10 @@ def _text(statement: Span) -> bytes:
     buffer, at, end = statement
     header = HEADER.unpack_from(buffer, at)
     kind = Query if header[1] == event_types.QUERY else CompressedQuery
-    return kind(header, 0, 0, buffer, at + HEADER_SIZE, end).statement
+    try:
+        return kind(header, 0, 0, buffer, at + HEADER_SIZE, end).statement
+    except DAMAGE as error:
+        raise _UnreadableError(statement, error) from error
 
 
 class HeldEvents:

@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 
 from cdckit.errors import DecodeError
 from cdckit.source import Notify
@@ -18,6 +19,7 @@ from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.server import Dialect
 from cdckit_mysql.table import Table, TableId, Tables
+from cdckit_mysql.topic_collisions import TableTopics
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -62,6 +64,7 @@ class Definitions:
         self._passes_over = config.schema_history_internal_skip_unparseable_ddl
         self._history = history
         self._notify = notify
+        self._topics = TableTopics(config, filters, tables)
 
     def of(self, announced: TableMap) -> Table | None:
         """The definition of a table that the log announces, or None where it is not known."""
@@ -79,6 +82,7 @@ class Definitions:
 
         Raises:
             DecodeError: it may change a definition and cannot be read.
+            ConfigError: a table would share another one's topic.
         """
         if not is_schema_change(event.statement):
             return ()
@@ -87,6 +91,7 @@ class Definitions:
         if changes:
             self.changes += 1
             if self._history is not None:
+                self._topics.arrived([change.after for change in changes if change.after != change.before])
                 self._history.changed(position, changes, self.tables, behind=behind)
             self._tell(changes, position)
         return changes
@@ -108,6 +113,7 @@ class Definitions:
             raise ValueError(f"{table}: {error}") from error
         self.changes += 1
         if self._history is not None and changes:
+            self._topics.arrived([table])
             self._history.changed(position, changes, self.tables, f"told-{time.time_ns():020d}")
         return changes
 
@@ -156,4 +162,6 @@ class Definitions:
             explicit_timestamps=found.explicit_timestamps,
             options=found.options,
             explicit_timestamps_by_default=self._dialect.explicit_timestamps,
+            time_zone=self._dialect.time_zone if found.time_zone == "SYSTEM" else found.time_zone,
+            now=datetime.fromtimestamp(event.timestamp, UTC) + timedelta(microseconds=found.microseconds or 0),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 
+from cdckit.damage import reason_of
 from cdckit.errors import DecodeError
 from cdckit.source_counts import SourceCounts
 from cdckit_mysql.binlog.tables import TableMap
@@ -33,14 +34,15 @@ class Failures:
         self.skipped: Counter[str] = Counter()
         self.counts = SourceCounts()
 
-    def met(self, error: DecodeError, table: TableMap, place: str) -> None:
+    def met(self, error: Exception, table: TableMap, place: str) -> None:
         """Takes a failure; the first of each table is logged whatever the mode is called.
 
         Raises:
             DecodeError: with the place and the table.
         """
         name = f"{table.database}.{table.name}"
-        message = f"{place}: rows of {name} cannot be decoded: {error}"
+        reason = str(error) if isinstance(error, DecodeError) else reason_of(error)
+        message = f"{place}: rows of {name} cannot be decoded: {reason}"
         option, handling = self._handling(error)
         if handling == "fail":
             raise DecodeError(f"{message}; {option}=warn leaves such events out") from error
@@ -49,7 +51,7 @@ class Failures:
         if self.skipped[name] == 1 or handling == "warn":
             log.warning("%s; left out, %d so far of this table", message, self.skipped[name])
 
-    def _handling(self, error: DecodeError) -> tuple[str, str]:
+    def _handling(self, error: Exception) -> tuple[str, str]:
         if isinstance(error, InconsistentSchemaError):
             return "inconsistent.schema.handling.mode", self._options.inconsistent_schema_handling_mode
         return (

@@ -11,6 +11,7 @@ from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.options.gtids import GtidOptions
 from cdckit_mysql.server import query
+from cdckit_mysql.streaming.transaction_range import MariaDbTransactions, MySqlTransactions, Transactions
 
 
 def source_names(source: TransactionSource) -> tuple[str, ...]:
@@ -29,13 +30,21 @@ class GtidStart:
         self._choice = Choice(options.gtid_source_includes, options.gtid_source_excludes)
         self._leaves_out = options.gtid_source_filter_dml_events
 
-    def mysql(self, connection: Connection, read: GtidSet) -> GtidSet:
-        """What a MySQL server is told: of other sources nothing that it lacks, and all that it has purged."""
+    def mysql(self, connection: Connection, read: GtidSet, *, purged_too: bool = False) -> GtidSet:
+        """What a MySQL server is told: of other sources nothing that it lacks, and all that it has purged.
+
+        Args:
+            connection: to the server.
+            read: the transactions that were read.
+            purged_too: whether what it has purged of the others is not wanted either.
+        """
         if not self._choice:
-            return read
+            return read | mysql_gtids(connection)[1] if purged_too else read
         executed, purged = mysql_gtids(connection)
         chosen = read.of(self._chooses)
         told = chosen | ((read - chosen) & executed)
+        if purged_too:
+            return told | purged
         return told | (purged - purged.of(self._chooses)) if self._leaves_out else told
 
     def mariadb(self, connection: Connection, read: MariaDbGtidSet) -> MariaDbGtidSet:
@@ -60,14 +69,28 @@ class GtidStart:
             missing = missing.of(self._chooses)
         if missing:
             return f"the server has purged transactions that were not read yet ({missing})"
-        ahead = read - executed
-        if self._choice:
-            ahead = ahead.of(self._chooses)
+        ahead = self.lacking(read, executed)
         if ahead:
             return (
-                f"the server does not have transactions that were read already ({ahead}): it has lost part of its log"
+                f"the server does not have transactions that were read already ({ahead}): it has lost part of its log, "
+                "or has taken over from a server that died with them"
             )
         return None
+
+    def transactions(self, read: str, end: str, *, mariadb: bool) -> Transactions:
+        """Those of a range, of which none may be lacking that count."""
+        if mariadb:
+            return MariaDbTransactions(MariaDbGtidSet.parse(read), MariaDbGtidSet.parse(end), self._choice)
+        return MySqlTransactions(GtidSet.parse(read), GtidSet.parse(end), self._chooses)
+
+    def due(self, read: GtidSet, end: GtidSet) -> GtidSet:
+        """What a MySQL server must have for a range."""
+        return (end - read).of(self._chooses)
+
+    def lacking(self, wanted: GtidSet, executed: GtidSet) -> GtidSet:
+        """What a MySQL server has not carried out of what is wanted, where that counts."""
+        ahead = wanted - executed
+        return ahead.of(self._chooses) if self._choice else ahead
 
     def _chooses(self, source: TransactionSource) -> bool:
         return self._choice(*source_names(source))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 
-from cdckit.errors import SourceError
+from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, connect_for_log, place, release, told
+from cdckit_mysql.connection import Connection, at_once, connect, connect_for_log, place, release, told
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Server, read_server
+from cdckit_mysql.server import Server, log_end, read_server
 from cdckit_mysql.streaming.committed import CommittedLog
 from cdckit_mysql.streaming.gtid_start import GtidStart
 from cdckit_mysql.streaming.opened_log import OpenedLog
+from cdckit_mysql.streaming.retention import require_transactions
+from cdckit_mysql.streaming.transaction_range import TransactionRange
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -38,7 +40,32 @@ def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
             "server, or start with a new state folder, which takes a new snapshot"
         )
     log.warning("%s is another server than before (%s): going on there by GTID", where, server.identity)
-    return offset.with_changes(epoch=offset.epoch + 1, server=server.identity, file="", pos=0)
+    return offset.with_changes(
+        epoch=offset.epoch + 1,
+        server=server.identity,
+        file="",
+        pos=0,
+        event=0,  # the events of a transaction in hand need not be the same there: it is told of from its begin
+        row=0,
+        transaction_id=None,
+        counts={},
+        by_gtid_until="",
+    )
+
+
+def require_point(connection: Connection, config: MySqlConfig, point: LogOffset) -> None:
+    """Makes sure that tables which are read through a connection show at least what was there at a point of the log.
+
+    Raises:
+        RetriableSourceError: it is another server than the point's, and has not come so far yet.
+        PositionLostError: it never will.
+        SourceError: without GTIDs that cannot be told.
+    """
+    with told(config, "asking the server for its settings"):
+        server = read_server(connection)
+        moved = on_server(point, server, place(config))
+        if point.server not in (None, server.identity):
+            require_transactions(connection, server, moved, None, config, shown=True)
 
 
 def require_log(config: MySqlConfig, start: LogOffset) -> None:
@@ -59,24 +86,31 @@ class LogOpener:
     Args:
         config: where and as whom.
         reader: 0 for the only reader; several at a time each need a number of their own.
+        attempt: tells apart attempts at the same reading, which may overlap.
         follow: whether the connection stays at the log's end.
         by_file: whether to ask by file and position where that is enough: reading then begins at just that place.
+        only: the identity of the only server that will do; None: any of the topology.
     """
 
-    def __init__(self, config: MySqlConfig, *, reader: int = 0, follow: bool = True, by_file: bool = False) -> None:
+    def __init__(
+        self,
+        config: MySqlConfig,
+        *,
+        reader: int = 0,
+        attempt: int = 0,
+        follow: bool = True,
+        by_file: bool = False,
+        only: str | None = None,
+    ) -> None:
         self._config = config
-        self._server_id = config.database_server_id + reader * config.database_server_id_offset
+        self._server_id = server_id(config, reader, attempt)
         self._follow = follow
         self._by_file = by_file
+        self._only = only
 
-    def __call__(self, start: LogOffset) -> tuple[OpenedLog, LogOffset]:
-        """The log from `start`, and `start` itself as this server counts.
-
-        Raises:
-            RetriableSourceError: the server cannot be reached now.
-            SourceError: it refuses, or is not one that can go on from there.
-        """
-        server, start, dump_start = self._found(start)
+    def __call__(self, start: LogOffset, end: LogOffset | None = None) -> tuple[OpenedLog, LogOffset]:
+        """The log from `start`, and `start` itself as this server counts; see `OpenLog`."""
+        server, start, dump_start = self._found(start, end)
         options = DumpOptions(
             server_id=self._server_id,
             flavor="mariadb" if server.mariadb else "mysql",
@@ -84,26 +118,73 @@ class LogOpener:
             follow=self._follow,
         )
         connection = BinlogConnection.open(lambda: connect_for_log(self._config), dump_start, options)
-        return CommittedLog(connection) if server.mariadb else connection, start
+        opened: OpenedLog = CommittedLog(connection) if server.mariadb else connection
+        if end is not None and _elsewhere(end, server):
+            gtids = GtidStart(self._config)
+            wanted = gtids.transactions(start.gtids or "", end.gtids or "", mariadb=server.mariadb)
+            opened = TransactionRange(opened, wanted)
+        return opened, start
 
-    def _found(self, start: LogOffset) -> tuple[Server, LogOffset, DumpStart]:
+    def _found(self, start: LogOffset, end: LogOffset | None) -> tuple[Server, LogOffset, DumpStart]:
         """The server's facts, the offset as it counts, and where to begin there."""
         connection = connect(self._config)
         try:
-            with told(self._config, "asking the server for its settings"):
+            with told(self._config, "asking the server for its settings"), at_once(connection, self._config):
                 server = read_server(connection)
-                start = on_server(start, server, place(self._config))
-                return server, start, self._dump_start(start, server, connection)
+                where = place(self._config)
+                if self._only not in (None, server.identity):
+                    raise RetriableSourceError(
+                        f"{where} is another server ({server.identity}) than the one that is being read "
+                        f"({self._only}): what was planned there is planned anew"
+                    )
+                known = start
+                start = on_server(start, server, where)
+                if end is not None and _elsewhere(end, server):
+                    _require_gtids(end, server, where)
+                due = end if end is not None and end.file and _elsewhere(end, server) else None
+                if due is not None or known.server not in (None, server.identity):
+                    require_transactions(connection, server, start, due, self._config)
+                if not start.file:
+                    start = start.with_changes(by_gtid_until=str(log_end(connection, server).position))
+                return server, start, self._dump_start(start, end, server, connection)
         finally:
             release(connection)
 
-    def _dump_start(self, start: LogOffset, server: Server, connection: Connection) -> DumpStart:
+    def _dump_start(self, start: LogOffset, end: LogOffset | None, server: Server, connection: Connection) -> DumpStart:
         """By GTID where that is known: it is right on every server of a topology, and in mid-transaction."""
-        at_transaction = start.file and not start.event
+        at_transaction = not start.by_gtid and not start.event
         by_file = self._by_file or self._config.gtid_ignore_on_recovery
         if start.gtids is None or not server.gtids or (by_file and at_transaction):
             return FilePosition(start.file, start.pos)
         gtids = GtidStart(self._config)
+        elsewhere = end is not None and _elsewhere(end, server)
         if server.mariadb:
-            return gtids.mariadb(connection, MariaDbGtidSet.parse(start.gtids))
-        return gtids.mysql(connection, GtidSet.parse(start.gtids))
+            read = MariaDbGtidSet.parse(start.gtids)
+            return gtids.mariadb(connection, read)
+        read_set = GtidSet.parse(start.gtids)
+        return gtids.mysql(connection, read_set, purged_too=elsewhere)
+
+
+def server_id(config: MySqlConfig, reader: int, attempt: int) -> int:
+    """The number to pretend to be a replica with.
+
+    Attempts at the same reading may overlap, and a server hangs up on the older of two replicas with one number. Their
+    numbers lie half an offset further on, where no other pipeline's are, though pipelines be numbered one by one.
+    """
+    first = config.database_server_id + reader * config.database_server_id_offset
+    half = max(1, config.database_server_id_offset // 2)
+    return first + half + (attempt - 1) % half if attempt else first
+
+
+def _elsewhere(end: LogOffset, server: Server) -> bool:
+    """Whether an end is no place in a server's log."""
+    return not end.file or end.server not in (None, server.identity)
+
+
+def _require_gtids(end: LogOffset, server: Server, where: str) -> None:
+    if end.gtids is None or not server.gtids:
+        raise SourceError(
+            f"{where} is another server ({server.identity}) than the one at which the range up to {end.position} was "
+            f"planned ({end.server}), and without GTIDs its end cannot be found there: connect to the former server, "
+            "or start with a new state folder, which takes a new snapshot"
+        )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cdckit.errors import RetriableSourceError
 from cdckit.record import Offset
 from cdckit.source import Notify, Split
+from cdckit_mysql.binlog.gtid import GtidSet
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
@@ -16,6 +18,7 @@ from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opened_log import OpenLog
 from cdckit_mysql.streaming.opening import LogOpener
+from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.survey import LogPiece, LogSurvey
 from cdckit_mysql.table import Tables
 
@@ -35,6 +38,7 @@ class LogPlanner:
         history: where definitions are found, and noted.
         notify: told of changed definitions.
         run_id: the run's id in the records' headers.
+        ends: what is known of the ends of ranges.
         open_log: gives the log; by default the server.
     """
 
@@ -46,6 +50,7 @@ class LogPlanner:
         history: SchemaHistory,
         notify: Notify,
         run_id: str,
+        ends: RangeEnds,
         *,
         open_log: OpenLog | None = None,
     ) -> None:
@@ -55,12 +60,26 @@ class LogPlanner:
         self._history = history
         self._notify = notify
         self._run_id = run_id
+        self._ends = ends
         self._open_log = open_log or LogOpener(config, follow=False, by_file=True)
         self._known: tuple[str, Tables] | None = None
 
+    def forget(self) -> None:
+        """The history knows more than was last seen of it."""
+        self._known = None
+
     def cut(self, start: LogOffset, end: LogOffset, size: int) -> LogOffset:
-        """The first end of a transaction that lies at least `size` bytes behind `start`, or `end`."""
-        with self._survey(start, piece_bytes=size, kept_bytes=0) as (survey, _):
+        """The first end of a transaction that lies at least `size` bytes behind `start`, or `end`.
+
+        Raises:
+            RetriableSourceError: `end` is the place of another server than the one that answers now.
+        """
+        with self._survey(start, end, piece_bytes=size, kept_bytes=0) as (survey, _):
+            if survey.elsewhere:
+                raise RetriableSourceError(
+                    f"the log's end {end.position} is that of another server than the one that answers now: "
+                    "it is asked for anew"
+                )
             return survey.first(end)
 
     def splits(self, start: Offset, end: Offset, size: int, parallelism: int) -> list[Split]:
@@ -74,20 +93,39 @@ class LogPlanner:
         """
         pieces = self._pieces(LogOffset.from_json(start), LogOffset.from_json(end), size // max(1, parallelism))
         starts = [piece.start.to_json() for piece in pieces]
+        ends = [*starts[1:], end][: len(starts)]
         return [
             Split(first, last, self._work(piece, number))
-            for number, (piece, first, last) in enumerate(zip(pieces, starts, [*starts[1:], end], strict=True))
+            for number, (piece, first, last) in enumerate(zip(pieces, starts, ends, strict=True))
         ]
 
     def _pieces(self, start: LogOffset, end: LogOffset, size: int) -> list[LogPiece]:
-        with self._survey(start, piece_bytes=max(LEAST_PIECE, size), kept_bytes=KEPT_BYTES) as (survey, definitions):
-            pieces = survey.pieces(end)
+        until = self._ends.known(end)
+        piece_bytes = max(LEAST_PIECE, size)
+        with self._survey(start, until, piece_bytes=piece_bytes, kept_bytes=KEPT_BYTES) as (survey, definitions):
+            pieces = survey.pieces(until)
+            if survey.elsewhere:
+                self.replayed(end, until, survey.start, definitions.tables)
+            elif survey.gtids is not None:
+                self._ends.note(end, end.with_changes(gtids=joined(survey.gtids, end.gtids, self._dialect)))
             self._known = (end.position.prefix, definitions.tables.copy())
             return pieces
 
+    def replayed(self, end: LogOffset, until: LogOffset, start: LogOffset, tables: Tables) -> None:
+        """Notes that a range was read at another server than the one where its end was planned.
+
+        Args:
+            end: its end, as it was planned.
+            until: what was known of that.
+            start: its begin, as the server counts that it was read at.
+            tables: the definitions in force at its end.
+        """
+        self._history.start(end.position, tables)
+        self._ends.note(end, LogOffset(gtids=until.gtids, epoch=start.epoch, server=start.server, ts_sec=end.ts_sec))
+
     @contextmanager
     def _survey(
-        self, start: LogOffset, *, piece_bytes: int, kept_bytes: int
+        self, start: LogOffset, end: LogOffset, *, piece_bytes: int, kept_bytes: int
     ) -> Iterator[tuple[LogSurvey, Definitions]]:
         definitions = Definitions(
             self._tables_at(start),
@@ -97,7 +135,7 @@ class LogPlanner:
             history=self._history,
             notify=self._notify,
         )
-        connection, start = self._open_log(start)
+        connection, start = self._open_log(self._ends.known(start), end)
         self._history.moved(start.position, definitions.tables)
         with connection:
             survey = LogSurvey(
@@ -107,6 +145,7 @@ class LogPlanner:
                 mariadb=self._dialect.mariadb,
                 piece_bytes=piece_bytes,
                 kept_bytes=kept_bytes,
+                patience=self._config.connect_keep_alive_interval_ms / 1000,
             )
             yield survey, definitions
 
@@ -123,6 +162,7 @@ class LogPlanner:
             reader=number + 1,
             events=None if piece.events is None else tuple(piece.events),
             checksums=piece.checksums,
+            gtids=piece.gtids,
         )
 
     def _captured(self, tables: Tables) -> Tables:
@@ -135,6 +175,17 @@ class LogPlanner:
 
 
 def bytes_between(files: dict[str, int], start: LogOffset, end: LogOffset) -> int:
-    """How many bytes of the log lie between two offsets, by the sizes of its files."""
-    names = [name for name in files if start.file <= name <= end.file]
-    return max(0, sum(files[name] for name in names[:-1]) + end.pos - start.pos) if names else 0
+    """How many bytes of the log lie between two offsets, by the sizes of its files.
+
+    At the most, where they count on different servers; as far as is known, where the files are another's.
+    """
+    if end.file not in files:
+        return max(0, end.pos - start.pos if start.file == end.file else end.pos)
+    first = start.file if start.server in (None, end.server) else ""
+    names = [name for name in files if first <= name <= end.file]
+    return max(0, sum(files[name] for name in names[:-1]) + end.pos - (start.pos if first else 0)) if names else 0
+
+
+def joined(gtids: str, others: str | None, dialect: Dialect) -> str:
+    """All transactions of two offsets at one place; MariaDB tells them exactly."""
+    return gtids if dialect.mariadb else str(GtidSet.parse(gtids) | GtidSet.parse(others or ""))

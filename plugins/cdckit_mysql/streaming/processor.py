@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cdckit.errors import DecodeError
+from cdckit.marks import TableMark
 from cdckit.record import Batch, Record
 from cdckit.source_counts import SourceCounts
 from cdckit.struct import Struct
 from cdckit.transactions import Transaction
+from cdckit_mysql.binlog.damage import DAMAGE, misread
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
     AnonymousGtid,
@@ -29,6 +31,7 @@ from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import ChangeKind, SchemaChange
+from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
@@ -60,6 +63,7 @@ class LogProcessor:
         versions: what makes records of rows.
         definitions: the definitions in force where reading begins.
         start: where that is.
+        marker: makes table marks; None where none are wanted.
     """
 
     def __init__(
@@ -69,9 +73,12 @@ class LogProcessor:
         versions: TableVersions,
         definitions: Definitions,
         start: LogOffset,
+        marker: TableMarker | None = None,
     ) -> None:
         self.progress = LogProgress(start, mariadb=definitions.mariadb)
         self.records: list[Record] = []
+        self.marks: list[TableMark] = []
+        """Table marks among the records; whoever takes these takes them, too."""
         self.ended = False
         """Whether reading is not to go on from here."""
         self._bytes = 0
@@ -80,6 +87,7 @@ class LogProcessor:
         self._filters = filters
         self._definitions = definitions
         self._decoders = RowDecoders(filters, versions, definitions, config.skipped)
+        self._marker = marker
         self._schema_changes = SchemaChangeRecords(config, filters, versions) if config.include_schema_changes else None
         self._conversions = versions.conversion_failures
         self._failures = Failures(config)
@@ -135,14 +143,24 @@ class LogProcessor:
             DecodeError: one cannot be understood; the message names the place and the table.
         """
         handler_of, progress = self._handlers.get, self.progress
-        for event in events:
-            handle = handler_of(type(event))
-            if handle is None:
-                progress.passed(event)
-            else:
-                handle(event)
-            if len(self.records) >= most or self._bytes >= _MOST_BYTES or (end is not None and progress.reached(end)):
-                return True
+        event: LogEvent | None = None
+        try:
+            for event in events:
+                handle = handler_of(type(event))
+                if handle is None:
+                    progress.passed(event)
+                else:
+                    handle(event)
+                if (
+                    len(self.records) >= most
+                    or self._bytes >= _MOST_BYTES
+                    or (end is not None and progress.reached(end))
+                ):
+                    return True
+        except DAMAGE as error:
+            if event is None:
+                raise
+            raise misread(progress.file, event.start, event.whole(), error) from error
         return False
 
     def offset(self) -> LogOffset:
@@ -261,7 +279,7 @@ class LogProcessor:
         try:
             maker, lacking = self._decoders.of_event(event)
             rows = maker.rows[event.change](event) if maker is not None else ()
-        except DecodeError as error:
+        except DAMAGE as error:
             self._failures.met(error, event.table, f"{self.progress.file}:{event.start}")
             return ()
         if maker is None or not rows:
@@ -353,6 +371,8 @@ class LogProcessor:
         if self.progress.skips():
             return
         before = len(self.records)
+        if self._marker is not None and changes:
+            self.marks += self._marker.of_statement(changes, self._definitions.tables, position.prefix, first)
         if self._truncates:
             self._truncations(event, changes, position.prefix, first)
         if self._schema_changes is not None and changes:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from cdckit.errors import DecodeError, StateError
 from cdckit_mysql.binlog.events import AnonymousGtid, Gtid, LogEvent, MariaDbGtid
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 from cdckit_mysql.offsets import LogOffset, file_number
 
+_LATEST_US = (1 << 63) // 1000
+"""The first moment that is too late for a number of nanoseconds."""
 _FIRST_EVENT = 4
 """Where the first event of a log file stands, behind the magic number."""
 
@@ -33,10 +36,12 @@ class LogProgress:
         self.in_transaction = False
         self.alone = False
         self.events_done = 0
+        self._mariadb = mariadb
         self._at = (start.file, start.pos)
         self._skip = start.event
         self._skip_rows = start.row
-        self._gtids = _gtid_set(start.gtids, mariadb=mariadb)
+        self._gtids = gtid_set(start.gtids, mariadb=mariadb)
+        self._by_gtid_until = start.by_gtid_until
         self._next: tuple[TransactionSource, int] | tuple[int, int, int] | None = None
         self._announced = False
         self._source: TransactionSource | None = None
@@ -71,7 +76,11 @@ class LogProgress:
         return (file_number(file), pos) >= (file_number(end.file), end.pos)
 
     def mysql_gtid(self, event: Gtid) -> None:
-        """A transaction follows, with this identifier."""
+        """A transaction follows, with this identifier.
+
+        Raises:
+            DecodeError: it is none of this server's, or was committed at no time.
+        """
         source, number = event.source, event.number
         if source != self._source:
             self._source, self._source_text = source, f"{source}:"
@@ -80,17 +89,24 @@ class LogProgress:
         self._follows(event)
 
     def anonymous(self, event: AnonymousGtid) -> None:
-        """A transaction follows, without an identifier."""
+        """A transaction follows, without an identifier; raises as `mysql_gtid`."""
         self.gtid = self._next = None
         self._follows(event)
 
     def _follows(self, event: Gtid) -> None:
         self.server_id = event.server_id
         self.time_us = event.commit_timestamp_us or event.timestamp * 1_000_000
+        if self._mariadb or self.time_us >= _LATEST_US:
+            what = (
+                "an identifier of MySQL's stands in MariaDB's log" if self._mariadb else f"{self.time_us} µs is no time"
+            )
+            raise DecodeError(f"the transaction's begin is damaged: {what}")
         self._announced = True
 
     def mariadb_gtid(self, event: MariaDbGtid) -> None:
-        """A transaction begins, or a statement that stands alone."""
+        """A transaction begins, or a statement that stands alone; raises as `mysql_gtid`."""
+        if not self._mariadb:
+            raise DecodeError("the transaction's begin is damaged: an identifier of MariaDB's stands in MySQL's log")
         self.gtid = event.gtid
         self.server_id = event.server_id
         self.time_us = event.timestamp * 1_000_000
@@ -146,10 +162,47 @@ class LogProgress:
             ts_sec=self.time_us // 1_000_000,
             epoch=self.epoch,
             server=self.server,
+            by_gtid_until=self._unsettled(),
         )
 
+    def _unsettled(self) -> str:
+        """What `LogOffset.by_gtid_until` says."""
+        if self._by_gtid_until:
+            file, _, pos = self._by_gtid_until.rpartition(":")
+            if self._at[0] and (file_number(self._at[0]), self._at[1]) >= (file_number(file), int(pos)):
+                self._by_gtid_until = ""
+        return self._by_gtid_until
 
-def _gtid_set(text: str | None, *, mariadb: bool) -> GtidSet | MariaDbGtidSet | None:
+    def has(self, end: LogOffset) -> bool:
+        """Whether the transactions before an offset are done, by their identifiers."""
+        if self.in_transaction or self._gtids is None:
+            return False
+        return covers(self._gtids, gtid_set(end.gtids, mariadb=isinstance(self._gtids, MariaDbGtidSet)))
+
+
+def gtid_set(text: str | None, *, mariadb: bool) -> GtidSet | MariaDbGtidSet | None:
+    """The transactions that an offset names; None where it names none.
+
+    Raises:
+        StateError: the text names none of such a server.
+    """
     if text is None:
         return None
-    return MariaDbGtidSet.parse(text) if mariadb else GtidSet.parse(text)
+    try:
+        return MariaDbGtidSet.parse(text) if mariadb else GtidSet.parse(text)
+    except (ValueError, AttributeError) as error:
+        raise StateError(f"the offset's gtids are {text!r}, which name no transactions: {error}") from error
+
+
+def covers(done: GtidSet | MariaDbGtidSet | None, wanted: GtidSet | MariaDbGtidSet | None) -> bool:
+    """Whether all that are wanted are done; false where either has none to compare."""
+    if isinstance(done, GtidSet) and isinstance(wanted, GtidSet):
+        return done.issuperset(wanted)
+    return isinstance(done, MariaDbGtidSet) and isinstance(wanted, MariaDbGtidSet) and done.issuperset(wanted)
+
+
+def is_beyond(end: LogOffset, at: LogOffset, *, mariadb: bool) -> bool:
+    """Whether the end of a server's log is further than an offset that counts on the same server."""
+    if not at.by_gtid:
+        return (end.file, end.pos) != (at.file, at.pos)
+    return not covers(gtid_set(at.gtids, mariadb=mariadb), gtid_set(end.gtids, mariadb=mariadb))

@@ -12,6 +12,7 @@ from cdckit.errors import DecodeError, RetriableSourceError, SourceError
 from cdckit.heartbeat import Heartbeats
 from cdckit.record import Batch, Record
 from cdckit.source import SourceContext
+from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.formats import event_format
@@ -20,6 +21,7 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
 from cdckit_mysql.streaming.processor import LogProcessor
+from cdckit_mysql.streaming.transaction_range import TransactionRange
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -79,40 +81,65 @@ class LogReader:
                     attempts = 0
                     at = LogOffset.from_json(batch.offset) if batch.offset is not None else at
             except RetriableSourceError as error:
+                if self._stopping():
+                    return
                 attempts += 1
                 self._notify("connection", connected=False, reason=str(error))
                 yield from self._wait(error, attempts, at)
             else:
                 return
 
-    def range(self, start: LogOffset, end: LogOffset) -> Iterator[Batch]:
+    def range(self, start: LogOffset, end: LogOffset, replayed: Callable[[LogOffset], None]) -> Iterator[Batch]:
         """Batches from `start` to `end`, and on to where the processor has come to an end with its own work.
+
+        Args:
+            start: where to begin.
+            end: where to end.
+            replayed: called at the end where that was planned at another server, with the start as this one counts.
 
         Raises:
             RetriableSourceError: the connection was lost, or the log ended before `end`.
+            PositionLostError: the server does not have the log from there on, or not all of it.
         """
-        connection, start = self._open_log(start)
+        connection, start = self._open_log(start, end)
         with connection:
             processor = self._make_processor(start)
+            if isinstance(connection, TransactionRange):
+                yield from self._replay(connection, processor)
+                replayed(start)
+                yield Batch([], end.to_json(), processor.progress.time_us // 1000 or None)
+                return
             yield from processor.between()
             events: Iterator[LogEvent] = iter(())
-            until, size = (processor.further() if processor.progress.reached(end) else end), 0
-            while until is not None and not processor.ended:
+            done = processor.progress.reached(end) or (start.by_gtid and processor.progress.has(end))
+            until, size = (processor.further() if done else end), 0
+            while until is not None and not processor.ended and not self._stopping():
                 try:
                     full = processor.process(events, self._config.max_batch_size, until)
                 except DecodeError:
                     yield batch_of(processor, size)  # what came before it
                     raise
-                if full or size or processor.records:
+                if full or size or processor.records or processor.marks:
                     yield batch_of(processor, size)
                     yield from processor.between()
                     size = 0
-                if processor.progress.reached(until):
+                if processor.progress.reached(until) or (start.by_gtid and processor.progress.has(until)):
                     until = processor.further()
                 elif not full:
                     if connection.ended:
-                        raise RetriableSourceError(f"the log ended before {until.position}")
+                        raise LogEndedError(f"the log ended before {until.position}")
                     events, size = read_events(connection, self._idle)
+
+    def _replay(self, connection: TransactionRange, processor: LogProcessor) -> Iterator[Batch]:
+        """Batches of a range that was planned at another server.
+
+        They have no offset: transactions that are left out lie between, and the next range begins where this one ends.
+        """
+        while not connection.ended:
+            events, size = read_events(connection, self._idle)
+            while processor.process(events, self._config.max_batch_size) or processor.records or processor.marks:
+                yield replace(batch_of(processor, size), offset=None)
+                size = 0
 
     def _connected(self, start: LogOffset) -> Iterator[Batch]:
         connection, start = self._open_log(start)
@@ -174,5 +201,6 @@ def read_events(connection: OpenedLog, wait: float) -> tuple[Iterator[LogEvent],
 def batch_of(processor: LogProcessor, size: int) -> Batch:
     """What the processor has gathered, and the offset behind it."""
     records: list[Record] = processor.take()
+    marks, processor.marks = processor.marks, []
     offset = processor.offset()
-    return Batch(records, offset.to_json(), processor.progress.time_us // 1000 or None, size)
+    return Batch(records, offset.to_json(), processor.progress.time_us // 1000 or None, size, marks=marks)

@@ -1,12 +1,18 @@
-"""Whether the server still has the log from an offset on."""
+"""Whether the server has the log from an offset on, or of a range."""
 
 from __future__ import annotations
 
-from cdckit_mysql.binlog.gtid import GtidSet
+import pymysql
+from pymysql.constants import ER
+from pymysql.cursors import DictCursor
+
+from cdckit.errors import RetriableSourceError
+from cdckit_mysql.binlog.errors import PositionLostError
+from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.options.gtids import GtidOptions
-from cdckit_mysql.server import Server, log_files
+from cdckit_mysql.server import Server, log_files, query
 from cdckit_mysql.streaming.gtid_start import GtidStart, mysql_gtids
 
 _FIRST_EVENT = 4
@@ -20,9 +26,17 @@ def oldest_position(connection: Connection, server: Server) -> LogOffset:
 
 
 def why_lost(connection: Connection, server: Server, offset: LogOffset, options: GtidOptions) -> str | None:
-    """Why the server cannot give the log from `offset` on, or None where it can as far as it tells."""
+    """Why the server cannot give the log from `offset` on, or None where it can as far as it tells.
+
+    Raises:
+        RetriableSourceError: it lacks what was read at another one, and still replicates.
+    """
     if offset.gtids is not None and server.gtids and not server.mariadb:
-        return GtidStart(options).why_lost(GtidSet.parse(offset.gtids), *mysql_gtids(connection))
+        read, (executed, purged) = GtidSet.parse(offset.gtids), mysql_gtids(connection)
+        gtids = GtidStart(options)
+        if offset.server not in (None, server.identity):
+            _wait_while_it_replicates(connection, gtids.lacking(read, executed))
+        return gtids.why_lost(read, executed, purged)
     if offset.server not in (None, server.identity):
         return None
     files = log_files(connection)
@@ -34,3 +48,82 @@ def why_lost(connection: Connection, server: Server, offset: LogOffset, options:
             "the server has lost part of its log"
         )
     return None
+
+
+def require_transactions(
+    connection: Connection,
+    server: Server,
+    start: LogOffset,
+    end: LogOffset | None,
+    options: GtidOptions,
+    *,
+    shown: bool = False,
+) -> None:
+    """Makes sure that a server which is gone over to has what was read at another one, and what a range needs.
+
+    MySQL's own check knows only the transactions that a server has numbered itself; MariaDB checks all, where its log
+    is asked for.
+
+    Args:
+        connection: to the server.
+        server: its facts.
+        start: up to where was read.
+        end: where a range ends; None where there is none.
+        options: which sources count.
+        shown: whether tables are read there, not the log.
+
+    Raises:
+        RetriableSourceError: it lacks some, and still replicates.
+        PositionLostError: it lacks some for good.
+    """
+    if start.gtids is None:
+        return
+    if server.mariadb:
+        if shown:
+            _require_shown(connection, MariaDbGtidSet.parse(start.gtids))
+        return
+    executed, purged = mysql_gtids(connection)
+    gtids, read = GtidStart(options), GtidSet.parse(start.gtids)
+    due = gtids.due(read, GtidSet.parse((end and end.gtids) or ""))
+    lacking = gtids.lacking(read | due, executed)
+    _wait_while_it_replicates(connection, lacking)
+    if lacking:
+        raise PositionLostError(
+            f"the server does not have transactions that were read or planned at another one ({lacking}), and it does "
+            "not replicate: it has taken over from a server that died with them"
+        )
+    gone = due & purged
+    if gone:
+        raise PositionLostError(
+            f"the server has purged transactions of the range up to {end and end.position} ({gone})"
+        )
+
+
+def _require_shown(connection: Connection, read: MariaDbGtidSet) -> None:
+    [(text,)] = query(connection, "SELECT @@global.gtid_current_pos")
+    if not MariaDbGtidSet.parse(text).issuperset(read):
+        raise PositionLostError(f"the server, at {text}, does not have all that another one had ({read})")
+
+
+def _wait_while_it_replicates(connection: Connection, lacking: GtidSet) -> None:
+    if lacking and _replicates(connection):
+        raise RetriableSourceError(
+            f"the server lacks transactions that were read or planned at another one ({lacking}); it replicates, so "
+            "that they may still come"
+        )
+
+
+def _replicates(connection: Connection) -> bool:
+    """Whether a MySQL server applies what others have done; false where the user may not ask."""
+    for word in ("REPLICA", "SLAVE"):  # the former since 8.0.22
+        try:
+            with connection.cursor(DictCursor) as cursor:
+                cursor.execute(f"SHOW {word} STATUS")
+                return any(row.get(f"{word.capitalize()}_SQL_Running") == "Yes" for row in cursor.fetchall())
+        except pymysql.ProgrammingError:
+            continue
+        except pymysql.OperationalError as error:
+            if error.args[0] != ER.SPECIFIC_ACCESS_DENIED_ERROR:
+                raise
+            return False
+    return False

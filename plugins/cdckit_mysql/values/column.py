@@ -15,6 +15,7 @@ from cdckit_mysql.values.mapping import ColumnMapping, Convert
 from cdckit_mysql.values.numbers import BINARY_FORMS
 from cdckit_mysql.values.options import ValueOptions
 from cdckit_mysql.values.schemas import Kind, base_schema, kind_of, spelled_boolean
+from cdckit_mysql.values.stored import converted, stored
 
 _PARAMETER = "__debezium.source.column."
 _NUMBERS = frozenset({"integer", "bigint", "float32", "float64", "decimal", "boolean", "bits", "year"})
@@ -138,7 +139,8 @@ def _mapped(value: ColumnValue, mapping: ColumnMapping, *, in_key: bool) -> Colu
     mask = mapping.function(value.column, value.kind, schema)
     if mask is None or in_key:
         return replace(value, mask=mask)
-    return replace(value, null=mask(value.null), convert=_one_after_the_other(value.convert, mask))
+    masked = value.schema.replace(stored=converted(value.schema.stored, mask))
+    return replace(value, schema=masked, null=mask(value.null), convert=_one_after_the_other(value.convert, mask))
 
 
 def _one_after_the_other(first: Convert | None, second: Convert) -> Convert:
@@ -158,6 +160,7 @@ def _native_schema(column: Column, kind: Kind, options: ValueOptions, table: Tab
         default=schema_default(column, kind, base, options),
         parameters=parameters or None,
         doc=(column.comment if options.documents else None) or base.doc,
+        stored=stored(column, kind, base, options),
     )
 
 
@@ -183,6 +186,7 @@ def _converted_schema(native: Schema, converter: ColumnConverter) -> Schema:
         optional=schema.optional or native.optional,
         default=schema.default if default is None else default,
         parameters=parameters,
+        stored=converted(native.stored, converter.convert),
     )
 
 

@@ -38,7 +38,7 @@ from cdckit_mysql.values.temporal import (
 EPOCH_TEXT = "1970-01-01T00:00:00Z"
 _CURRENT_TIMESTAMP = re.compile(r"\(*\s*(current_timestamp|now|localtime|localtimestamp)\b", re.IGNORECASE)
 _DATE_TIME = re.compile(r"(\d+)-(\d+)-(\d+)(?:[ T](\d+):(\d+)(?::(\d+)(?:\.(\d{1,6}))?)?)?")
-_TIME = re.compile(r"(-?)(\d+):(\d+)(?::(\d+)(?:\.(\d{1,6}))?)?")
+_TIME = re.compile(r"(-?)(\d{1,9}):(\d{1,9})(?::(\d{1,9})(?:\.(\d{1,6}))?)?")
 _LITERAL_ESCAPES = {"\\": "\\\\", "\0": "\\0", "\n": "\\n", "\r": "\\r", "'": "''"}
 
 Moment = tuple[int, int]

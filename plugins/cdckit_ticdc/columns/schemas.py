@@ -19,6 +19,7 @@ from cdckit.schema import (
     INT64,
     STRING,
     Schema,
+    Stored,
     array_schema,
 )
 from cdckit_ticdc.columns.options import ColumnOptions
@@ -29,6 +30,9 @@ _UNKNOWN_BITS = 64
 TIMESTAMP = Schema("int64", name="io.debezium.time.Timestamp", version=1)
 MICRO_TIMESTAMP = Schema("int64", name="io.debezium.time.MicroTimestamp", version=1)
 VECTOR = array_schema(FLOAT32, name="io.debezium.data.FloatVector").replace(version=1)
+_UNSIGNED = Stored(unsigned=True)
+_LONG = INT64.replace(stored=_UNSIGNED)
+"""An unsigned number as its two's complement."""
 _FIXED = {
     "tinyint": INT16,
     "mediumint": INT32,
@@ -66,8 +70,9 @@ def schema_of(type: MySqlType, options: ColumnOptions) -> Schema:
         case "int":
             return INT64 if type.unsigned else INT32
         case "bigint":
-            precise = type.unsigned and options.bigint_mode == "precise"
-            return decimal_schema(20, 0) if precise else INT64
+            if not type.unsigned:
+                return INT64
+            return decimal_schema(20, 0).replace(stored=_UNSIGNED) if options.bigint_mode == "precise" else _LONG
         case "decimal":
             return _decimal(type, options)
         case _:

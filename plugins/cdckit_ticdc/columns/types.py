@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass, replace
 
 _TYPE = re.compile(
-    r"\s*([a-z]\w*(?:\s+(?:precision|varying|unsigned|signed|zerofill))*)\s*(?:\((.*)\))?\s*((?:\w+\s*)*)", re.S | re.I
+    r"\s*+([a-z]\w*+(?:\s++(?:precision|varying|unsigned|signed|zerofill)\b)*+)\s*+(?:\((.*)\))?\s*+((?:\w++\s*+)*+)",
+    re.S | re.I,
 )
-_LABEL = re.compile(r"'((?:[^']|'')*)'")
+_LABEL = re.compile(r"'((?:[^']|'')*+)'")
+_SIGNS = frozenset({"unsigned", "signed", "zerofill"})
 _SAME = {
     "integer": "int",
     "numeric": "decimal",
@@ -74,7 +76,7 @@ def parse_type(text: str) -> MySqlType:
         raise ValueError(f"{text!r} is no type of a column")
     words, inside, after = found[1].lower(), found[2], found[3].lower()
     unsigned = "unsigned" in f"{words} {after}".split()
-    words = re.sub(r"\s+(unsigned|signed|zerofill)\b", "", words)
+    words = " ".join(word for word in words.split() if word not in _SIGNS)
     if words in {"bool", "boolean"}:
         return MySqlType("tinyint", length=1)
     name = _SAME.get(words, words)

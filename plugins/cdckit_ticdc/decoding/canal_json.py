@@ -40,12 +40,12 @@ class CanalJsonDecoder(Decoder):
         super().__init__(options, known)
         self._columns = TextColumns(options.columns, Forms(from_latin1))
 
-    def peek(self, message: Message) -> Peek:
+    def outline(self, message: Message) -> Peek:
         """Finds commit_ts in the text of a row."""
         value = message.value or b""
         found = _COMMIT_TS.search(value)
         if found is None or _ROW not in value or _WATERMARK in value:
-            return super().peek(message)
+            return super().outline(message)
         return Peek((int(found[1]),))
 
     def events(self, message: Message) -> Sequence[Event]:

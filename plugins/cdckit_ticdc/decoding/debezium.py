@@ -96,12 +96,12 @@ class DebeziumJsonDecoder(DebeziumDecoder):
         self._inferred_tables: dict[Hashable, InferredTable] = {}
         self._key_names = KeyNames()
 
-    def peek(self, message: Message) -> Peek:
+    def outline(self, message: Message) -> Peek:
         """Finds commit_ts in the text; only what may be a DDL event or a watermark is decoded."""
         value = message.value or b""
         found = _COMMIT_TS.search(value)
         if found is None or _OTHER.search(value) is not None:
-            return super().peek(message)
+            return super().outline(message)
         return Peek((int(found[1]),))
 
     def value(self, message: Message) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,18 @@ from cdckit_ticdc.layout import Layout
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.records import SOURCE, RecordMaker, time_of
 
-FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, EOFError, RecursionError)
+FAULTS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    EOFError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+)
 """What reading a message of the wrong shape raises."""
 
 _NOT_IN_TOPICS = re.compile(r"[^A-Za-z0-9._-]")
@@ -77,18 +89,23 @@ class Decoder(ABC):
         """
         try:
             return self.events(message)
-        except DecodeError as error:
-            raise DecodeError(f"{message.place}: {error}") from error
-        except FAULTS as error:
-            raise DecodeError(f"{message.place}: no message of this protocol ({told(error)})") from error
+        except (DecodeError, *FAULTS) as error:
+            raise _with_place(message, error) from error
 
     def peek(self, message: Message) -> Peek:
-        """What a message is. A decoder that can tell faster than by decoding does.
+        """What a message is.
 
         Raises:
-            DecodeError: it cannot be understood.
+            DecodeError: it cannot be understood; with its place.
         """
-        found = self.decode(message)
+        try:
+            return self.outline(message)
+        except (DecodeError, *FAULTS) as error:
+            raise _with_place(message, error) from error
+
+    def outline(self, message: Message) -> Peek:
+        """What a message is; raises as `events`. A decoder that can tell faster than by decoding does."""
+        found = self.events(message)
         rows = [event for event in found if isinstance(event, Record)]
         if rows or not found:
             return Peek(tuple({time_of(row): None for row in rows}))
@@ -122,6 +139,8 @@ class Decoder(ABC):
             missing = [column for column in key if all(column != one.name for one in columns)]
             if missing:
                 raise DecodeError(f"table {'.'.join(table)}: the key's column '{missing[0]}' is none of its columns")
+            if len(set(key)) < len(key):
+                raise DecodeError(f"table {'.'.join(table)}: the key names a column twice ({', '.join(key)})")
             found = self._layouts[identity] = Layout(self.topic(name, table), *table, columns, key, self.source_schema)
         return found
 
@@ -133,6 +152,12 @@ class Decoder(ABC):
     def topic(self, name: str, table: tuple[str, str]) -> str:
         """The topic of a table's records."""
         return topic_name(".".join((self.options.prefix or name, *table)))
+
+
+def _with_place(message: Message, error: Exception) -> DecodeError:
+    if isinstance(error, DecodeError):
+        return DecodeError(f"{message.place}: {error}")
+    return DecodeError(f"{message.place}: no message of this protocol ({told(error)})")
 
 
 def topic_name(name: str) -> str:

@@ -20,7 +20,7 @@ from cdckit_ticdc.columns.types import MySqlType
 from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions, Peek
 from cdckit_ticdc.decoding.large_rows import refuse_parted
 from cdckit_ticdc.definitions import Definitions
-from cdckit_ticdc.events import Ddl, Event, Watermark, table_names
+from cdckit_ticdc.events import Ddl, Event, Watermark, require_time, table_names
 from cdckit_ticdc.layout import Layout
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.records import Stamp
@@ -50,15 +50,18 @@ class OpenProtocolDecoder(Decoder):
         self._texts = TextColumns(options.columns, Forms(from_go_quoted, text=_long_text))
         self._blobs = TextColumns(options.columns, Forms(from_base64))
 
-    def peek(self, message: Message) -> Peek:
+    def outline(self, message: Message) -> Peek:
         """Reads the key, which has it all."""
         keys = list(_parts(message.key or b"", 8))
         if not keys:
-            return super().peek(message)
+            return super().outline(message)
         heads = [orjson.loads(key) for key in keys]
         if any(head["t"] != _ROW for head in heads):
-            return super().peek(message)
-        return Peek(tuple(dict.fromkeys(head["ts"] for head in heads)))
+            return super().outline(message)
+        times = tuple(dict.fromkeys(head["ts"] for head in heads))
+        for time in times:
+            require_time(time)
+        return Peek(times)
 
     def events(self, message: Message) -> Sequence[Event]:
         """The records of all rows in the message, or a DDL event, or a watermark."""

@@ -40,10 +40,10 @@ class SimpleDecoder(Decoder):
         super().__init__(options, known)
         self._columns = TextColumns(options.columns, Forms(_binary, bit=int, located=True))
 
-    def peek(self, message: Message) -> Peek:
+    def outline(self, message: Message) -> Peek:
         """Finds commit_ts in the head of a row in JSON."""
         found = _HEAD.search(message.value or b"")
-        return super().peek(message) if found is None else Peek((int(found[1]),))
+        return super().outline(message) if found is None else Peek((int(found[1]),))
 
     def events(self, message: Message) -> Sequence[Event]:
         """A row's records, a DDL event, a bootstrap or a watermark."""

@@ -11,7 +11,7 @@ from cdckit_ticdc.columns.types import MySqlType, parse_type
 from cdckit_ticdc.definitions import ColumnDefinition, Definition
 
 _OFFSET_BITS = 40
-_PART = re.compile(r'"((?:[^"]|"")*)"')
+_PART = re.compile(r'"((?:[^"]|"")*+)"')
 
 
 def table_names(identity: str) -> tuple[str, str]:

@@ -11,12 +11,13 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from cdckit.damage import DAMAGE, reason_of
 from cdckit.envelope import NEW_KEY, OLD_KEY
 from cdckit.errors import DecodeError
 from cdckit.record import Batch, Record
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.events import Ddl, Watermark
-from cdckit_ticdc.message import Message
+from cdckit_ticdc.message import Message, shown
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.buffer import Buffer, Held
 from cdckit_ticdc.ordering.resent import NewestByKey, RowsAtWatermark
@@ -26,6 +27,8 @@ from cdckit_ticdc.records import PHYSICAL_BITS, time_of
 
 log = logging.getLogger("cdckit.ticdc")
 
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, DecodeError)
+"""What a message may end in whose values are of other types than their columns."""
 _RECORDS = 2000
 _SORTED_TOGETHER = 50_000
 
@@ -113,10 +116,12 @@ class Assembler:
         for message in chunk.messages:
             try:
                 self._take(chunk.partition, message)
-            except DecodeError:
+            except _UNREADABLE as error:
                 self._at[chunk.partition] = message.offset
                 self.settle()
-                raise
+                if isinstance(error, DecodeError):
+                    raise
+                raise DecodeError(f"{message.place}: {reason_of(error)} in the message {shown(message)}") from error
         if not self._watermarked:
             self._end_transaction(chunk.partition, only_if_whole=True)
         self._at[chunk.partition] = chunk.next

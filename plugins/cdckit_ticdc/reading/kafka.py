@@ -5,23 +5,28 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
 
-from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError, StoppedError
+from cdckit.java_regex import UserPattern
+from cdckit.waiting import answer_of
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
 
 log = logging.getLogger("cdckit.topics")
+client_log = logging.getLogger("cdckit.topics.client")
+
+Answer = TypeVar("Answer")
 
 _BATCH = 2000
 _AT_END = -1
 """The size of a chunk that says that the partition has no more for now."""
-_REQUEST_SECONDS = 30.0
-_NEW_PARTITIONS_SECONDS = 30.0
+_NEW_PARTITIONS_SECONDS = 10.0
 _PROBE_SECONDS = 2.0
 _SECRET = re.compile(r"password|secret|\.pem$|sasl\.oauthbearer\.config")
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
@@ -34,7 +39,24 @@ _DEFAULTS = {
     "queued.max.messages.kbytes": "65536",
     "fetch.wait.max.ms": "100",
     "allow.auto.create.topics": "false",
+    "check.crcs": "true",
 }
+_OF_CONSUMERS = re.compile(r"(enable|auto|fetch|queued|group|check|allow|isolation|partition|max\.poll)\.")
+"""Settings that only consumers have."""
+_GONE = frozenset(
+    (
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError.UNKNOWN_TOPIC_ID,
+    )
+)
+_PLAIN = {
+    KafkaError._TRANSPORT: "no broker answers: check source.bootstrap.servers, that the brokers run, and whether they "
+    "want TLS or a login (source.kafka.security.protocol)",
+    KafkaError._TIMED_OUT: "no answer within request.timeout.ms",
+}
+"""What librdkafka's shortest sentences mean."""
 _FATAL = frozenset(
     (
         KafkaError._AUTHENTICATION,
@@ -56,15 +78,21 @@ class KafkaLog(MessageLog):
         topics: names; one that begins with `^` is a regular expression of names.
         group: the consumer group that is told how far reading has come.
         settings: librdkafka's, the user's.
+        seconds: for how long an answer is waited for.
     """
 
-    def __init__(self, servers: str, topics: Sequence[str], group: str, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, servers: str, topics: Sequence[str], group: str, settings: Mapping[str, str], seconds: float
+    ) -> None:
+        self._seconds = seconds
         self._topics = [topic for topic in topics if not topic.startswith("^")]
-        self._patterns = [re.compile(topic) for topic in topics if topic.startswith("^")]
-        self._settings = {**_DEFAULTS, **settings, "bootstrap.servers": servers, "group.id": group}
+        self._patterns = [UserPattern(topic, topic, "source.topics") for topic in topics if topic.startswith("^")]
+        limits = {"socket.timeout.ms": str(int(seconds * 1000))}
+        self._settings = {**_DEFAULTS, **limits, **settings, "bootstrap.servers": servers, "group.id": group}
         self._consumer: Consumer | None = None
         self._errors: list[KafkaError] = []
         self._at: dict[Partition, int] = {}
+        self._damage: DecodeError | None = None
 
     # -- the contract
 
@@ -90,6 +118,23 @@ class KafkaLog(MessageLog):
     def known_ends(self, partitions: Iterable[Partition]) -> dict[Partition, int] | None:
         """As the brokers said when they were last read from; they are asked about the others."""
         return {partition: self._seen_end(partition) for partition in partitions}
+
+    def identities(self) -> dict[str, str]:
+        """The topics' ids, which brokers give since Kafka 2.8."""
+        names = sorted({partition.topic for partition in self._partitions()})
+        settings: dict[str, str | int | float | bool] = {
+            name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)
+        }
+        try:
+            admin = AdminClient(settings, logger=client_log)
+            asked = admin.describe_topics(TopicCollection(names), request_timeout=self._seconds)
+            found = answer_of(lambda: {name: str(each.result().topic_id) for name, each in asked.items()})
+        except KafkaException as error:
+            log.warning(
+                "the topics' ids are not told, so that one that is made anew is not seen: %s", self._told(error)
+            )
+            return {}
+        return {name: identity for name, identity in found.items() if identity.strip("A=0-")}
 
     def _seen_end(self, partition: Partition) -> int:
         try:
@@ -130,12 +175,13 @@ class KafkaLog(MessageLog):
             for chunk in found:
                 if chunk.partition in left and (chunk.next >= left[chunk.partition] or chunk.size == _AT_END):
                     del left[chunk.partition]
-            if time.monotonic() - quiet_since > _REQUEST_SECONDS:
-                raise RetriableSourceError(f"Kafka gave nothing for {_REQUEST_SECONDS:.0f} s{self._reason()}")
+            if time.monotonic() - quiet_since > self._seconds:
+                raise RetriableSourceError(f"Kafka gave nothing for {self._seconds:g} s{self._reason()}")
 
     def _following(self, start: Mapping[Partition, int], idle_seconds: float) -> Iterator[list[Chunk]]:
         at = dict(start)
         self._assign(at)
+        identities = self.identities()
         looked = time.monotonic()
         while True:
             found = [chunk for chunk in self._consumed(idle_seconds) if chunk.messages]
@@ -144,13 +190,23 @@ class KafkaLog(MessageLog):
             yield found
             if time.monotonic() - looked > _NEW_PARTITIONS_SECONDS:
                 looked = time.monotonic()
-                new = {partition: self._range(partition).low for partition in self._partitions() if partition not in at}
+                partitions = self._partitions()
+                require_kept(at, partitions)
+                require_same(identities, self.identities())
+                new = {partition: self._range(partition).low for partition in partitions if partition not in at}
                 if new:
                     at |= new
                     self._assign(at)
 
     def _consumed(self, seconds: float) -> list[Chunk]:
-        """What came, and a chunk of size `_AT_END` for each partition that has no more for now."""
+        """What came, and a chunk of size `_AT_END` for each partition that has no more for now.
+
+        Raises:
+            DecodeError: the next message is damaged; what came before it was given.
+            SourceError: the brokers refuse, or a topic is gone.
+        """
+        if self._damage is not None:
+            raise self._damage
         gathered: dict[Partition, list[Message]] = {}
         ends: list[Chunk] = []
         for message in self._connected().consume(_BATCH, seconds):
@@ -160,7 +216,13 @@ class KafkaLog(MessageLog):
                 gathered.setdefault(Partition(made.topic, made.partition), []).append(made)
             elif error.code() == KafkaError._PARTITION_EOF:
                 ends.append(_end(message))
+            elif error.code() == KafkaError._BAD_MSG:
+                place = f"topic {message.topic()}, partition {message.partition()}"
+                self._damage = DecodeError(f"{place}: {error.str()}: it is damaged on the broker's disk or on its way")
+                break
             else:
+                if error.code() in _GONE:
+                    require_kept(self._at, self._partitions())
                 raise self._fault(error)
         chunks = [
             Chunk(partition, messages, messages[-1].offset + 1, sum(_size(message) for message in messages))
@@ -171,14 +233,14 @@ class KafkaLog(MessageLog):
         return [*chunks, *ends]
 
     def _assign(self, places: Mapping[Partition, int]) -> None:
-        self._at = dict(places)
+        self._at, self._damage = dict(places), None
         self._connected().assign([TopicPartition(*partition, at) for partition, at in places.items()])
 
     # -- what the brokers say
 
     def _partitions(self) -> list[Partition]:
         try:
-            known = self._connected().list_topics(timeout=_REQUEST_SECONDS).topics
+            known = self._asked(lambda consumer: consumer.list_topics(timeout=self._seconds)).topics
         except KafkaException as error:
             raise self._fault(error.args[0]) from error
         missing = [topic for topic in self._topics if topic not in known]
@@ -192,7 +254,8 @@ class KafkaLog(MessageLog):
 
     def _range(self, partition: Partition) -> Range:
         try:
-            low, high = self._connected().get_watermark_offsets(TopicPartition(*partition), timeout=_REQUEST_SECONDS)
+            place = TopicPartition(*partition)
+            low, high = self._asked(lambda consumer: consumer.get_watermark_offsets(place, timeout=self._seconds))
         except KafkaException as error:
             raise self._fault(error.args[0]) from error
         return Range(low, high)
@@ -200,10 +263,19 @@ class KafkaLog(MessageLog):
     def _connected(self) -> Consumer:
         if self._consumer is None:
             try:
-                self._consumer = Consumer({**self._settings, "error_cb": self._errors.append}, logger=log)
+                self._consumer = Consumer({**self._settings, "error_cb": self._errors.append}, logger=client_log)
             except KafkaException as error:
                 raise self._wrong_setting(error) from error
         return self._consumer
+
+    def _asked(self, ask: Callable[[Consumer], Answer]) -> Answer:
+        """What the brokers answer. Where a stop ends the wait, a thread still holds the consumer."""
+        consumer = self._connected()
+        try:
+            return answer_of(lambda: ask(consumer))
+        except StoppedError:
+            self._consumer = None
+            raise
 
     def _wrong_setting(self, error: KafkaException) -> ConfigError:
         said = self._told(error)
@@ -222,8 +294,12 @@ class KafkaLog(MessageLog):
         del self._errors[:-1]
 
     def _too_large(self) -> SourceError:
-        """The error for a message that the client does not take, which it tells without its place."""
+        """The error for a message that the client does not take, which it tells without its place.
+
+        Each partition is asked by a new client: an answer that one still waits for may be of another partition.
+        """
         for partition, at in self._at.items():
+            self.close()
             self._errors.clear()
             self._connected().assign([TopicPartition(*partition, at)])
             self._connected().consume(1, _PROBE_SECONDS)
@@ -244,6 +320,7 @@ class KafkaLog(MessageLog):
             return SourceError(f"{at}: {said}: messages between the saved offset and the oldest one left are lost")
         if error.code() in _FATAL or error.fatal():
             return SourceError(f"{at} refuses: {said}; check the options under source.kafka")
+        said = _PLAIN.get(error.code(), said)
         return RetriableSourceError(f"{at}: {said}{self._reason()}")
 
     def _told(self, error: KafkaException) -> str:
@@ -255,6 +332,34 @@ class KafkaLog(MessageLog):
             if value and _SECRET.search(name):
                 text = text.replace(str(value), "***")
         return text
+
+
+def require_kept(read: Iterable[Partition], found: Sequence[Partition]) -> None:
+    """Makes sure that what was read is still there.
+
+    Raises:
+        SourceError: a partition is gone.
+    """
+    for partition in read:
+        if partition not in found:
+            raise SourceError(
+                f"{partition} was read and is gone: its topic was deleted; take it out of source.topics, or begin "
+                "anew with a new state folder once it is there again"
+            )
+
+
+def require_same(before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Makes sure that topics are those that they were.
+
+    Raises:
+        SourceError: one was made anew.
+    """
+    for topic, identity in before.items():
+        if now.get(topic, identity) != identity:
+            raise SourceError(
+                f"topic '{topic}' was deleted and made anew: what stands there now is not what the saved offset tells "
+                "of, and what was deleted before it was read is lost; a new state folder begins anew"
+            )
 
 
 def _tells_of_size(error: KafkaError) -> bool:

@@ -40,7 +40,7 @@ def read_line(line: bytes, file: str, offset: int) -> Message:
             return _kcat(found, file, offset)
         if "value" in found and ("key" in found or "topic" in found):
             return _recorded(found, file, offset)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise DecodeError(f"{file}, byte {offset}: no message as a line of JSON ({error})") from error
     return Message(_name(file), 0, offset, None, line, file=file)
 

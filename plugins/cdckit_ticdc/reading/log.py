@@ -64,6 +64,14 @@ class MessageLog(ABC):
         """The last few messages of a partition, to see what kind they are; by default none."""
         return []
 
+    def identities(self) -> dict[str, str]:
+        """What tells a topic from another one of the same name; nothing for those where that is not known.
+
+        Raises:
+            SourceError: it cannot be told.
+        """
+        return {}
+
     def known_ends(self, partitions: Iterable[Partition]) -> dict[Partition, int] | None:
         """The offset after each partition's last message, as cheaply as that is known; None where it is not.
 

@@ -1,0 +1,70 @@
+"""Table marks of collections: that a snapshot of one begins and ends, and that one was dropped or renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from cdckit.marks import MarkKind, TableExample, TableMark
+from cdckit_mongodb.events.collection_events import Collections
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.offsets import Moment, moment_text
+
+MARKED = ("drop", "rename")
+"""Events that tell of a whole collection. A database that is dropped drops its collections first."""
+
+Name = tuple[str, str]
+"""A collection's database, and its name there."""
+
+
+class CollectionMarker:
+    """Makes the marks of one source.
+
+    Args:
+        collections: what makes records.
+        captured: gives the captured collections that there are.
+    """
+
+    def __init__(self, collections: Collections, captured: Callable[[], Iterable[Name]]) -> None:
+        self._collections = collections
+        self._captured = captured
+        self._examples: dict[Name, TableExample] = {}
+
+    def of_snapshot(self, names: Sequence[Name], moment: Moment) -> Iterator[TableMark]:
+        """That a snapshot which counts from a moment reads these collections."""
+        behind, others = f"{moment_text(moment)}-1-", self._others
+        for name in names:
+            example = self._example(name)
+            yield TableMark(MarkKind.SNAPSHOT_BEGIN, behind, example, others)
+            yield TableMark(MarkKind.SNAPSHOT_END, f"{behind}~", example, others)
+
+    def of_event(self, event: dict[str, Any], filters: Filters, position: str) -> Iterator[TableMark]:
+        """What an event of a kind in `MARKED` means for the captured collections."""
+        kind = event["operationType"]
+        old = _name(event["ns"])
+        statement = f"{kind} {'.'.join(old)}"
+        if filters.captures(*old):
+            yield TableMark(MarkKind.DROP, position, self._example(old), self._others, statement=statement)
+        if kind == "rename" and filters.captures(*(new := _name(event["to"]))):
+            statement = f"{statement} to {'.'.join(new)}"
+            yield TableMark(
+                MarkKind.RENAME,
+                position,
+                self._example(new),
+                self._others,
+                previous=".".join(old),
+                statement=statement,
+            )
+
+    def _others(self) -> Iterator[TableExample]:
+        return (self._example(name) for name in self._captured())
+
+    def _example(self, name: Name) -> TableExample:
+        if name not in self._examples:
+            one, two = self._collections.of(*name).reads([{"_id": 1}, {"_id": 2}], (0, 0), 0)
+            self._examples[name] = TableExample(".".join(name), (one, two))
+        return self._examples[name]
+
+
+def _name(namespace: dict[str, Any]) -> Name:
+    return namespace["db"], namespace["coll"]

@@ -1,0 +1,91 @@
+"""The server as planning asks it: its facts, its log's end, over one connection that is made anew when it is gone."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+
+import pymysql
+
+from cdckit.errors import RetriableSourceError, SourceError
+from cdckit_mysql.checks import check_log, say_row_image
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.connection import Connection, at_once, connect, place, release, told
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.server import Dialect, Server, log_end, log_files, read_dialect, read_server
+from cdckit_mysql.streaming.planning import bytes_between
+
+_IDLE = 10.0
+"""After so many seconds without use, the connection is asked whether it is still there."""
+
+
+class AskedServer:
+    """Connects when it is first asked."""
+
+    def __init__(self, config: MySqlConfig) -> None:
+        self._config = config
+        self._connection: Connection | None = None
+        self._used = 0.0
+        self._server: Server | None = None
+
+    def ready(self) -> tuple[Server, Connection]:
+        """The server's facts, and a connection that is open.
+
+        Raises:
+            SourceError: the server cannot be reached for the first time, refuses, or logs no rows.
+            RetriableSourceError: it cannot be reached any more.
+        """
+        idle, self._used = time.monotonic() - self._used, time.monotonic()
+        if (
+            self._connection is None
+            or not self._connection.open
+            or (idle > _IDLE and not self._alive(self._connection))
+        ):
+            self._connection = self._connect()
+            with told(self._config, "asking the server for its settings"), at_once(self._connection, self._config):
+                self._server = read_server(self._connection)
+            check_log(self._server, place(self._config))
+            say_row_image(self._server, place(self._config))
+        assert self._server is not None
+        return self._server, self._connection
+
+    def _alive(self, connection: Connection) -> bool:
+        """Whether an idle connection still answers; the server closes one that is idle for too long."""
+        try:
+            with at_once(connection, self._config):
+                connection.ping(reconnect=False)
+        except pymysql.MySQLError:
+            return False
+        return True
+
+    def _connect(self) -> Connection:
+        try:
+            return connect(self._config)
+        except RetriableSourceError as error:
+            if self._server is not None:
+                raise
+            raise SourceError(str(error)) from error
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """Whose statements and rows they are."""
+        server, connection = self.ready()
+        with told(self._config, "asking the server for its character sets"), at_once(connection, self._config):
+            return read_dialect(connection, server)
+
+    def log_end(self) -> LogOffset:
+        """Where the log ends now."""
+        server, connection = self.ready()
+        with told(self._config, "asking for the log's end"), at_once(connection, self._config):
+            return log_end(connection, server)
+
+    def bytes_between(self, start: LogOffset, end: LogOffset) -> int:
+        """How much of the log lies between two places, by the sizes of its files."""
+        _, connection = self.ready()
+        with told(self._config, "asking for the log files"), at_once(connection, self._config):
+            return bytes_between(log_files(connection), start, end)
+
+    def close(self) -> None:
+        """Lets the connection go."""
+        release(self._connection)
+        self._connection = None
