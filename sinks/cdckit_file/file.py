@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import stat
-from contextlib import suppress
 from pathlib import Path
 
 from cdckit.errors import SinkError
@@ -12,56 +11,110 @@ from cdckit.messages import Messages
 from cdckit.sink import Sink, SinkContext
 from cdckit_file.config import FileConfig
 from cdckit_file.lines import LineWriter
+from cdckit_file.writing import is_file, write_whole
+
+log = logging.getLogger("cdckit.file")
 
 
 class FileSink(Sink):
-    """Appends whole lines; a line that a crash left torn is cut off at the next start."""
+    """Appends whole lines; a line that a crash left torn is cut off at the next start.
+
+    A file that was renamed or removed, as programs do that rotate logs, is made anew before the next lines.
+    """
 
     def __init__(self, config: FileConfig) -> None:
         self.path: Path = config.path
         self._file = -1
+        self._size = 0
+        self._unsaved = False
 
     def open(self, context: SinkContext) -> None:
         """Opens the file for appending and cuts off a torn last line."""
         self._lines = LineWriter(json_texts=context.json_texts)
-        try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            self._regular = stat.S_ISREG(os.fstat(self._file).st_mode)
-            if self._regular:
-                _cut_torn_line(self._file)
-                _sync_folder(self.path.parent)
-        except OSError as error:
-            raise self._error(error, "name a file in a folder that exists and can be written") from error
+        self._stopping = context.stopping
+        self._open()
 
     def write(self, messages: Messages) -> None:
         """Hands the lines to the operating system at once, so that a reader sees them.
 
         Raises:
-            SinkError: they were not all taken; no part of a line is left.
+            SinkError: they were not all taken, no part of a line is left; or lines that are not saved were removed.
         """
-        rest = memoryview(self._lines.lines(messages))
+        lines = self._lines.lines(messages)
+        if self._regular:
+            self._follow_path()
+        self._unsaved = True
         try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            write_whole(self._file, lines, self._stopping)
+            self._size = os.fstat(self._file).st_size
         except OSError as error:
-            if self._regular:
-                with suppress(OSError):  # the next start tries it again
-                    _cut_torn_line(self._file)
             raise self._error(error, "make room, then start again: nothing is lost") from error
 
     def flush(self) -> None:
-        """Returns once the lines are on the disk; pipes and devices have none."""
+        """Returns once the lines are on the disk; pipes and devices have none.
+
+        Raises:
+            SinkError: they may not be there, or were removed before they were.
+        """
         try:
             if self._regular:
                 os.fsync(self._file)
+                self._require_kept()
         except OSError as error:
             raise self._error(error, "what was written may not be on the disk; start again to repeat it") from error
+        self._unsaved = False
 
     def close(self) -> None:
         """Closes the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+    def _open(self) -> None:
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._regular = is_file(self._file)
+            if self._regular:
+                _cut_torn_line(self._file)
+                self._size = os.fstat(self._file).st_size
+                _sync_folder(self.path.parent)
+        except OSError as error:
+            raise self._error(error, "name a file in a folder that exists and can be written") from error
+
+    def _follow_path(self) -> None:
+        """Goes on with the file that the path leads to now."""
+        try:
+            same = os.path.samestat(os.fstat(self._file), self.path.stat())
+        except FileNotFoundError:
+            same = False
+        except OSError as error:
+            raise self._error(error, "name a file in a folder that exists and can be written") from error
+        if not same:
+            removed = os.fstat(self._file).st_nlink == 0
+            self.flush()
+            what = "removed" if removed else "renamed"
+            log.warning("sink.path %s was %s: going on in a new file of that name", self.path, what)
+        elif os.fstat(self._file).st_size < self._size:
+            self._require_kept()
+            log.warning(
+                "sink.path %s was cut: going on behind what is left. Lines that came between a copy and the cut are "
+                "in neither: rename the file rather than cut it (logrotate: 'create' instead of 'copytruncate')",
+                self.path,
+            )
+        else:
+            return
+        self.close()
+        self._open()
+
+    def _require_kept(self) -> None:
+        """Fails where lines went that no offset tells of yet: they are delivered again at the next start."""
+        found = os.fstat(self._file)
+        if self._unsaved and (found.st_nlink == 0 or found.st_size < self._size):
+            what = "removed" if found.st_nlink == 0 else "cut"
+            raise SinkError(
+                f"sink.path {self.path} was {what}, with lines that are not saved yet: start again, which writes "
+                "them anew; to rotate the file, rename it"
+            )
 
     def _error(self, error: OSError, advice: str) -> SinkError:
         return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}")

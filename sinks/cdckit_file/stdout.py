@@ -9,6 +9,7 @@ from cdckit.messages import Messages
 from cdckit.sink import Sink, SinkContext
 from cdckit_file.config import StdoutConfig
 from cdckit_file.lines import LineWriter
+from cdckit_file.writing import write_whole
 
 
 class StdoutSink(Sink):
@@ -20,14 +21,22 @@ class StdoutSink(Sink):
     def open(self, context: SinkContext) -> None:
         """Learns how keys and values are written."""
         self._lines = LineWriter(json_texts=context.json_texts)
+        self._stopping = context.stopping
 
     def write(self, messages: Messages) -> None:
-        """Prints the batch."""
+        """Prints the batch, past Python's buffer: what that does with a short write depends on how it was started.
+
+        Raises:
+            SinkError: it was not all taken; of a file no part of a line is left.
+        """
+        lines = self._lines.lines(messages)
         try:
-            sys.stdout.buffer.write(self._lines.lines(messages))
-            sys.stdout.buffer.flush()
-        except OSError as error:
+            sys.stdout.flush()
+            write_whole(sys.stdout.fileno(), lines, self._stopping)
+        except BrokenPipeError as error:
             raise SinkError(f"standard output: {error.strerror}; who read it has gone away") from error
+        except OSError as error:
+            raise SinkError(f"standard output: {error.strerror}; start again when it is: nothing is lost") from error
 
     def flush(self) -> None:
         """Nothing is held back."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -17,30 +16,10 @@ from cdckit_kafka.settings import redacted
 
 Client = TypeVar("Client", Producer, AdminClient)
 
-_SECONDS_BETWEEN_ALIKE = 60.0
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 
 
-class _Seldom(logging.Filter):
-    """Lets one warning of each kind pass a minute: librdkafka repeats itself many times a second without a broker."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._next: dict[str, float] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno < logging.WARNING:
-            return True
-        kind = record.getMessage().partition(" ")[0]
-        now = time.monotonic()
-        if now < self._next.get(kind, 0.0):
-            return False
-        self._next[kind] = now + _SECONDS_BETWEEN_ALIKE
-        return True
-
-
 client_log = logging.getLogger("cdckit.kafka.client")
-client_log.addFilter(_Seldom())
 
 
 def connect(

@@ -20,6 +20,11 @@ _ADVICE = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "Grant the sink's user WRITE on its topics, and IDEMPOTENT_WRITE on the "
     "cluster where brokers are older than 2.8"
 }
+_PLAIN = {
+    KafkaError._ALL_BROKERS_DOWN: "no broker can be reached, or none keeps a connection: check that they run, and "
+    "whether they want TLS or a login (kafka.security.protocol)"
+}
+"""What librdkafka's shortest sentences mean."""
 
 
 class ClientErrors:
@@ -42,7 +47,9 @@ class ClientErrors:
 
     def reason(self) -> str:
         """The newest error in words, or ""."""
-        return self._last.str() if self._last is not None else ""
+        if self._last is None:
+            return ""
+        return _PLAIN.get(self._last.code(), self._last.str())
 
     def refused(self) -> bool:
         """Whether brokers answer, but refuse this client's credentials or certificate, or it theirs."""

@@ -39,7 +39,7 @@ class KafkaSinkConfig(PluginConfig):
     """
     enable_idempotence: bool = True
     """Whether the broker recognises a record that is sent again after a lost answer. Without it such a record may
-    arrive twice, and only one request at a time is under way to each broker, so that order holds.
+    arrive twice; order holds either way, as one request at a time is under way to each broker.
     """
     timeout: PositiveFloat = 60.0
     """For how many seconds nothing may be acknowledged before a run with `--once` ends with an error. Without

@@ -24,7 +24,6 @@ _SAME_NAME = frozenset(
         "enable.idempotence",
         "enable.metrics.push",
         "linger.ms",
-        "max.in.flight.requests.per.connection",
         "metadata.recovery.rebootstrap.trigger.ms",
         "metadata.recovery.strategy",
         "reconnect.backoff.max.ms",

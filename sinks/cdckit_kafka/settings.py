@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cdckit_kafka.config import KafkaSinkConfig
 
+_ONE_REQUEST = "cannot be changed: with more than one request under way records are lost; remove it"
+
 OWN_SETTINGS: Mapping[str, str] = {
     "bootstrap.servers": "is the sink's own option: write `bootstrap.servers`",
     "metadata.broker.list": "is the sink's own option: write `bootstrap.servers`",
@@ -20,6 +22,8 @@ OWN_SETTINGS: Mapping[str, str] = {
     "enable.idempotence": "is the sink's own option: write `enable.idempotence`",
     "allow.auto.create.topics": "follows from the sink's own option `topic.creation.enable`",
     "delivery.report.only.error": "cannot be changed: the sink relies on it",
+    "max.in.flight": _ONE_REQUEST,
+    "max.in.flight.requests.per.connection": _ONE_REQUEST,
     "transactional.id": "is not supported: the sink writes without transactions; remove it",
 }
 """librdkafka's settings which are not passed through, and what to do instead."""
@@ -41,30 +45,34 @@ The partitioner is the Java producer's, records wait without end, a record may b
 _ALIASES: Mapping[str, str] = {
     "compression.codec": "compression.type",
     "delivery.timeout.ms": "message.timeout.ms",
-    "max.in.flight": "max.in.flight.requests.per.connection",
     "message.send.max.retries": "retries",
     "queue.buffering.max.ms": "linger.ms",
     "sasl.mechanism": "sasl.mechanisms",
 }
 _SECRET = re.compile(r"password|secret|\.pem$|sasl\.oauthbearer\.config")
 _ALL = ("all", "-1")
-_ORDERED_WITHOUT_IDEMPOTENCE = {"max.in.flight.requests.per.connection": "1"}
 
 
 def producer_settings(config: KafkaSinkConfig, client_id: str) -> dict[str, str]:
-    """All settings of the producer; the user's win over the sink's defaults."""
+    """All settings of the producer; the user's win over the sink's defaults.
+
+    One request at a time is under way to a broker, also where the producer is idempotent. A broker takes any sequence
+    number as a producer's first in a partition. So where it refuses the first request, as it has not yet made the
+    partition or become its leader, it may take the second; and librdkafka reads that as an acknowledgement of both
+    (confluent-kafka-go #921, librdkafka #2501), reports all as delivered, and the first request's records are lost.
+    """
     java = config.java_options.settings
     acks = _chosen(config, "acks", java.get("acks"))
     idempotent = _is_idempotent(config)
     return {
         **DEFAULTS,
         "client.id": client_id,
-        **({} if idempotent else _ORDERED_WITHOUT_IDEMPOTENCE),
         **_canonical(java),
         **_canonical(config.kafka),
         "bootstrap.servers": config.bootstrap_servers,
         "acks": acks,
         "enable.idempotence": str(idempotent).lower(),
+        "max.in.flight.requests.per.connection": "1",
         "allow.auto.create.topics": str(not config.topic_creation_enable).lower(),
     }
 

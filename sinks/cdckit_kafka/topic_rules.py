@@ -7,13 +7,12 @@ replication factor fall back to the default group's, other settings do not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from cdckit.config.model import did_you_mean
-from cdckit.java_regex import compile_java
+from cdckit.java_regex import UserPattern, compile_java
 
 BROKER_DEFAULT = -1
 """As a count of partitions or replicas: what the broker is configured to give (KIP-464)."""
@@ -54,8 +53,8 @@ class TopicRule:
         settings: the topic's own configuration.
     """
 
-    include: re.Pattern[str]
-    exclude: re.Pattern[str]
+    include: UserPattern
+    exclude: UserPattern
     partitions: int
     replication_factor: int
     settings: Mapping[str, str]
@@ -128,6 +127,6 @@ def _checked(group: str, name: str, options: Mapping[str, Any], check: Any) -> A
         raise ValueError(f"topic.creation.{group}.{name}: {error}") from None
 
 
-def _any_of(patterns: str) -> re.Pattern[str]:
+def _any_of(patterns: str) -> UserPattern:
     """Matches what any of the comma-separated Java expressions matches; nothing where there is none."""
-    return compile_java("|".join(split_list(patterns)) or "(?!)")
+    return compile_java("|".join(split_list(patterns)) or "(?!)", option="topic.creation.*")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from cdckit.errors import SinkError
+from cdckit.waiting import answer_of
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRule, TopicRules
 from cdckit_kafka.waiting import Wait
 
@@ -62,7 +64,8 @@ class Topics:
         admin = self._connect()
         wait = self._wait(f"Kafka to create topic {', '.join(missing)}")
         while missing:
-            missing = [name for name, error in self._create(admin, missing).items() if not self._settled(name, error)]
+            answers = answer_of(partial(self._create, admin, missing))
+            missing = [name for name, error in answers.items() if not self._settled(name, error)]
             wait.still(len(missing))
 
     def _create(self, admin: AdminClient, names: list[str]) -> Mapping[str, KafkaError | None]:

@@ -6,7 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, NonNegativeInt, PositiveInt, model_validator
 
+from cdckit.config.lists import NameList, split_names
 from cdckit.config.model import PluginConfig
+from cdckit_spark.behavior import Behavior, EvolutionMode, kinds_of
 from cdckit_spark.documents import DeclaredColumn, parse_columns
 
 INFERRED = "inferred"
@@ -18,6 +20,12 @@ def _checked_columns(text: str) -> str:
     return text
 
 
+def _checked_kinds(text: str) -> str:
+    kinds_of(split_names(text))
+    return text
+
+
+ChangeKinds = Annotated[NameList, AfterValidator(_checked_kinds)]
 DocumentColumns = Annotated[str, AfterValidator(_checked_columns)]
 
 
@@ -29,10 +37,12 @@ class LakeConfig(PluginConfig):
     mode: Literal["changelog", "mirror"] = "changelog"
     """`changelog` appends every change as a row; `mirror` keeps one table for each source table, equal to it."""
     path: str | None = None
-    """The folder, or an object store's URL, under which each topic has a table, named as the topic."""
+    """The folder, or an object store's URL, under which each topic has a table, named as the topic, with
+    `_` and a digest where it has other characters than letters, digits, `.`, `_` and `-`.
+    """
     database: str | None = None
     """In the place of `path`: the database (or `CATALOG.DATABASE`) of the tables, named as the topics with `_` for
-    each `.` and `-`.
+    each `.` and `-`; two topics of one name are refused.
     """
     unavailable_value_placeholder: str = "__debezium_unavailable_value"
     """What stands for a value that the log did not carry, as the source's option of this name says: the mirror then
@@ -45,6 +55,18 @@ class LakeConfig(PluginConfig):
     decimal(p,s), timestamp, binary. `inferred` keeps the document and adds a column for each field that documents are
     found to have.
     """
+    schema_evolution: EvolutionMode = "evolve"
+    """What tables do when definitions at the source change: `evolve` follows, and stops where that is not possible;
+    `try_evolve` follows where it is possible; `lenient` does, and loses nothing: columns and rows of tables that are
+    dropped stay, a renamed column is a new one; `ignore` leaves the columns as they are; `exception` stops.
+    """
+    schema_evolution_include: ChangeKinds = ""
+    """The kinds of changes that `schema.evolution` holds for, all by default; others leave the table as it is:
+    `add.column`, `drop.column`, `rename.column`, `alter.column.type`, `alter.key`, `comment`, and of mirrors
+    `create.table`, `drop.table`, `rename.table`, `truncate.table`.
+    """
+    schema_evolution_exclude: ChangeKinds = ""
+    """Kinds of changes that leave the table as it is."""
     commit_interval_ms: NonNegativeInt = 0
     """How long, in milliseconds, changes are gathered for one commit; 0 commits as soon as the one before is done."""
     tables_parallel: PositiveInt = 4
@@ -63,6 +85,12 @@ class LakeConfig(PluginConfig):
                 "'document.columns: inferred' needs 'format: delta', which keeps the columns with the table"
             )
         return self
+
+    @property
+    def behavior(self) -> Behavior:
+        """What is done about changes of definitions."""
+        include, exclude = self.schema_evolution_include, self.schema_evolution_exclude
+        return Behavior(self.schema_evolution, kinds_of(split_names(include)), kinds_of(split_names(exclude)))
 
     @property
     def declared_columns(self) -> tuple[DeclaredColumn, ...]:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cdckit.errors import SinkError
+from cdckit.marks import MarkKind, RoutedMark
 from cdckit.record import UNAVAILABLE_HEADER, Record
 from cdckit.schema import Schema
 from cdckit.spark.tables import Packet
 from cdckit.struct import Struct, Template, TemplateStruct
 from cdckit_spark.documents import DeclaredColumn, DocumentRows
-from cdckit_spark.groups import Group, Mode, RowGroup, key_group, truncate_group
+from cdckit_spark.groups import Group, Mode, RowGroup, key_group, source_name, truncate_group
+from cdckit_spark.layout import Layout
+from cdckit_spark.marks import Mark
 from cdckit_spark.shapes import EnvelopeShape, Facts, carries_rows, hole_of, shape_of
 
 _REMOVED = Facts("d", deleted=True)
+_DEFINING = frozenset({MarkKind.ALTER, MarkKind.CREATE, MarkKind.SNAPSHOT_BEGIN})
+"""Marks behind which a table has columns that are known."""
 
 
 class TableEncoder:
@@ -38,10 +44,11 @@ class TableEncoder:
         self._template: Template | None = None
         self._facts = _REMOVED
         self._run: _Run | None = None
+        self._emptied: list[Packet] = []
 
     def __call__(self, records: Sequence[Record]) -> Iterable[Packet]:
         """The packets of the records, the rows of each table in their order."""
-        self._groups = {}
+        self._groups, self._emptied = {}, []
         self._run = None
         for record in records:
             value = record.value
@@ -63,10 +70,44 @@ class TableEncoder:
                 self._document(record, value, shape)
             else:
                 self._change(record, value, shape)
-        return [group.packet() for group in self._groups.values()]
+        return [*(group.packet() for group in self._groups.values()), *self._emptied]
+
+    def mark(self, mark: RoutedMark) -> Packet:
+        """The packet of a table mark."""
+        told, value = mark.mark, mark.example.value
+        source = told.table
+        if isinstance(value, Struct) and shape_of(value.schema) is None:
+            source = source_name(value.schema, _REMOVED)  # flattened rows do not say where they come from
+        made = Mark(
+            told.kind,
+            told.position,
+            told.table,
+            source,
+            mark.scope,
+            mark.sharing,
+            told.previous,
+            told.statement,
+            layout=self._layout(mark.example) if told.kind in _DEFINING else None,
+            change=told.change,
+        )
+        return made.packet(mark.topic)
+
+    def _layout(self, example: Record) -> Layout | None:
+        """The layout of rows like an example; none of documents, and where the table's definition is not known."""
+        value = example.value
+        shape = shape_of(value.schema) if isinstance(value, Struct) else None
+        if value is None or (shape is not None and shape.has_documents):
+            return None
+        layouts = [Layout.loads(packet.layout) for packet in TableEncoder(self.mode, self.placeholder)([example])]
+        return replace(layouts[0], ops="", unavailable=()) if layouts else None
 
     def _change(self, record: Record, value: Struct, shape: EnvelopeShape) -> None:
         facts = self._facts_of(value, shape)
+        if facts.op == "t" and self.mode == "mirror":
+            table = source_name(None, facts)
+            emptied = Mark(MarkKind.TRUNCATE, record.position, table, table, told=False)
+            self._emptied.append(emptied.packet(record.topic))
+            return
         if facts.op == "t":
             self._group("truncate", record, None, facts).add((), record.position, facts)
             return

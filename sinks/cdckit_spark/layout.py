@@ -6,11 +6,18 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from cdckit.record import LANE_END, lane_of
+
 POSITION = "__position"
 """The column of a record's position, in every table."""
 
 OP = "__cdckit_op"
-"""What a row does to a mirror, while it is on its way there: `c` puts a row, `d` removes it."""
+"""What a row does to a mirror, while it is on its way there: `c` puts a row, `d` removes it, `m` puts one that another
+key had before.
+"""
+
+OLD_KEY = "__cdckit_old_"
+"""What names of columns begin with that hold, for an `m`, the key before."""
 
 ABSENT = "__cdckit_absent"
 """The column that names, with commas around each, the columns of a mirror's row whose values the log did not carry."""
@@ -31,6 +38,9 @@ class Layout:
         ops: the operations that occur, a letter each.
         unavailable: the columns in which a value is, or may be, unavailable.
         documents: whether more columns are to be read off the documents that the rows hold.
+        older: for columns that were added to the source's table with a value, that which the rows have that were there
+            before, as text (bytes in hexadecimal); None where the source cannot tell.
+        moved: whether there are rows that lack values and had another key before.
     """
 
     kind: Kind
@@ -40,6 +50,8 @@ class Layout:
     ops: str = ""
     unavailable: tuple[str, ...] = ()
     documents: bool = False
+    older: tuple[tuple[str, str | None], ...] = ()
+    moved: bool = False
 
     def dumps(self) -> str:
         """The layout as the packet's text."""
@@ -57,4 +69,12 @@ class Layout:
             found["ops"],
             tuple(found["unavailable"]),
             found["documents"],
+            tuple((name, text) for name, text in found["older"]),
+            found["moved"],
         )
+
+
+def history_of(position: str, layout: Layout) -> str:
+    """Whose history of columns counts: the source table's, for each lane its own, since lanes cannot be compared."""
+    lane = lane_of(position)
+    return f"{lane}{LANE_END}{layout.source}" if lane else layout.source

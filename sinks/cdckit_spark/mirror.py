@@ -3,65 +3,128 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 from pyspark.sql.types import BinaryType, StringType
 
-from cdckit_spark.layout import ABSENT, OP, POSITION
+from cdckit.errors import SinkError
+from cdckit.record import LANE_END, lane_of
+from cdckit_spark.definitions import Fitting
+from cdckit_spark.key_changes import with_old_rows
+from cdckit_spark.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit_spark.rows import TableRows
+from cdckit_spark.segments import Emptied, Scope, Segment
 from cdckit_spark.targets import BatchId, Columns, DeltaTarget, quoted
 
 _KEPT = "__cdckit_kept_"
 """What names of columns begin with that say whether the table's own value is kept."""
+_ROW, _PUT, _GONE, _COUNT, _NUMBER = (f"__cdckit_{name}" for name in ("row", "put", "gone", "count", "number"))
+"""Columns of what is computed on the way, which no table's have the names of."""
 
 
-def write_mirror(
-    target: DeltaTarget, columns: Columns, rows: TableRows, batch: BatchId, placeholder: str, *, anew: bool
-) -> None:
-    """Brings one table to the state after a batch. Called again with the same batch, it changes nothing.
+class Mirror:
+    """A table and what one batch, or a segment of one, does to it.
 
     Args:
         target: the table.
         columns: its columns, all of which the rows may have.
-        rows: the batch's rows of this table.
-        batch: the batch's number.
+        batch: the number of what is written.
         placeholder: what stands for an unavailable value.
-        anew: whether the batch holds all rows that the table is to have.
+        fitting: puts rows of other definitions into the columns.
+        rebuilt: whether rows that replace all others bring the columns with them.
     """
-    emptied = max((head.position for head in rows.headings if head.layout.kind == "truncate"), default=None)
-    changes = rows.typed({**columns, OP: "string", ABSENT: "string"})
-    if emptied is not None:
-        changes = changes.where(f.col(POSITION) > emptied)
-    key = next((head.layout.key for head in rows.headings if head.layout.key), ())
-    unavailable = sorted({name for head in rows.headings for name in head.layout.unavailable})
-    state = _State(target, list(columns), batch)
-    if key:
-        latest = _latest(changes, key, list(columns), unavailable, placeholder)
-        if anew or emptied is not None:
-            state.replace(latest)
-        else:
-            state.merge(latest, key, unavailable)
-    elif anew or emptied is not None:
-        state.replace(_net(changes, list(columns))[0])
-    else:
-        inserts_only = all(set(head.layout.ops) <= {"c", "r"} for head in rows.headings)
-        state.merge_unkeyed(changes, inserts_only=inserts_only)
 
-
-class _State:
-    """A table and what is done to it."""
-
-    def __init__(self, target: DeltaTarget, columns: Sequence[str], batch: BatchId) -> None:
+    def __init__(
+        self,
+        target: DeltaTarget,
+        columns: Columns,
+        batch: BatchId,
+        placeholder: str,
+        fitting: Fitting,
+        *,
+        rebuilt: bool = False,
+    ) -> None:
         self.target = target
-        self.columns = columns
+        self.columns = list(columns)
         self.batch = batch
+        self._types = {**columns, OP: "string", ABSENT: "string"}
+        self._placeholder = placeholder
+        self._fitting = fitting
+        self._rebuilt = rebuilt
 
-    def replace(self, rows: DataFrame) -> None:
+    def write(self, rows: TableRows, segment: Segment, emptied: Emptied) -> None:
+        """Brings the table to the state after a segment. Called again with the same batch, it changes nothing.
+
+        Args:
+            rows: the batch's rows of this table, by the names of its columns.
+            segment: which of them.
+            emptied: what was emptied within it.
+        """
+        key = _key(rows, segment)
+        moved = any(head.layout.moved for head in rows.headings)
+        old_key = {f"{OLD_KEY}{name}": self._types[name] for name in key if moved}
+        changes = _within(rows.typed({**self._types, **old_key}, self._fitting), segment, emptied)
+        unavailable = sorted({name for head in rows.headings for name in head.layout.unavailable})
+        if moved and key:
+            first = max(segment.after, min(head.position for head in rows.headings))
+            present = self._present(emptied)
+            changes = with_old_rows(changes, present, key, unavailable, self._placeholder, first)
+        if emptied.whole is not None:
+            latest = self._latest(changes, key, unavailable) if key else _net(changes, self.columns)[0]
+            self._replace(latest)
+        elif not rows.headings:
+            self._delete(emptied)
+        elif key:
+            self._merge(self._latest(changes, key, unavailable), key, unavailable, segment, emptied)
+        elif emptied:
+            raise SinkError(f"table {self.target}: rows of one source table were removed, and its rows have no key")
+        else:
+            inserts_only = all(set(head.layout.ops) <= {"c", "r"} for head in rows.headings)
+            self._merge_unkeyed(changes, inserts_only=inserts_only)
+
+    def _present(self, emptied: Emptied) -> DataFrame | None:
+        """The rows that the table has, without those that are removed; None where none stays."""
+        if emptied.whole is not None:
+            return None
+        present = self.target.table().toDF()
+        return present.where(~self._shares(emptied)) if emptied else present
+
+    def _latest(self, changes: DataFrame, key: Sequence[str], unavailable: Sequence[str]) -> DataFrame:
+        return _latest(changes, key, self.columns, unavailable, self._placeholder)
+
+    def _replace(self, rows: DataFrame) -> None:
         """Makes the rows that stay the only ones."""
-        self.target.replace(rows.where(f.col(OP) != "d").select(*map(quoted, self.columns)), self.batch)
+        kept = rows.where(f.col(OP) != "d").select(*map(quoted, self.columns))
+        self.target.replace(kept, self.batch, columns=self._rebuilt)
 
-    def merge(self, latest: DataFrame, key: Sequence[str], unavailable: Sequence[str]) -> None:
+    def _delete(self, emptied: Emptied) -> None:
+        """Removes the rows of source tables that were emptied."""
+        if emptied:
+            self.target.table(self.batch).delete(self._shares(emptied))
+
+    def _shares(self, emptied: Emptied, table: str = "") -> Column:
+        """Whether a row is one of a source table that was emptied."""
+        return reduce(Column.__or__, [self._share(scope, table) for scope in emptied.shares])
+
+    def _share(self, scope: Scope, table: str = "") -> Column:
+        for name, _ in scope:
+            if name not in self.columns:
+                raise SinkError(
+                    f"table {self.target}: rows of one source table were removed, and the column '{name}', which tells "
+                    "them apart, is not in the table: write to another place, with a new state folder"
+                )
+        return reduce(Column.__and__, [f.col(f"{table}{quoted(name)}").eqNullSafe(f.lit(v)) for name, v in scope])
+
+    def _merge(
+        self,
+        latest: DataFrame,
+        key: Sequence[str],
+        unavailable: Sequence[str],
+        segment: Segment,
+        emptied: Emptied,
+    ) -> None:
         """Puts the newest row of each key, removes the deleted ones."""
         same = " and ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in key)
         values: dict[str, str | Column] = {quoted(name): f"s.{quoted(name)}" for name in self.columns}
@@ -69,11 +132,15 @@ class _State:
         for name in unavailable:
             kept = f"s.{quoted(_KEPT + name)}"
             changed[quoted(name)] = f"case when {kept} then t.{quoted(name)} else s.{quoted(name)} end"
-        merge = self.target.table().alias("t").merge(latest.alias("s"), same)
+        table = self.target.table(None if segment.whole else self.batch)
+        merge = table.alias("t").merge(latest.alias("s"), same)
         merge = merge.whenMatchedDelete(f"s.{OP} = 'd'").whenMatchedUpdate(set=changed)
-        merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=values).execute()
+        merge = merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=values)
+        if emptied:
+            merge = merge.whenNotMatchedBySourceDelete(self._shares(emptied, "t."))
+        merge.execute()
 
-    def merge_unkeyed(self, changes: DataFrame, *, inserts_only: bool) -> None:
+    def _merge_unkeyed(self, changes: DataFrame, *, inserts_only: bool) -> None:
         """Adds rows, and for each deleted one removes one that is equal to it."""
         if inserts_only:
             self.target.append(changes.select(*map(quoted, self.columns)), self.batch)
@@ -85,8 +152,8 @@ class _State:
         numbered = Window.partitionBy(*[present[quoted(name)] for name in content]).orderBy(present[POSITION])
         found = (
             present.join(removed, same)
-            .select(present[POSITION], "count", f.row_number().over(numbered).alias("number"))
-            .where("number <= count")
+            .select(present[POSITION], _COUNT, f.row_number().over(numbered).alias(_NUMBER))
+            .where(f.col(_NUMBER) <= f.col(_COUNT))
             .select(POSITION, f.lit("d").alias(OP))
         )
         every = put.unionByName(found, allowMissingColumns=True)
@@ -96,19 +163,49 @@ class _State:
         merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=values).execute()
 
 
+def _key(rows: TableRows, segment: Segment) -> tuple[str, ...]:
+    """The key that rows of a segment have: that of the newest rows that begin before its end."""
+    heads = [head for head in rows.headings if segment.until is None or head.position <= segment.until]
+    newest = max((head for head in heads if head.layout.kind == "rows"), key=lambda head: head.position, default=None)
+    if newest is not None:
+        return newest.layout.key
+    return next((head.layout.key for head in rows.headings if head.layout.key), ())
+
+
+def _within(changes: DataFrame, segment: Segment, emptied: Emptied) -> DataFrame:
+    """The rows of a segment that were not removed by a mark behind them."""
+    position = f.col(POSITION)
+    if segment.after:
+        changes = changes.where(position > segment.after)
+    if segment.until is not None:
+        changes = changes.where(position <= segment.until)
+    if emptied.whole is not None:
+        changes = changes.where(~_up_to(emptied.whole))
+    for scope, last in emptied.shares.items():
+        share = [f.col(quoted(name)).eqNullSafe(f.lit(value)) for name, value in scope]
+        changes = changes.where(~(reduce(Column.__and__, share) & _up_to(last)))
+    return changes
+
+
+def _up_to(last: str) -> Column:
+    """Whether a row is not behind a position; of one in another lane nobody can say that."""
+    position, lane = f.col(POSITION), lane_of(last)
+    return (position <= last) & position.startswith(f"{lane}{LANE_END}") if lane else position <= last
+
+
 def _latest(
     changes: DataFrame, key: Sequence[str], columns: Sequence[str], unavailable: Sequence[str], placeholder: str
 ) -> DataFrame:
     """The newest change of each key; an unavailable value is looked up in the change before it."""
     others = [name for name in (*columns, OP) if name not in key]
-    newest = f.max_by(f.struct(*map(quoted, others)), f.col(POSITION)).alias("row")
+    newest = f.max_by(f.struct(*map(quoted, others)), f.col(POSITION)).alias(_ROW)
     known, kept = [], []
     for name in unavailable:
         missing = _missing(changes, name, placeholder)
         known.append(f.max_by(quoted(name), f.when(~missing, f.col(POSITION))).alias(f"__cdckit_known_{name}"))
         kept.append(f.every(missing).alias(f"{_KEPT}{name}"))
     grouped = changes.groupBy(*map(quoted, key)).agg(newest, *known, *kept)
-    row = [f.col(f"row.{quoted(n)}") if n not in unavailable else f.col(quoted(f"__cdckit_known_{n}")).alias(n)
+    row = [f.col(f"{_ROW}.{quoted(n)}") if n not in unavailable else f.col(quoted(f"__cdckit_known_{n}")).alias(n)
            for n in others]  # fmt: skip
     return grouped.select(*map(quoted, key), *row, *[quoted(f"{_KEPT}{name}") for name in unavailable])
 
@@ -127,10 +224,10 @@ def _net(changes: DataFrame, columns: Sequence[str]) -> tuple[DataFrame, DataFra
     content = [quoted(name) for name in columns if name != POSITION]
     position = f.col(POSITION)
     counted = changes.groupBy(*content).agg(
-        f.sort_array(f.collect_list(f.when(f.col(OP) != "d", position))).alias("put"),
-        f.count(f.when(f.col(OP) == "d", position)).cast("int").alias("gone"),
+        f.sort_array(f.collect_list(f.when(f.col(OP) != "d", position))).alias(_PUT),
+        f.count(f.when(f.col(OP) == "d", position)).cast("int").alias(_GONE),
     )
-    net = f.size("put") - f.col("gone")
-    put = counted.where(net > 0).select(*content, f.explode(f.slice("put", -net, net)).alias(POSITION))
-    removed = counted.where(net < 0).select(*content, (-net).alias("count"))
+    net = f.size(_PUT) - f.col(_GONE)
+    put = counted.where(net > 0).select(*content, f.explode(f.slice(_PUT, -net, net)).alias(POSITION))
+    removed = counted.where(net < 0).select(*content, (-net).alias(_COUNT))
     return put.withColumn(OP, f.lit("c")), removed

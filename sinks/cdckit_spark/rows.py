@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,10 +14,12 @@ from pyspark.sql.types import StructType
 
 from cdckit.record import lane_of
 from cdckit.spark.tables import rows_of
+from cdckit_spark.definitions import Fitting, Places
 from cdckit_spark.documents import DOCUMENT, DeclaredColumn, with_columns
-from cdckit_spark.layout import Layout
+from cdckit_spark.layout import ABSENT, OLD_KEY, Layout
+from cdckit_spark.marks import Mark
 from cdckit_spark.targets import Columns, quoted
-from cdckit_spark.types import column_type
+from cdckit_spark.types import column_type, value_of
 
 
 class Heading(NamedTuple):
@@ -35,11 +37,13 @@ class TableRows:
     Attributes:
         packets: its packets.
         headings: what the packets say of themselves.
+        marks: the table marks among the rows.
         inferred: columns to read out of the documents besides.
     """
 
     packets: DataFrame
     headings: Sequence[Heading]
+    marks: Sequence[Mark] = ()
     inferred: Sequence[DeclaredColumn] = ()
 
     @property
@@ -56,22 +60,43 @@ class TableRows:
             first[place] = min(position, first.get(place, position))
         return [(position, layout) for (_, layout), position in first.items()]
 
-    def typed(self, columns: Columns) -> DataFrame:
-        """The rows with just these columns; one that a packet lacks is null there."""
+    def without(self, sources: Set[str]) -> TableRows:
+        """What there is of other source tables than these."""
+        marks = [mark for mark in self.marks if mark.table not in sources]
+        left = [head for head in self.headings if head.layout.source not in sources]
+        packets = self.packets
+        if len(left) < len(self.headings):
+            packets = packets.where(f.col("layout").isin({head.layout.dumps() for head in left}))
+        return replace(self, packets=packets, headings=left, marks=marks)
+
+    def shown(self, fitting: Fitting) -> TableRows:
+        """The same with headings that call columns what the target calls them."""
+        if not fitting.places:
+            return self
+        heads = [head._replace(layout=fitting.shown(head.position, head.layout)) for head in self.headings]
+        return replace(self, headings=heads)
+
+    def typed(self, columns: Columns, fitting: Fitting | None = None) -> DataFrame:
+        """The rows with just these columns; one that a packet lacks has there what older rows have, or null."""
         ddl = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
         types = StructType.fromDDL(ddl)
         assert isinstance(types, StructType)
         wanted = to_arrow_schema(types, timezone="UTC")
-        inferred = self.inferred
+        inferred, fits = self.inferred, fitting or Fitting()
 
         def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                for data in batch.column(0):
+                for data, position, layout in zip(*batch.columns, strict=True):
+                    given: Mapping[str, str] = {}
+                    moved: Places = {}
+                    if fits.older or fits.places:
+                        head = Layout.loads(layout.as_py())
+                        given, moved = fits.missing(position.as_py(), head), fits.moved(position.as_py(), head)
                     for rows in rows_of(data.as_py()):
                         wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
-                        yield _fitted(wide, wanted)
+                        yield _fitted(_moved(wide, moved) if moved else wide, wanted, given, fits.tolerant)
 
-        return self.packets.select("data").mapInArrow(unpacked, ddl)
+        return self.packets.select("data", "position", "layout").mapInArrow(unpacked, ddl)
 
     def of_documents(self, tell: Callable[[Sequence[str | None]], Iterable[str]]) -> DataFrame:
         """What `tell` has to say of the documents, packet by packet, as a column of texts."""
@@ -93,12 +118,18 @@ class TableRows:
 
 def tables_of(packets: DataFrame) -> dict[str, TableRows]:
     """The tables of a batch, by topic. This reads the batch, so `packets` should be persisted."""
-    found: dict[str, list[Heading]] = {}
+    found: dict[str, tuple[list[Heading], list[Mark]]] = {}
     layouts: dict[str, Layout] = {}
-    for topic, text, position, rows in packets.select("topic", "layout", "position", "rows").collect():
-        layout = layouts.setdefault(text, Layout.loads(text))
-        found.setdefault(topic, []).append(Heading(position, layout, rows))
-    return {topic: TableRows(packets.where(f.col("topic") == topic), headings) for topic, headings in found.items()}
+    for topic, text, position, rows, mark in packets.select("topic", "layout", "position", "rows", "mark").collect():
+        headings, marks = found.setdefault(topic, ([], []))
+        if mark is not None:
+            marks.append(Mark.loads(mark))
+            continue
+        if text not in layouts:
+            layouts[text] = Layout.loads(text)
+        headings.append(Heading(position, layouts[text], rows))
+    with_rows = packets.where(f.col("mark").isNull())
+    return {topic: TableRows(with_rows.where(f.col("topic") == topic), *told) for topic, told in found.items()}
 
 
 def _widened(head: Heading, columns: Sequence[DeclaredColumn]) -> Heading:
@@ -118,10 +149,58 @@ def _widened(head: Heading, columns: Sequence[DeclaredColumn]) -> Heading:
     return head._replace(layout=wide)
 
 
-def _fitted(rows: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
+def _moved(rows: pa.RecordBatch, moved: Places) -> pa.RecordBatch:
+    """The rows by the names that their columns have in the target."""
+    named = {}
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        prefix = OLD_KEY if name.startswith(OLD_KEY) else ""
+        own = name.removeprefix(prefix)
+        place = moved.get(own, own)
+        if place is not None:
+            named[prefix + place] = _renamed_absent(column, moved) if name == ABSENT else column
+    return pa.RecordBatch.from_pydict(named)
+
+
+def _renamed_absent(column: pa.Array, moved: Places) -> pa.Array:
+    def renamed(text: str | None) -> str | None:
+        names = [moved.get(name, name) for name in (text or "").split(",") if name]
+        return text and f",{','.join(name for name in names if name is not None)},"
+
+    return pa.array([renamed(text) for text in column.to_pylist()], column.type)
+
+
+def _fitted(
+    rows: pa.RecordBatch, wanted: pa.Schema, given: Mapping[str, str], tolerant: Collection[str]
+) -> pa.RecordBatch:
     names = set(rows.schema.names)
     columns = [
-        rows.column(field.name).cast(field.type) if field.name in names else pa.nulls(rows.num_rows, field.type)
+        _cast(rows.column(field.name), field.type, tolerant=field.name in tolerant)
+        if field.name in names
+        else _same(given.get(field.name), field.type, rows.num_rows)
         for field in wanted
     ]
     return pa.RecordBatch.from_arrays(columns, schema=wanted)
+
+
+def _cast(column: pa.Array, kind: pa.DataType, *, tolerant: bool) -> pa.Array:
+    if not tolerant or column.type == kind:
+        return column.cast(kind)
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.concat_arrays([_cast_one(column.slice(row, 1), kind) for row in range(len(column))])
+
+
+def _cast_one(value: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A value of another type, or null."""
+    try:
+        return value.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.nulls(1, kind)
+
+
+def _same(text: str | None, kind: pa.DataType, rows: int) -> pa.Array:
+    """One value for all rows."""
+    if text is None:
+        return pa.nulls(rows, kind)
+    return pa.repeat(value_of(text, kind), rows)

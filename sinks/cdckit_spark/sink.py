@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.errors import ConfigError, SinkError
+from cdckit.destinations import Names
+from cdckit.errors import ConfigError, RetriableSinkError, SinkError
+from cdckit.marks import MarkKind
+from cdckit.spark.passing import passes
 from cdckit.spark.tables import RowEncoder, SparkTableSink, TableContext
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.encoder import TableEncoder
 from cdckit_spark.evolution import Evolution
 from cdckit_spark.inference import Inference
-from cdckit_spark.mirror import write_mirror
+from cdckit_spark.mirror import Mirror
+from cdckit_spark.policy import Policy
 from cdckit_spark.rows import TableRows, tables_of
+from cdckit_spark.segments import Emptied, Segment, chosen, emptied, refuse_unfollowed, segments
+from cdckit_spark.sources import Sources
 from cdckit_spark.targets import BatchId, DeltaTarget, ParquetTarget, Target
 
 log = logging.getLogger("cdckit.spark")
 
-GENERATION = "generation"
-"""The note of a mirror that says which checkpoint first wrote it, or last started it anew."""
+
+class Asked(NamedTuple):
+    """What the user asks for of single source tables, as a `TableContext` gives it."""
+
+    read_again: Mapping[str, str]
+    accepted: Mapping[str, str]
 
 
 class LakeSink(SparkTableSink):
     """Keeps a changelog or a mirror of every table."""
 
+    follows_marks = True
+
     def __init__(self, config: LakeConfig) -> None:
         self.config = config
         self.needs_delta = config.format == "delta"
         self.commit_interval_ms = config.commit_interval_ms
+        self._names = Names()
         self._tables: dict[str, Evolution] = {}
         self._inferences: dict[str, Inference] = {}
+        self._sources: dict[str, Sources] = {}
 
     def encoder(self) -> RowEncoder:
         """Typed rows, with columns about the change for a changelog."""
@@ -57,41 +72,78 @@ class LakeSink(SparkTableSink):
             )
         self._session = session
         self._context = context
-        if self.config.mode == "mirror" and context.skipped:
+        unfollowed = context.skipped - {"t"} if context.marks else context.skipped
+        if self.config.mode == "mirror" and unfollowed:
             log.warning(
                 "source.skipped.operations leaves out '%s', which the mirrors then do not follow; "
                 "set it to 'none' for tables equal to the source's",
-                ",".join(sorted(context.skipped)),
+                ",".join(sorted(unfollowed)),
             )
+        self._policy = Policy(self.config.mode == "mirror", self.config.behavior, context.marks)
         self._pool = ThreadPoolExecutor(self.config.tables_parallel, "cdckit-table")
 
     def write(self, packets: DataFrame, batch: int) -> int:
         """Writes the tables of a batch at the same time, and tells the first fault once all have ended."""
         packets = packets.persist(StorageLevel.MEMORY_AND_DISK)
+        number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._asked()
         try:
             tables = tables_of(packets)
-            jobs = [self._pool.submit(self._write_table, topic, rows, batch) for topic, rows in tables.items()]
-            faults = [error for job in jobs if (error := job.exception()) is not None]
-            if faults:
-                raise faults[0]
+            left = tables
+            while left := self._write_tables(left, number, asked):
+                pass
             return sum(rows.count for rows in tables.values())
         finally:
             packets.unpersist()
 
-    def _write_table(self, topic: str, rows: TableRows, batch: int) -> None:
-        table = self._tables.setdefault(topic, Evolution(self._target(topic)))
-        number = BatchId(f"{self._context.name}/{self._context.generation}", batch)
+    def _write_tables(self, tables: dict[str, TableRows], number: BatchId, asked: Asked) -> dict[str, TableRows]:
+        """Writes tables at the same time; gives those that are to be tried again, after the pause before that."""
+        write = self._write_table
+        jobs = {topic: self._pool.submit(write, topic, rows, number, asked) for topic, rows in tables.items()}
+        faults = {topic: error for topic, job in jobs.items() if (error := job.exception()) is not None}
+        for error in faults.values():
+            if not isinstance(error, RetriableSinkError):
+                raise error
+        for topic in faults:
+            self._tables.pop(topic, None)  # whoever came first may have changed it
+            self._inferences.pop(topic, None)
+            self._sources.pop(topic, None)
+        passing = next(iter(faults.values()), None)
+        if isinstance(passing, RetriableSinkError):
+            self._context.pause(passing)
+        return {topic: tables[topic] for topic in faults}
+
+    def _table(self, topic: str) -> Evolution:
+        """The table of a topic, which no other topic of this pipeline has."""
+        if topic not in self._tables:
+            target = self._target(topic)
+            self._names.take(str(target) if self.config.database is None else str(target).lower(), topic)
+            self._tables[topic] = Evolution(target, self._policy)
+        return self._tables[topic]
+
+    def _write_table(self, topic: str, rows: TableRows, number: BatchId, asked: Asked) -> None:
+        table = self._table(topic)
+        begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
         try:
+            if awaited := table.awaits(asked.read_again) - begun:
+                rows = rows.without(awaited)  # whatever they say, others replace them
             if self.config.infers_columns:
                 rows = self._followed(topic, table, rows)
             else:
-                table.follow(rows.layouts)
-            if self.config.mode == "changelog":
-                table.target.append(rows.typed(table.columns), number)
-            else:
-                self._mirror(table, rows, number)
+                table.follow(rows.layouts, rows.marks, asked.accepted)
+            rows = rows.shown(table.fitting)
+            if self.config.mode == "mirror":
+                self._mirror(topic, table, rows, number, asked.accepted)
+            elif rows.headings:
+                table.target.append(rows.typed(table.columns, table.fitting), number)
+            table.begun({name: one for name, one in asked.read_again.items() if name in begun})
         except (PySparkException, Py4JJavaError) as error:
-            raise SinkError(f"table {table.target}: {_reason(error)}") from error
+            kind = RetriableSinkError if passes(error) else SinkError
+            raise kind(f"table {table.target}: {_reason(error)}") from error
+
+    def _asked(self) -> Asked:
+        """What the user asks for now; rows that come anew mean something to mirrors alone."""
+        awaits = self.config.mode == "mirror" and self._context.marks
+        return Asked(self._context.read_again() if awaits else {}, self._context.accepted())
 
     def _followed(self, topic: str, table: Evolution, rows: TableRows) -> TableRows:
         """The rows with the columns that their documents have, which the table has then, too."""
@@ -101,20 +153,36 @@ class LakeSink(SparkTableSink):
         inference.keep()
         return wide
 
-    def _mirror(self, table: Evolution, rows: TableRows, number: BatchId) -> None:
+    def _mirror(
+        self, topic: str, table: Evolution, rows: TableRows, number: BatchId, accepted: Mapping[str, str]
+    ) -> None:
         target = table.target
         assert isinstance(target, DeltaTarget)
-        anew = self._starts_anew(target, rows)
-        placeholder = self.config.unavailable_value_placeholder
-        write_mirror(target, table.columns, rows, number, placeholder, anew=anew)
-        if anew:
-            target.note({GENERATION: self._context.generation})
+        marks = [mark for mark in rows.marks if mark.told or not self._context.marks]
+        marks, used = chosen(marks, self._policy.behavior, table.accepts(accepted), target)
+        refuse_unfollowed(marks, target)
+        if not table.present():
+            return  # whatever happened to it, it has never had a row
+        sources = self._sources.setdefault(topic, Sources(target, self._context.name))
+        here = {head.layout.source for head in rows.headings if head.layout.kind == "rows"}
+        sources.add(here)
+        parts = [(part, emptied(part.marks, sources.names, target)) for part in segments(marks)]
+        for place, (part, gone) in enumerate(parts, 1):
+            if table.rebuilt and any(later.whole is not None for _, later in parts[place:]):
+                continue  # rows of columns that are no more
+            once = number if place == len(parts) else BatchId(f"{number.application}/{place}", number.number)
+            self._write_segment(table, rows, part, gone, once)
+            if gone.whole is not None:
+                sources.restart(here)
+                table.written()
+        table.use({name: accepted[name] for name in used})
 
-    def _starts_anew(self, target: DeltaTarget, rows: TableRows) -> bool:
-        """Whether the batch is the snapshot that a pipeline without offset begins with: rows that it lacks are gone."""
-        if not self._context.fresh or not any("r" in head.layout.ops for head in rows.headings):
-            return False
-        return target.notes().get(GENERATION) != self._context.generation
+    def _write_segment(self, table: Evolution, rows: TableRows, part: Segment, gone: Emptied, once: BatchId) -> None:
+        target = table.target
+        assert isinstance(target, DeltaTarget)
+        text = self.config.unavailable_value_placeholder
+        mirror = Mirror(target, table.columns, once, text, table.fitting, rebuilt=table.rebuilt)
+        mirror.write(rows, part, gone)
 
     def _target(self, topic: str) -> Target:
         kind: Callable[[SparkSession, LakeConfig, str], Target]

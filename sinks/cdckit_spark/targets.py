@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from cdckit.destinations import collision, folder_name, table_name
 from cdckit_spark.config import LakeConfig
+
+TOPIC = "topic"
+"""The note that says which topic a table is for."""
 
 Columns = dict[str, str]
 """A table's columns and their types, in order."""
 
+_OWNER = "_cdckit_topic"
+"""The file that says which topic a folder of parquet files is for; Spark passes over names that begin so."""
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 """What a column's name may hold only where Delta maps names to files' own."""
 
@@ -29,6 +35,46 @@ class BatchId(NamedTuple):
 
 class Target(ABC):
     """One table."""
+
+    topic: str = ""
+    """The topic that it is for."""
+
+    changes_rows: ClassVar[bool] = False
+    """Whether rows that are there can be changed."""
+
+    def check_owner(self, notes: Mapping[str, str]) -> None:
+        """Sees by a table's notes that it is this topic's; one that does not say was made by an older version.
+
+        Raises:
+            SinkError: it is another topic's.
+        """
+        owner = notes.get(TOPIC, self.topic)
+        if owner != self.topic:
+            raise collision(str(self), owner, self.topic)
+
+    def claim(self) -> None:
+        """Notes whose table it is."""
+        self.note({TOPIC: self.topic})
+
+    def widen(self, columns: Columns) -> None:
+        """Gives columns a wider type."""
+        raise NotImplementedError
+
+    def drop_column(self, name: str) -> None:
+        """Takes a column away."""
+        raise NotImplementedError
+
+    def rename_column(self, old: str, new: str) -> None:
+        """Gives a column another name."""
+        raise NotImplementedError
+
+    def comment(self, column: str, text: str | None) -> None:
+        """Says what a column is for, or the table ("")."""
+        raise NotImplementedError
+
+    def update(self, values: Mapping[str, str], where: str | None = None) -> None:
+        """Changes rows that are there, all of them or those for which a condition holds; all of it as SQL."""
+        raise NotImplementedError
 
     @abstractmethod
     def columns(self) -> Columns:
@@ -58,10 +104,13 @@ class Target(ABC):
 class DeltaTarget(Target):
     """One Delta table, by its path or its name."""
 
+    changes_rows = True
+
     def __init__(self, session: SparkSession, config: LakeConfig, topic: str) -> None:
         self.session = session
-        self.path = None if config.path is None else f"{config.path.rstrip('/')}/{topic}"
-        self.name = None if config.database is None else f"{config.database}.{_table_name(topic)}"
+        self.topic = topic
+        self.path = None if config.path is None else _folder(config.path, topic)
+        self.name = None if config.database is None else f"{config.database}.{quoted(table_name(topic))}"
 
     def __str__(self) -> str:
         return self.path or self.name or ""
@@ -82,9 +131,10 @@ class DeltaTarget(Target):
         builder = builder.location(self.path) if self.path else builder.tableName(self.name or "")
         for name, kind in columns.items():
             builder = builder.addColumn(name, kind)
-        for key, value in _features(columns).items():
+        for key, value in {**_features(columns), f"cdckit.{TOPIC}": self.topic}.items():
             builder = builder.property(key, value)
         builder.execute()
+        self.check_owner(self.notes())
 
     def _remove_unfinished(self) -> None:
         """A process killed while it made the table leaves a log without a commit: to Delta, a broken table."""
@@ -105,11 +155,48 @@ class DeltaTarget(Target):
         added = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
         self.session.sql(f"ALTER TABLE {self._identifier} ADD COLUMNS ({added})")
 
+    def widen(self, columns: Columns) -> None:
+        """Gives columns a wider type, by Delta's type widening: no file is written anew."""
+        self._set_properties({"delta.enableTypeWidening": "true"})
+        for name, kind in columns.items():
+            self.session.sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(name)} TYPE {kind}")
+
+    def drop_column(self, name: str) -> None:
+        """Takes a column away, by Delta's column mapping: no file is written anew."""
+        self._map_columns()
+        self.session.sql(f"ALTER TABLE {self._identifier} DROP COLUMN {quoted(name)}")
+
+    def rename_column(self, old: str, new: str) -> None:
+        """Gives a column another name, by Delta's column mapping: no file is written anew."""
+        self._map_columns()
+        self.session.sql(f"ALTER TABLE {self._identifier} RENAME COLUMN {quoted(old)} TO {quoted(new)}")
+
+    def _map_columns(self) -> None:
+        if self._properties().get("delta.columnMapping.mode") != "name":
+            self._set_properties({"delta.columnMapping.mode": "name"})
+
+    def comment(self, column: str, text: str | None) -> None:
+        """Says what a column is for, or the table ("")."""
+        shown = literal(text or "")
+        if column:
+            self.session.sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(column)} COMMENT {shown}")
+        else:
+            self.session.sql(f"COMMENT ON TABLE {self._identifier} IS {shown}")
+
+    def update(self, values: Mapping[str, str], where: str | None = None) -> None:
+        """Changes rows in one commit."""
+        changed: dict[str, str | Column] = {quoted(name): value for name, value in values.items()}
+        self.table().update(where or "true", changed)
+
     def notes(self) -> dict[str, str]:
         """The table's properties that begin with `cdckit.`, without that."""
+        found = self._properties()
+        return {name.removeprefix("cdckit."): text for name, text in found.items() if name.startswith("cdckit.")}
+
+    def _properties(self) -> dict[str, str]:
         (detail,) = self.table().detail().select("properties").collect()
         found: dict[str, str] = detail.properties
-        return {name.removeprefix("cdckit."): text for name, text in found.items() if name.startswith("cdckit.")}
+        return found
 
     def note(self, notes: Mapping[str, str]) -> None:
         """Keeps notes as properties of the table."""
@@ -119,12 +206,14 @@ class DeltaTarget(Target):
         """Adds rows in one commit that carries the batch's number."""
         self._write(rows, "append", batch)
 
-    def replace(self, rows: DataFrame, batch: BatchId) -> None:
-        """Puts rows in the place of all others, in one commit."""
-        self._write(rows, "overwrite", batch)
+    def replace(self, rows: DataFrame, batch: BatchId, *, columns: bool = False) -> None:
+        """Puts rows, and perhaps their columns, in the place of all others, in one commit."""
+        if columns and (features := _features(_types_of(rows.schema))):
+            self._set_properties(features)
+        self._write(rows, "overwrite", batch, columns=columns)
 
-    def _write(self, rows: DataFrame, mode: str, batch: BatchId) -> None:
-        writer = rows.write.format("delta").mode(mode)
+    def _write(self, rows: DataFrame, mode: str, batch: BatchId, *, columns: bool = False) -> None:
+        writer = rows.write.format("delta").mode(mode).option("overwriteSchema", str(columns).lower())
         writer = writer.option("txnAppId", batch.application).option("txnVersion", str(batch.number))
         if self.path:
             writer.save(self.path)
@@ -138,10 +227,10 @@ class DeltaTarget(Target):
 
     @property
     def _identifier(self) -> str:
-        return f"delta.`{self.path}`" if self.path else f"{self.name}"
+        return f"delta.{quoted(self.path)}" if self.path else f"{self.name}"
 
     def _set_properties(self, properties: Mapping[str, str]) -> None:
-        given = ", ".join(f"{_literal(key)} = {_literal(value)}" for key, value in properties.items())
+        given = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
         self.session.sql(f"ALTER TABLE {self._identifier} SET TBLPROPERTIES ({given})")
 
 
@@ -150,7 +239,9 @@ class ParquetTarget(Target):
 
     def __init__(self, session: SparkSession, config: LakeConfig, topic: str) -> None:
         self.session = session
-        self.path = f"{(config.path or '').rstrip('/')}/{topic}"
+        self.topic = topic
+        self.path = _folder(config.path or "", topic)
+        self._claimed = False
 
     def __str__(self) -> str:
         return self.path
@@ -170,24 +261,52 @@ class ParquetTarget(Target):
         """Files tell their own columns; read with `mergeSchema`."""
 
     def notes(self) -> dict[str, str]:
-        """Parquet has no place for notes."""
-        return {}
+        """Which topic it is for; parquet has no place for more."""
+        files, place = _hadoop(self.session, f"{self.path}/{_OWNER}")
+        if not files.exists(place):
+            return {}
+        with_text = files.open(place)
+        try:
+            return {TOPIC: bytes(with_text.readAllBytes()).decode()}
+        finally:
+            with_text.close()
 
     def note(self, notes: Mapping[str, str]) -> None:
-        """Parquet has no place for notes."""
+        """Keeps which topic it is for, in a file beside the batches; parquet has no place for more."""
+        if TOPIC not in notes:
+            return
+        files, place = _hadoop(self.session, f"{self.path}/{_OWNER}")
+        file = files.create(place, True)
+        try:
+            file.write(bytearray(notes[TOPIC].encode()))
+        finally:
+            file.close()
 
     def append(self, rows: DataFrame, batch: BatchId) -> None:
         """Writes the batch's own folder, anew where it is there already."""
         folder = f"{self.path}/__batch={batch.application.rpartition('/')[2]}-{batch.number}"
         rows.write.mode("overwrite").parquet(folder)
+        if not self._claimed:
+            self.claim()
+            self._claimed = True
+
+
+def _folder(path: str, topic: str) -> str:
+    """A topic's folder, which lies directly below the path."""
+    return f"{path.rstrip('/')}/{folder_name(topic)}"
 
 
 def _path_exists(session: SparkSession, path: str) -> bool:
+    files, place = _hadoop(session, path)
+    return bool(files.exists(place))
+
+
+def _hadoop(session: SparkSession, path: str) -> tuple[Any, Any]:
+    """A path as Hadoop's, and its file system."""
     jvm = session.sparkContext._jvm
     assert jvm is not None
-    hadoop = jvm.org.apache.hadoop.fs.Path(path)
-    system = hadoop.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
-    return bool(system.exists(hadoop))
+    place = jvm.org.apache.hadoop.fs.Path(path)
+    return place.getFileSystem(session.sparkContext._jsc.hadoopConfiguration()), place
 
 
 def _transaction(session: SparkSession, batch: BatchId) -> SparkSession:
@@ -207,12 +326,9 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text as a literal in SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _table_name(topic: str) -> str:
-    return quoted(re.sub(r"[.\-]", "_", topic))
 
 
 def _features(columns: Columns) -> dict[str, str]:

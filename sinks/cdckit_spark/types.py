@@ -4,6 +4,7 @@
 | --- | --- |
 | int8, int16, int32, int64 | tinyint, smallint, int, bigint |
 | float32, float64, boolean, string, bytes | float, double, boolean, string, binary |
+| BIGINT UNSIGNED, where the source tells, whatever events show it as | decimal(20,0) |
 | Decimal | decimal(p,s); string where p is over 38; p is 38 where the schema does not say |
 | io.debezium.time.Date, Connect's Date | date |
 | io.debezium.time.Timestamp, MicroTimestamp, Connect's Timestamp | timestamp_ntz: a clock's reading without a zone |
@@ -16,10 +17,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Context, Decimal
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -57,6 +60,8 @@ def column_type(schema: Schema) -> ColumnType:
 
 
 def _make(schema: Schema) -> ColumnType:
+    if _unsigned(schema):
+        return _UNSIGNED_DECIMAL if schema.type == "bytes" else _UNSIGNED_LONG
     if schema.name == DECIMAL:
         return _decimal(schema)
     if schema.name in _LOGICAL:
@@ -64,6 +69,14 @@ def _make(schema: Schema) -> ColumnType:
     if schema.type in _COMPOUND:
         return _COMPOUND[schema.type](schema)
     return _PRIMITIVE[schema.type]
+
+
+def _unsigned(schema: Schema) -> bool:
+    """Whether a column is BIGINT UNSIGNED: as its source knows, or as the type says that Debezium propagates."""
+    if schema.type != "int64" and schema.name != DECIMAL:
+        return False
+    propagated = (schema.parameters or {}).get("__debezium.source.column.type", "")
+    return (schema.stored is not None and schema.stored.unsigned) or propagated.upper().startswith("BIGINT UNSIGNED")
 
 
 def _same(value: Any) -> Any:
@@ -150,6 +163,27 @@ def _decimals(values: Values, arrow: pa.DataType) -> pa.Array:
 
 _ZEROS, _ZERO, _ONES = bytes(16), b"\x00", b"\xff"
 
+UNSIGNED = "decimal(20,0)"
+"""The type of columns for BIGINT UNSIGNED."""
+_UNSIGNED_ARROW = pa.decimal128(20, 0)
+
+
+def _unsigned_longs(values: Values) -> pa.Array:
+    """Arrow's own layout: the two's complement is the lower half, the upper one is zero."""
+    data = array("q", chain.from_iterable((value or 0, 0) for value in values))
+    valid = None
+    if None in values:
+        valid = pa.array([value is not None for value in values], pa.bool_()).buffers()[1]
+    return pa.Array.from_buffers(_UNSIGNED_ARROW, len(values), [valid, pa.py_buffer(data)])
+
+
+_UNSIGNED_LONG = ColumnType(
+    UNSIGNED, _UNSIGNED_ARROW, _unsigned_longs, lambda value: None if value is None else Decimal(value % (1 << 64))
+)
+_UNSIGNED_DECIMAL = _decimal(
+    Schema("bytes", name=DECIMAL, parameters={"scale": "0", "connect.decimal.precision": "20"})
+)
+
 
 def _array(schema: Schema) -> ColumnType:
     assert schema.items is not None
@@ -188,3 +222,23 @@ def _compound(ddl: str, arrow: pa.DataType, plain: Callable[[Any], Any]) -> Colu
 
 
 _COMPOUND = {"array": _array, "map": _map, "struct": _struct}
+
+
+def text_of(kind: ColumnType, value: Any) -> str | None:
+    """A value of a schema as text that `value_of` and Spark's casts read, bytes in hexadecimal; None for compounds."""
+    (found,) = kind.column([value])
+    if pa.types.is_nested(kind.arrow):
+        return None
+    if pa.types.is_binary(kind.arrow):
+        return bytes(found.as_py()).hex()
+    text: str = found.cast(pa.string()).as_py()
+    return text
+
+
+def value_of(text: str, kind: pa.DataType) -> pa.Scalar:
+    """The value of a column's type that `text_of` has made a text of."""
+    if pa.types.is_decimal(kind):
+        return pa.scalar(Decimal(text), kind)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return pa.scalar(bytes.fromhex(text), kind)
+    return pa.scalar(text).cast(kind)

@@ -70,7 +70,7 @@ class ByLogicalTableRouter(Transform):
 
     def __init__(self, config: ByLogicalTableRouterConfig) -> None:
         self._config = config
-        self._topic = TopicRewrite(config.topic_regex, config.topic_replacement)
+        self._topic = TopicRewrite(config.topic_regex, config.topic_replacement, "topic.regex")
         self._routes: dict[str, _Route | None] = {}
 
     def apply(self, record: Record) -> Record:

@@ -54,7 +54,7 @@ class EventRouter(Transform):
     def __init__(self, config: EventRouterConfig) -> None:
         self._config = config
         self._keep_nulls = config.table_json_payload_null_behavior == "optional_bytes"
-        self._rewrite = TopicRewrite(config.route_topic_regex, config.route_topic_replacement)
+        self._rewrite = TopicRewrite(config.route_topic_regex, config.route_topic_replacement, "route.topic.regex")
         self._layouts = Layouts(_envelope)
         self._told: set[tuple[str, str]] = set()
 

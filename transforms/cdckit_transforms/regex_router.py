@@ -31,7 +31,7 @@ class RegexRouter(Transform):
     """Renames topics; key, value and headers stay."""
 
     def __init__(self, config: RegexRouterConfig) -> None:
-        self._rewrite = TopicRewrite(config.regex, config.replacement)
+        self._rewrite = TopicRewrite(config.regex, config.replacement, "regex")
         self._topics: dict[str, str] = {}
 
     def apply(self, record: Record) -> Record:

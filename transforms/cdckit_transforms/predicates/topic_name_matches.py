@@ -28,12 +28,12 @@ class TopicNameMatches(Predicate):
     """Whether the topic matches a pattern; each topic is asked once."""
 
     def __init__(self, config: TopicNameMatchesConfig) -> None:
-        self._pattern = compile_java(config.pattern)
+        self._pattern = compile_java(config.pattern, option="pattern")
         self._answers: dict[str, bool] = {}
 
     def test(self, record: Record) -> bool:
         """Whether the record's topic matches."""
         answer = self._answers.get(record.topic)
         if answer is None:
-            answer = self._answers[record.topic] = self._pattern.fullmatch(record.topic) is not None
+            answer = self._answers[record.topic] = self._pattern.fullmatch(record.topic)
         return answer
