@@ -17,6 +17,7 @@ from benchmarks import workload
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, FilePosition
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.framing import PacketBuffer, Span
+from cdckit_mysql.binlog.integrity import LogIntegrity
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.binlog.place import HeaderScan
 from cdckit_mysql.binlog.rows_event import RowsEvent
@@ -53,6 +54,7 @@ def main(rows: int) -> None:
             ("rows of single-row transactions to tuples", lambda: _decode(single, values)),
             ("events of single-row transactions parsed", lambda: _parse(single)),
             ("events of single-row transactions scanned by header", lambda: _scan(single)),
+            ("events of single-row transactions looked at for damage", lambda: _look(single, start.position)),
             ("packets framed", lambda: _frame(single)),
             ("snapshot rows to tuples", lambda: _snapshot(server, values)),
         ):
@@ -120,6 +122,12 @@ def _scan(spans: list[Span]) -> int:
     for buffer, start, _ in spans:
         scan(buffer, start)
     return len(spans)
+
+
+def _look(spans: list[Span], position: int) -> int:
+    whole, fault = LogIntegrity("", position, checksums=True).whole(spans)
+    assert fault is None, fault
+    return len(whole)
 
 
 def _frame(spans: list[Span]) -> int:
