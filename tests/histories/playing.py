@@ -1,0 +1,202 @@
+"""Plays a history: its steps in a database of a live server, its deliveries into a sink, and the comparison of both."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pymysql
+
+from histories.rows import Types, at_source, columns_of, difference
+from histories.sinks import ROUTER, Sink
+from histories.steps import CHECK, DELIVER, Step
+from running import Pipeline, source_of
+from servers.mysql_family import SQLServer
+
+FailOver = Callable[[Random], SQLServer]
+
+SIGNALS = "signals"
+_SIGNAL_TABLE = f"CREATE TABLE {SIGNALS} (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048))"
+_KILLED_AFTER = 0.2, 2.0
+"""How many seconds a pipeline lives that is killed."""
+_ADVICE = re.compile(r"`cdc ((?:resnapshot|schema accept) FILE[^`]*)`")
+"""The command that a pipeline names which cannot go on by itself."""
+_COMMANDS = 10
+"""So many commands in a row are done, as several tables may each need one."""
+_LONGEST = 600
+"""So much of an error is shown."""
+
+
+class DivergedError(AssertionError):
+    """A sink's tables do not equal the source's, or the pipeline stopped."""
+
+
+@dataclass
+class Play:
+    """One history that is played.
+
+    Attributes:
+        server: where its database is.
+        database: the database, which is there and empty.
+        folder: of the pipeline's files.
+        sink: where it is delivered to.
+        fail_over: has the server die, and gives the one that takes over; None where there is none.
+        refused: how many statements the server refused.
+        obeyed: how many commands that the pipeline named were done.
+    """
+
+    server: SQLServer
+    database: str
+    folder: Path
+    sink: Sink
+    fail_over: FailOver | None = None
+    refused: int = 0
+    obeyed: int = 0
+
+    def all(self, steps: Iterable[Step]) -> None:
+        """Plays the steps.
+
+        Raises:
+            DivergedError: a check fails, or a delivery; the message says which.
+        """
+        self.server.execute(_SIGNAL_TABLE, database=self.database)
+        for number, step in enumerate(steps, 1):
+            place = f"step {number} ({step.kind})"
+            if step.kind == DELIVER:
+                self.deliver(place)
+            elif step.kind == CHECK:
+                self.deliver(place)
+                self.check(place)
+            elif step.statements:
+                self.change(step.statements)
+            else:
+                self._happen(step)
+
+    def change(self, statements: Sequence[str]) -> None:
+        """Runs statements in a session of their own; what the server refuses has not happened."""
+        with closing(self.server.connect(database=self.database)) as connection, connection.cursor() as cursor:
+            cursor.execute("SET time_zone = '+00:00', lock_wait_timeout = 10, innodb_lock_wait_timeout = 10")
+            for statement in statements:
+                try:
+                    cursor.execute(statement)
+                except pymysql.MySQLError:
+                    self.refused += 1
+
+    def deliver(self, place: str) -> None:
+        """Runs the pipeline to the log's end. Where it stops and names a command, that is done, and it goes on."""
+        file = self.pipeline().written()
+        for _ in range(_COMMANDS):
+            try:
+                return self.sink.run(file)
+            except Exception as error:
+                named = _ADVICE.search(str(error))
+                if named is None:
+                    raise DivergedError(f"{place}: the pipeline ended with {_said(error)}") from error
+                last = _said(error)
+                self._obey(f"{place}: {last}", named[1].replace("FILE", str(file)).split())
+        raise DivergedError(f"{place}: {_COMMANDS} commands have not helped; the pipeline ended with {last}")
+
+    def _obey(self, why: str, command: Sequence[str]) -> None:
+        done = subprocess.run([sys.executable, "-m", "cdckit", *command], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise DivergedError(f"{why}\nand the command ended with {done.returncode}: {done.stderr}")
+        self.obeyed += 1
+
+    def check(self, place: str) -> None:
+        """Compares the tables."""
+        tables = self.tables()
+        try:
+            found = self.sink.rows(tables)
+        except AssertionError as error:
+            raise DivergedError(f"{place}: {error}") from error
+        for table, types in tables.items():
+            expected = at_source(self.server, self.database, table, types)
+            if table in found and (what := difference(types, expected, found[table])):
+                again = self.sink.rows(tables)[table]
+                seen = "" if again == found[table] else " (and not the same when it is read again)"
+                raise DivergedError(f"{place}: {table}{seen}: {what}")
+
+    def tables(self) -> dict[str, Types]:
+        """The tables that are captured."""
+        return {name: types for name, types in columns_of(self.server, self.database).items() if name != SIGNALS}
+
+    def pipeline(self) -> Pipeline:
+        """The pipeline from the database to the sink."""
+        source = source_of(
+            self.server,
+            self.database,
+            topic_prefix=self.database,
+            table_include_list=rf"{self.database}\.(?!{SIGNALS}$).*",
+            bigint_unsigned_handling_mode="precise",
+            skipped_operations="none",
+            include_schema_changes=self.sink.schema_changes,
+            **(self._signals() if self.sink.runner == "direct" else {}),
+        )
+        options = {
+            "runner": self.sink.runner,
+            "transforms": [ROUTER],
+            "name": self.database,
+            "serializer": {"replace.null.with.default": False},
+        }
+        return Pipeline(self.folder, source, self.sink.options, options)
+
+    def _signals(self) -> dict[str, Any]:
+        name = f"{self.database}.{SIGNALS}"
+        return {"signal_data_collection": name, "incremental_snapshot_chunk_size": 5}
+
+    def _happen(self, step: Step) -> None:
+        """What happens beside changes."""
+        chance = Random(step.facts["chance"])
+        if step.kind == "server restart":
+            self.server.restart()
+        elif step.kind == "server kill":
+            self.server.kill()
+            self.server.start()
+        elif step.kind == "failover":
+            assert self.fail_over is not None
+            self.server = self.fail_over(chance)
+        elif step.kind == "flush logs":
+            self.server.execute("FLUSH LOGS")
+        elif step.kind == "kill":
+            with self.pipeline().running("--once") as process:
+                time.sleep(chance.uniform(*_KILLED_AFTER))
+                process.kill()
+        elif step.kind == "incremental snapshot":
+            self._signal(chance)
+        else:
+            self.sink.disturb(step.kind, chance)
+
+    def _signal(self, chance: Random) -> None:
+        """Has a table read again; one without a key is left alone."""
+        data = {"data-collections": [f"{self.database}.{chance.choice(sorted(self.tables()))}"]}
+        row = f"s{chance.getrandbits(60)}", "execute-snapshot", json.dumps(data)
+        self.server.execute(f"INSERT INTO {self.database}.{SIGNALS} VALUES (%s, %s, %s)", row)
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:_LONGEST]}"
+
+
+NewPlay = Callable[[], Play]
+
+
+def failure(new: NewPlay, steps: Sequence[Step]) -> str:
+    """What goes wrong where these steps are played on their own; "" where nothing does."""
+    play = new()
+    play.server.execute(f"CREATE DATABASE {play.database} CHARACTER SET utf8mb4")
+    try:
+        play.all(steps)
+    except DivergedError as error:
+        return str(error)
+    finally:
+        play.server.execute(f"DROP DATABASE IF EXISTS {play.database}")
+    return ""

@@ -1,0 +1,106 @@
+"""Plays the histories of seeds, and tells of each that fails in as few steps as it fails in."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from histories.generator import history
+from histories.playing import FailOver, Play, failure
+from histories.shrinking import shrunk
+from histories.sinks import File, Kafka, Mirror, Sink
+from histories.steps import Step, written
+from histories.switches import kinds_of
+from servers.kafka import KafkaBroker
+from servers.mysql_family import SQLServer
+
+SINKS = ("file", "kafka", "mirror")
+
+
+@dataclass
+class Series:
+    """Histories of one server into sinks of one kind.
+
+    Attributes:
+        server: where their databases are.
+        sink: the sink's name.
+        folder: of all files.
+        broker: where topics go.
+        session: where lakes are written.
+        kinds: the kinds of steps; None for those that are switched on.
+        shrinks: for how many seconds a shorter history is looked for.
+        fail_over: has the server die, and gives the one that takes over, whose replicas follow it.
+        small: how many steps a small history has; None for long ones.
+    """
+
+    server: SQLServer
+    sink: str
+    folder: Path
+    broker: Callable[[], KafkaBroker]
+    session: Callable[[], SparkSession]
+    kinds: Collection[str] | None = None
+    shrinks: float = 120
+    small: int | None = None
+    fail_over: FailOver | None = None
+
+    def __post_init__(self) -> None:
+        self._names = (f"h_{uuid4().hex[:8]}_{number}" for number in itertools.count(1))
+
+    def steps(self, seed: int) -> list[Step]:
+        """The history of a seed."""
+        kinds = self.kinds or kinds_of(self.sink, replicas=self.fail_over is not None)
+        return history(seed, kinds, 2 if self.sink == "mirror" else 4, self.small)
+
+    def report(self, seed: int) -> str:
+        """What goes wrong in the history of a seed, and a short one in which it does; "" where nothing does."""
+        return self.report_of(self.steps(seed), f"seed {seed}")
+
+    def report_of(self, steps: Sequence[Step], title: str) -> str:
+        """The same for steps."""
+        said = failure(self._play, steps)
+        if not said:
+            return ""
+        short, said = shrunk(steps, said, self._failing_like(said), self.shrinks)
+        heading = f"{title}, sink {self.sink}, {len(short)} of {len(steps)} steps: {said}"
+        return f"{heading}\nplay it with `python -m histories --sink {self.sink} --replay FILE`:\n{written(short)}"
+
+    def _failing_like(self, said: str) -> Callable[[Sequence[Step]], str]:
+        """Fails where the same kind of thing goes wrong."""
+
+        def fails(steps: Sequence[Step]) -> str:
+            found = failure(self._play, steps)
+            return found if found and _signature(found) == _signature(said) else ""
+
+        return fails
+
+    def _play(self) -> Play:
+        name = next(self._names)
+        folder = self.folder / name
+        folder.mkdir()
+        return Play(self.server, name, folder, self._sink(name, folder), self.fail_over and self._fail_over)
+
+    def _fail_over(self, chance: Random) -> SQLServer:
+        """The next history begins at the server that has taken over."""
+        assert self.fail_over is not None
+        self.server = self.fail_over(chance)
+        return self.server
+
+    def _sink(self, name: str, folder: Path) -> Sink:
+        if self.sink == "file":
+            return File(folder)
+        if self.sink == "kafka":
+            return Kafka(self.broker(), name)
+        return Mirror(self.session(), folder, name, name)
+
+
+def _signature(said: str) -> str:
+    """What kind of failure it is: the error's type, or that rows differ."""
+    found = re.search(r"the pipeline ended with (\w+)", said)
+    return found[1] if found else "rows"

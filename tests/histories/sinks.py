@@ -1,0 +1,258 @@
+"""Where histories are delivered to, and what has arrived there as rows."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+import psutil
+from pyspark.sql import SparkSession
+
+from background import repeated
+from cdckit.config.loading import load_pipeline
+from cdckit.errors import CdcError
+from cdckit.runners.direct import DirectRunner
+from histories.fold import POSITION, UNAVAILABLE, Event, Fold, in_order
+from histories.rows import Row, Types, in_form
+from kafka.reading import read_topics
+from servers.kafka import KafkaBroker
+
+log = logging.getLogger(__name__)
+
+MAINTENANCE = ("optimize", "vacuum")
+PROCESSES = {"kill worker": "pyspark.daemon", "kill planner": "python_streaming_source_runner"}
+"""The modules of the processes that are killed."""
+SHARD = "__dbz__physicalTableIdentifier"
+SHARDS = r"(.*)\.shard_\d+"
+LOGICAL = "shards"
+ROUTER = {"type": "ByLogicalTableRouter", "topic.regex": SHARDS, "topic.replacement": rf"$1.{LOGICAL}"}
+
+
+def logical(table: str) -> str:
+    """The table that a table's rows go into."""
+    return LOGICAL if table.startswith("shard_") else table
+
+
+class Sink(ABC):
+    """A sink of one history.
+
+    Attributes:
+        runner: which runner delivers there.
+        schema_changes: whether changes of definitions arrive, too.
+    """
+
+    runner: ClassVar[str] = "direct"
+    schema_changes: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """The sink's options."""
+
+    @abstractmethod
+    def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
+        """The rows that have arrived, by the source's tables that are there now."""
+
+    def run(self, pipeline: Path) -> None:
+        """Delivers all that there is, in this process."""
+        DirectRunner(load_pipeline(pipeline)).run(once=True)
+
+    def disturb(self, what: str, chance: Random) -> None:
+        """Notes what is to happen beside the next delivery.
+
+        Raises:
+            ValueError: it cannot happen here.
+        """
+        raise ValueError(f"{type(self).__name__} knows no {what}")
+
+
+class Events(Sink):
+    """A sink of events, which are folded."""
+
+    @abstractmethod
+    def events(self) -> Iterable[Event]:
+        """All that have arrived, those of a key in their order."""
+
+    def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
+        """What the events come to.
+
+        Raises:
+            AssertionError: a key's events do not arrive in commit order, or events of a table in other topics than its.
+        """
+        fold = Fold()
+        fold.take(in_order(self.events()))
+        for table, topics in fold.topics.items():
+            assert {topic.rpartition(".")[2] for topic in topics} == {logical(table)}, f"{table} in {topics}"
+        return {
+            name: in_form(types, fold.tables[name].rows()) if name in fold.tables else Counter()
+            for name, types in tables.items()
+        }
+
+
+class File(Events):
+    """Lines of a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "out.jsonl"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The sink's options."""
+        return {"type": "file", "path": str(self.path)}
+
+    def events(self) -> Iterator[Event]:
+        """The lines; a last one that is broken off is none."""
+        if not self.path.exists():
+            return
+        for line in self.path.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                record = json.loads(line)
+                headers = {header["key"]: header["value"] for header in record["headers"]}
+                yield _event(record["topic"], 0, record["key"], record["value"], headers)
+
+
+class Kafka(Events):
+    """Topics of a broker, of three partitions each.
+
+    Args:
+        broker: the broker.
+        prefix: what the topics' names begin with.
+    """
+
+    def __init__(self, broker: KafkaBroker, prefix: str) -> None:
+        self.broker = broker
+        self.prefix = prefix
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The sink's options."""
+        partitions = {"topic.creation.default.partitions": 3, "topic.creation.default.replication.factor": 1}
+        return {"type": "kafka", "bootstrap.servers": self.broker.bootstrap, **partitions}
+
+    def events(self) -> Iterator[Event]:
+        """The topics' records, one partition after the other."""
+        topics = [topic for topic in self.broker.topics() if topic.split(".")[0] == self.prefix]
+        for record in read_topics(self.broker.bootstrap, topics):
+            headers = {name: (value or b"").decode() for name, value in record.headers}
+            key, value = (None if part is None else json.loads(part) for part in (record.key, record.value))
+            yield _event(record.topic, record.partition, key, value, headers)
+
+
+def _event(topic: str, partition: int, key: Any, value: Any, headers: Mapping[str, Any]) -> Event:
+    names = headers.get(UNAVAILABLE) or {"payload": ""}
+    told = json.loads(names) if isinstance(names, str) else names
+    absent = frozenset(filter(None, told["payload"].split(",")))
+    return Event(topic, partition, key, value, headers.get(POSITION, ""), absent)
+
+
+def _python_processes(session: SparkSession, module: str) -> list[psutil.Process]:
+    """Python processes that the session's Java has started with a module."""
+    java = psutil.Process(session.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
+    found = []
+    for process in java.children(recursive=True):
+        with suppress(psutil.Error):
+            if any(module in word for word in process.cmdline()):
+                found.append(process)
+    return found
+
+
+class Lake(Sink):
+    """Delta tables of a lake."""
+
+    runner: ClassVar[str] = "spark"
+    schema_changes: ClassVar[bool] = False
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, mode: str) -> None:
+        self.session = session
+        self.folder = folder / "lake"
+        self.topics = f"{prefix}.{database}"
+        self.mode = mode
+        self._due: list[tuple[str, Random]] = []
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The sink's options."""
+        return {"type": "spark", "mode": self.mode, "path": str(self.folder)}
+
+    def run(self, pipeline: Path) -> None:
+        """Delivers all that there is, in a query of the session, beside what was asked for.
+
+        A run that loses a process is followed by another one.
+        """
+        due, self._due = self._due, []
+        for what, chance in due:
+            if what in MAINTENANCE:
+                with repeated(partial(self._maintain, what), 0.2):
+                    self._once(pipeline)
+            else:
+                self._once_killing(what, chance, pipeline)
+        self._once(pipeline)
+
+    def disturb(self, what: str, chance: Random) -> None:
+        """Notes it for the next delivery."""
+        self._due.append((what, chance))
+
+    def _once(self, pipeline: Path) -> None:
+        from cdckit.runners.spark import SparkRunner
+
+        SparkRunner(load_pipeline(pipeline)).run(once=True)
+
+    def _maintain(self, what: str) -> None:
+        for path in self.paths():
+            self.session.sql(f"{what} delta.`{path}`")
+
+    def _once_killing(self, what: str, chance: Random, pipeline: Path) -> None:
+        """A run of which processes are killed; it may end with an error, or go on."""
+        ended = threading.Event()
+
+        def kill() -> None:
+            ended.wait(chance.uniform(0, 3))
+            for process in _python_processes(self.session, PROCESSES[what]):
+                process.kill()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            self._once(pipeline)
+        except CdcError as error:
+            log.info("after %s: %s", what, error)
+        finally:
+            ended.set()
+            killer.join()
+
+    def paths(self) -> list[Path]:
+        """The tables that there are."""
+        return sorted(path for path in self.folder.glob(f"{self.topics}.*") if (path / "_delta_log").exists())
+
+    def found(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table; none where there is no table."""
+        path = self.folder / f"{self.topics}.{table}"
+        if path not in self.paths():
+            return []
+        return [row.asDict() for row in self.session.read.format("delta").load(str(path)).collect()]
+
+
+class Mirror(Lake):
+    """A table for each of the source's."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(session, folder, prefix, database, "mirror")
+
+    def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
+        """The tables' rows; those of shards are told apart by the key's own column."""
+        found: dict[str, Counter[Row]] = {}
+        for name, types in tables.items():
+            rows = self.found(logical(name))
+            if logical(name) != name:
+                rows = [row for row in rows if row[SHARD] == f"{self.topics}.{name}"]
+            found[name] = in_form(types, rows)
+        return found

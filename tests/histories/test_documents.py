@@ -1,0 +1,145 @@
+"""Random histories of MongoDB's collections, identifiers of every type among them, through elections in mid-batch.
+
+What the events come to is what a new pipeline reads: how a document is written is held to the Java driver's own text in
+`tests/mongodb`. A failure names its seed, and the fewest rounds of changes in which it fails.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pymongo.errors import PyMongoError
+
+from cdckit.config.loading import load_pipeline
+from cdckit.runners.direct import DirectRunner
+from differential.document_workload import DocumentWorkload
+from running import to_file
+from servers.mongodb import MongoReplicaSet
+
+ROUNDS = 5
+CHANGES = 30
+Documents = dict[tuple[str, str], str]
+"""The text of each document, by its topic and its `_id`."""
+
+
+class Collections:
+    """One history: a database, and the pipeline that follows it.
+
+    Args:
+        replica_set: where the database is.
+        database: which is not there yet.
+        folder: of the pipeline's files.
+        seed: of the history.
+    """
+
+    def __init__(self, replica_set: MongoReplicaSet, database: str, folder: Path, seed: int) -> None:
+        self.replica_set = replica_set
+        self.database = database
+        self.folder = folder
+        self.seed = seed
+        self.chance = Random(seed)
+
+    def failure(self, rounds: int, *, elections: bool) -> str:
+        """What is wrong after so many rounds of changes; "" for nothing."""
+        with self.replica_set.client() as client:
+            client.drop_database(self.database)
+            workload = DocumentWorkload(self.seed, client[self.database])
+            workload.set_up(5)
+            for number in range(rounds + 1):
+                self.deliver(elect=elections and number > 0)
+                said = _difference(self.expected(), self.found())
+                if said:
+                    return f"seed {self.seed}, after {number} rounds of {CHANGES} changes: {said}"
+                workload.change(CHANGES)
+            client.drop_database(self.database)
+        return ""
+
+    def deliver(self, *, elect: bool) -> None:
+        """Runs the pipeline to the oplog's end, now and then while the set elects a primary."""
+        if not elect or self.chance.random() < 0.5:
+            return self.run(self.folder)
+        wait = self.chance.uniform(0, 0.5)
+        steps_down = threading.Timer(wait, self._elect)
+        steps_down.start()
+        try:
+            return self.run(self.folder)
+        finally:
+            steps_down.join()
+            self.replica_set.wait_until_complete()
+
+    def _elect(self) -> None:
+        with self.replica_set.client() as client, suppress(PyMongoError):
+            client.admin.command({"replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": True})
+
+    def run(self, folder: Path) -> None:
+        """One run of a pipeline whose state and file are in a folder."""
+        folder.mkdir(exist_ok=True)
+        source = {
+            "type": "mongodb",
+            "topic.prefix": "p",
+            "mongodb.connection.string": self.replica_set.uri,
+            "mongodb.heartbeat.frequency.ms": 500,
+            "database.include.list": self.database,
+        }
+        DirectRunner(load_pipeline(to_file(folder, source).written())).run(once=True)
+
+    def expected(self) -> Documents:
+        """What a new pipeline reads."""
+        anew = self.folder / f"anew {self.chance.getrandbits(60)}"
+        self.run(anew)
+        return _folded(anew)
+
+    def found(self) -> Documents:
+        """What the events come to."""
+        return _folded(self.folder)
+
+
+def _folded(folder: Path) -> Documents:
+    """The newest state of each document that is there."""
+    documents: Documents = {}
+    path = folder / "out.jsonl"
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        record: dict[str, Any] = json.loads(line)
+        if record["value"] is None or "op" not in record["value"]:
+            continue
+        key = record["topic"], record["key"]["id"]
+        if record["value"]["op"] == "d":
+            documents.pop(key, None)
+        elif record["value"]["after"] is not None:  # else the document was gone when its update was looked up
+            documents[key] = _text(record["value"]["after"])
+    return documents
+
+
+def _text(document: str) -> str:
+    """A document with its `_id` first, as collections have it; a change that replaces it may show it elsewhere."""
+    members = json.loads(document, object_pairs_hook=tuple)
+    return repr(sorted(members, key=lambda member: member[0] != "_id"))
+
+
+def _difference(expected: Documents, found: Documents) -> str:
+    lines = [f"missing {key}" for key in expected.keys() - found.keys()]
+    lines += [f"extra {key}" for key in found.keys() - expected.keys()]
+    both = expected.keys() & found.keys()
+    lines += [f"{key}: {found[key]} for {expected[key]}" for key in both if expected[key] != found[key]]
+    return "\n".join(lines[:10])
+
+
+@pytest.mark.parametrize("elections", [False, True])
+@pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(5, 51))])
+def test_the_events_come_to_the_collections(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, elections: bool
+) -> None:
+    said = Collections(mongo, unique_name, tmp_path / "first", seed).failure(ROUNDS, elections=elections)
+    if not said:
+        return
+    for rounds in range(ROUNDS):
+        fewer = Collections(mongo, unique_name, tmp_path / f"rounds {rounds}", seed)
+        if shorter := fewer.failure(rounds, elections=elections):
+            pytest.fail(f"{rounds} rounds are enough: {shorter}")
+    pytest.fail(said)

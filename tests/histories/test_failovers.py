@@ -1,0 +1,62 @@
+"""Random histories through failovers: the primary dies, and a replica with transactions of its own takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from failover.topology import Topology, alone, follow, topology
+from histories.series import Series
+from histories.test_histories import SMALL_STEPS
+from running import create_reader
+from servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[Topology]:
+    """A primary and two replicas, each with the user of pipelines that read and write signals."""
+    with topology() as found:
+        for server in found.servers:
+            create_reader(server, *CAPTURE_PRIVILEGES, *SIGNAL_PRIVILEGES)
+        yield found
+
+
+def _take_over(servers: Topology, chance: Random) -> SQLServer:
+    """The primary dies; a replica that has made transactions of its own is the next, and the dead one follows it."""
+    servers.wait_for_replicas()
+    chosen, dead = chance.choice(servers.replicas), servers.primary
+    own = f"own_{chance.getrandbits(60)}"
+    alone(chosen, f"CREATE DATABASE {own}; CREATE TABLE {own}.t (id INT PRIMARY KEY); INSERT INTO {own}.t VALUES (1)")
+    dead.kill()
+    servers.promote(chosen)
+    dead.start()
+    follow(dead, chosen)
+    return chosen
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("sink", "seed"),
+    [
+        ("file", 1),
+        ("kafka", 2),
+        *(pytest.param(("file", "kafka")[n % 2], n, marks=pytest.mark.nightly) for n in range(3, 33)),
+    ],
+)
+def test_the_sink_equals_the_source_after_failovers(
+    servers: Topology, sink: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    series = Series(
+        servers.primary,
+        sink,
+        tmp_path,
+        lambda: request.getfixturevalue("kafka_broker"),
+        lambda: request.getfixturevalue("session"),
+        small=SMALL_STEPS,
+        fail_over=lambda chance: _take_over(servers, chance),
+    )
+    report = series.report(seed)
+    assert not report, report

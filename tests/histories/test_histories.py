@@ -1,0 +1,65 @@
+"""Random histories: after whatever happened at a source, what a sink holds comes to the source's rows.
+
+A failure names its seed, and prints the fewest steps in which it fails; more seeds, or those steps again:
+
+    PYTHONPATH=tests .venv/bin/python -m histories --sink mirror --first 1000 --count 50
+    PYTHONPATH=tests .venv/bin/python -m histories --sink mirror --replay FILE
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Never
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from histories.series import Series
+from servers.mysql_family import SQLServer
+
+SMALL = range(1, 41)
+LONG = range(41, 241)
+_SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
+SMALL_STEPS = 15
+"""So many steps has a small history, besides those that deliver."""
+
+
+def _histories() -> list[ParameterSet]:
+    """Each seed with the sink that it is for."""
+    found = []
+    for seed in (*SMALL, *LONG):
+        sink = _SINKS[seed % len(_SINKS)]
+        marks = [pytest.mark.timeout(1800)]
+        marks += [pytest.mark.nightly] if seed in LONG or sink == "mirror" else []
+        marks += [pytest.mark.spark] if sink == "mirror" else []
+        found.append(pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}"))
+    return found
+
+
+@pytest.mark.parametrize(("sink", "seed"), _histories())
+def test_the_sink_equals_the_source(
+    histories_server: SQLServer, sink: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    series = Series(
+        histories_server,
+        sink,
+        tmp_path,
+        lambda: request.getfixturevalue("kafka_broker"),
+        lambda: request.getfixturevalue("session"),
+        shrinks=60,
+        small=SMALL_STEPS if seed in SMALL else None,
+    )
+    report = series.report(seed)
+    assert not report, report
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(5, 51))])
+def test_the_file_equals_mariadb(histories_mariadb: SQLServer, seed: int, tmp_path: Path) -> None:
+    """Statements that MariaDB does not know have not happened."""
+
+    def nothing() -> Never:
+        raise AssertionError("neither topics nor lakes are wanted")
+
+    report = Series(histories_mariadb, "file", tmp_path, nothing, nothing, small=SMALL_STEPS).report(seed)
+    assert not report, report
