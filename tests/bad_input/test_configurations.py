@@ -59,6 +59,50 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content:
     assert f"error: {said}" in done.stderr
 
 
+ALIASES = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
+MERGES = "m0: &m0 {x: 1}\n" + "".join(f"m{n}: &m{n} {{<<: [*m{n - 1}, *m{n - 1}]}}\n" for n in range(1, 40))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("p.yaml", ALIASES, "more than 100000 values, with all that its aliases stand for"),
+        ("p.yaml", MERGES, "more than 10000 keys are merged here"),
+        ("p.yaml", "source: &a [*a]", "nested too deeply"),
+        ("p.yaml", "source: " + "[" * 20_000, "nested too deeply"),
+        ("p.json", '{"source": ' + "[" * 200_000, "nested too deeply"),
+        ("p.toml", "source = " + "[" * 20_000, "nested too deeply"),
+        ("p.yaml", f"source: !!int {'9' * 5000}", "p.yaml"),
+        ("p.yaml", "? [a]\n: b", "p.yaml"),
+    ],
+    ids=["aliases", "merges", "alias of itself", "deep YAML", "deep JSON", "deep TOML", "digits", "list as key"],
+)
+def test_a_file_that_blows_up_is_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    done = _run(tmp_path, name, content, "--once")
+    assert done.returncode == 2, done.stderr[-2000:]
+    assert "error: p." in done.stderr
+    assert said in done.stderr
+
+
+def test_absurd_numbers_are_refused(tmp_path: Path) -> None:
+    absurd = {
+        "database.port": "99999999999999999999",
+        "heartbeat.interval.ms": "9223372036854775807",
+        "connect.timeout.ms": "2147483648",
+        "incremental.snapshot.chunk.size": "1" + "0" * 30,
+        "retriable.restart.connector.wait.ms": "9" * 5000,
+        "signal.poll.interval.ms": "1e999",
+        "snapshot.max.threads": "1000000",
+        "errors.max.retries": "99999999999999999999999",
+    }
+    lines = "".join(f"  {option}: {number}\n" for option, number in absurd.items())
+    content = f"source:\n  type: mysql\n  topic.prefix: p\n  database.hostname: h\n{lines}sink: {{type: stdout}}\n"
+    done = _run(tmp_path, "p.yaml", content, "--once")
+    assert done.returncode == 2, done.stderr[-2000:]
+    for option in absurd:
+        assert f"error: source.{option}: should be" in done.stderr, done.stderr
+
+
 def test_all_faults_are_told_at_once_and_what_was_meant(tmp_path: Path) -> None:
     content = f"""
 runner: direct

@@ -32,6 +32,8 @@ def test_a_server_that_hangs_is_taken_for_gone(server: SQLServer, tmp_path: Path
     made = to_file(tmp_path, source_of(server, DATABASE, **options))
     with made.running() as process:
         past_snapshot(process)
+        server.execute("INSERT INTO t VALUES (3, 'c')", database=DATABASE)
+        has_events(process, 3)  # the log is read by now
         server.signal(signal.SIGSTOP)
         try:
             process.wait_for("not even a heartbeat")
@@ -41,12 +43,12 @@ def test_a_server_that_hangs_is_taken_for_gone(server: SQLServer, tmp_path: Path
             ended = other.run("--once")
         finally:
             server.signal(signal.SIGCONT)
-        server.execute("INSERT INTO t VALUES (3, 'c')", database=DATABASE)
-        has_events(process, 3)
+        server.execute("INSERT INTO t VALUES (4, 'd')", database=DATABASE)
+        has_events(process, 4)
         assert process.stop().code == 0
     assert ended.code == 3
     assert "timed out" in ended.errors
-    assert rows(made) == [*BEFORE, ("c", None, (3, "c"))]
+    assert rows(made) == [*BEFORE, ("c", None, (3, "c")), ("c", None, (4, "d"))]
 
 
 def test_after_as_many_retries_as_wanted_the_pipeline_ends(server: SQLServer, tmp_path: Path) -> None:

@@ -53,9 +53,9 @@ def _another_version(database: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (_garbage, "move it away to start anew"),
-        (_torn, "move it away to start anew"),
-        (_damaged_page, "move it away to start anew"),
+        (_garbage, "move the state folder away to start anew"),
+        (_torn, "move the state folder away to start anew"),
+        (_damaged_page, "move the state folder away to start anew"),
         (_damaged_offset, "state.db"),
         (_another_version, "it has format 99"),
     ],
