@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,3 +90,47 @@ def test_a_damaged_checkpoint_is_told(tmp_path: Path, text: str) -> None:
     (generation.checkpoint(tmp_path) / "offsets" / "0").write_text(text)
     with pytest.raises(StateError, match=r"offsets/0: .*cdc offsets set"):
         open_state(tmp_path)
+
+
+def lose(folder: Path) -> None:
+    for path in folder.glob("state.db*"):
+        path.unlink()
+
+
+def test_where_the_state_is_lost_the_checkpoint_tells(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1})
+    lose(tmp_path)
+    second = hand_over(tmp_path)
+    assert (second.id, second.checkpoint(tmp_path).exists()) == (first.id, True)
+    with state(tmp_path) as store:
+        assert store.load_offset() == {"n": 1}
+
+
+def test_where_nothing_was_committed_a_lost_state_begins_anew(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1}, committed=False)
+    lose(tmp_path)
+    assert hand_over(tmp_path).id != first.id
+
+
+def test_of_several_checkpoints_none_is_guessed(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1})
+    shutil.copytree(first.checkpoint(tmp_path), tmp_path / "spark" / "other")
+    lose(tmp_path)
+    with pytest.raises(StateError, match="has 2 checkpoints"):
+        hand_over(tmp_path)
+
+
+def test_a_checkpoint_that_is_to_stand_elsewhere_is_a_new_one(tmp_path: Path) -> None:
+    first, kept = hand_over(tmp_path), tmp_path / "kept"
+    batch(tmp_path, first, 0, {"n": 1})
+    ids = [first.id]
+    for place in (kept, None, kept):
+        with state(tmp_path) as store:
+            found = hand_to_spark(store, tmp_path, place)
+        assert (found.id not in ids, found.start) == (True, {"n": 1})
+        ids.append(found.id)
+    with state(tmp_path) as store:
+        assert hand_to_spark(store, tmp_path, kept) == found

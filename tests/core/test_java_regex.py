@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
+from cdckit.errors import ConfigError
 from cdckit.java_regex import JavaRegexError, Replacement, compile_java, split_patterns
+from cdckit.signals import Signal, SnapshotRequest
 
 
 @pytest.mark.parametrize(
@@ -60,9 +65,7 @@ def test_case_is_ignored_for_ascii_letters_alone() -> None:
 
 @pytest.mark.parametrize("text", ["a", "a\n", "a\r\n", "a\u2028"])
 def test_a_dollar_stands_before_the_last_line_end(text: str) -> None:
-    found = compile_java("a$").search(text)
-    assert found
-    assert found.span() == (0, 1)
+    assert compile_java("a$").replace_first(lambda _found: "b", text) == f"b{text[1:]}"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,7 @@ def test_what_cannot_be_said_is_refused_by_name(pattern: str, said: str) -> None
 )
 def test_a_replacement_means_what_it_means_in_java(pattern: str, template: str, text: str, becomes: str) -> None:
     compiled = compile_java(pattern)
-    assert compiled.sub(Replacement(template, compiled), text, count=1) == becomes
+    assert compiled.replace_first(Replacement(template, compiled), text) == becomes
 
 
 @pytest.mark.parametrize(
@@ -131,3 +134,32 @@ def test_a_wrong_replacement_is_refused_before_it_is_used(template: str, said: s
 )
 def test_a_list_is_split_at_commas_that_are_not_escaped(text: str, patterns: list[str]) -> None:
     assert split_patterns(text) == patterns
+
+
+ENDLESS = [("(a|aa)+b", "a" * 90), ("((((.*)*)*)*)*x", "a" * 90), (r"(\w|\w\w)*!", "a" * 90)]
+_MATCH = f"""
+from cdckit.choice import Choice
+from cdckit.errors import ConfigError
+from cdckit.java_regex.topic_rewrite import TopicRewrite
+for pattern, name in {ENDLESS!r}:
+    for use in (Choice(pattern, "", "table"), TopicRewrite(pattern, "x", "topic.regex")):
+        try:
+            print(bool(use(name)))
+        except ConfigError as error:
+            print(error)
+"""
+
+
+def test_no_pattern_matches_for_ever() -> None:
+    done = subprocess.run([sys.executable, "-c", _MATCH], check=True, timeout=120, capture_output=True, text=True)
+    told = done.stdout.splitlines()
+    assert len(told) == 2 * len(ENDLESS)
+    assert told[0].startswith("table.include.list: the pattern '(a|aa)+b' takes more than 2 s to match 'aaa")
+    assert told[1].startswith("topic.regex: the pattern '(a|aa)+b' takes more than 2 s to match 'aaa")
+    assert set(told[2:4]) == {"False"}
+
+
+def test_a_signals_pattern_is_named() -> None:
+    signal = Signal("s1", "execute-snapshot", {"data-collections": ["(a|aa)+b"]})
+    with pytest.raises(ConfigError, match=r"^data-collections: the pattern '\(a\|aa\)\+b' takes more than 2 s"):
+        SnapshotRequest.of(signal).chosen(["a" * 90])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.errors import RetriableSourceError
 from cdckit.signals import Mailbox, Signal, SignalOptions
 from cdckit.signals.inbox import FOLDER, leave
 
@@ -17,7 +18,9 @@ def _mailbox(folder: Path) -> Mailbox:
 
 def _due(mailbox: Mailbox) -> list[str]:
     mailbox._next = 0.0  # whenever it is asked
-    return [signal.id for signal in mailbox.due()]
+    found: list[str] = []
+    mailbox.hand_out(lambda signal: found.append(signal.id))
+    return found
 
 
 def test_what_was_left_is_taken_once_an_offset_knows_of_it(tmp_path: Path) -> None:
@@ -45,6 +48,26 @@ def test_a_signal_that_came_since_is_not_taken_for_known(tmp_path: Path) -> None
     assert _due(mailbox) == ["two"]
     mailbox.committed()  # an offset that knows of the first alone
     assert _due(_mailbox(tmp_path)) == ["one", "two"]
+
+
+def test_one_that_could_not_be_carried_out_comes_again(tmp_path: Path) -> None:
+    """With those behind it; nor does an offset know of it."""
+    mailbox = _mailbox(tmp_path)
+    for name in ("one", "two"):
+        leave(tmp_path, Signal(name, "log", {}))
+
+    def away(signal: Signal) -> None:
+        raise RetriableSourceError(signal.id)
+
+    with pytest.raises(RetriableSourceError, match="one"):
+        mailbox.hand_out(away)
+    mailbox.covered()
+    mailbox.committed()
+    assert _due(_mailbox(tmp_path)) == ["one", "two"]
+    assert _due(mailbox) == ["one", "two"]
+    mailbox.covered()
+    mailbox.committed()
+    assert _due(_mailbox(tmp_path)) == []
 
 
 def test_what_is_no_signal_is_told_and_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

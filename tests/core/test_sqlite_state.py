@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from cdckit.errors import StateError
+from cdckit.metrics.figures import Figures
+from cdckit.metrics.status_file import StatusFile
+from cdckit.signals import Signal
+from cdckit.signals.inbox import leave
 from cdckit.state.sqlite import SqliteStateStore, read_state
 from cdckit.state.store import HistoryEntry
 
@@ -31,6 +35,23 @@ def test_offset_history_and_values_survive_a_restart(tmp_path: Path) -> None:
     assert list(again.read_history("ddl")) == [("009", {})]
     assert again.load_offset() is None
     again.close()
+
+
+def test_only_the_owner_may_read_its_files(tmp_path: Path) -> None:
+    """Offsets, definitions and statements tell of data; whatever the umask."""
+    umask = os.umask(0)
+    try:
+        store = SqliteStateStore(tmp_path)
+        store.put("epoch", 3)
+        status = StatusFile(tmp_path, Figures("p", "mysql", "direct", "file"))
+        leave(tmp_path, Signal("1", "log", {}))
+        found = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.rglob("*") if path.is_file()}
+        status.close()
+        store.close()
+    finally:
+        os.umask(umask)
+    assert {"state.db", "state.db-wal", "lock", "status.json"} < set(found)
+    assert set(found.values()) == {"0o600"}
 
 
 def test_a_second_pipeline_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
@@ -64,7 +85,7 @@ def test_a_killed_holder_lets_go_and_what_it_saved_is_there(tmp_path: Path) -> N
 
 def test_a_corrupted_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_bytes(b"this is no database at all, whatever its name" * 100)
-    with pytest.raises(StateError, match=r"state\.db: .*move it away"):
+    with pytest.raises(StateError, match=r"state\.db: .*move the state folder away"):
         SqliteStateStore(tmp_path)
     (tmp_path / "state.db").unlink()
     SqliteStateStore(tmp_path).close()

@@ -71,6 +71,8 @@ def test_librdkafka_options_win_whatever_alias_they_come_by() -> None:
         ("kafka.bootstrap.servers", "write `bootstrap.servers`"),
         ("kafka.enable.idempotence", "write `enable.idempotence`"),
         ("kafka.transactional.id", "without transactions"),
+        ("kafka.max.in.flight", "records are lost"),
+        ("kafka.max.in.flight.requests.per.connection", "records are lost"),
     ],
 )
 def test_what_the_sink_settles_is_not_passed_through(option: str, hint: str) -> None:
@@ -89,6 +91,13 @@ def test_fewer_acks_give_up_idempotence_but_not_order() -> None:
         settings = _settings(options)
         assert settings["enable.idempotence"] == "false"
         assert settings["max.in.flight.requests.per.connection"] == "1"
+
+
+def test_one_request_at_a_time_is_under_way_whatever_the_java_producers_options_say() -> None:
+    options = {"producer.override.max.in.flight.requests.per.connection": "5"}
+    assert _settings({})["max.in.flight.requests.per.connection"] == "1"
+    assert _settings(options)["max.in.flight.requests.per.connection"] == "1"
+    assert "max.in.flight.requests.per.connection" in _load(options)[1][0]
 
 
 def test_fewer_acks_and_idempotence_exclude_each_other() -> None:

@@ -21,6 +21,8 @@ FILE_MIB = 120
 """How many MiB a pipeline to a file may take."""
 KAFKA_MIB = 170
 """The same to Kafka, whose client holds back up to 64 MiB more."""
+WIDE_TABLE_MIB = 300
+"""The same with 2,048 rows of 1,000 columns in hand, decoded."""
 NUMBERS = (
     "WITH RECURSIVE a AS (SELECT 0 i UNION ALL SELECT i + 1 FROM a WHERE i < 999), "
     "n AS (SELECT x.i * 1000 + y.i i FROM a x CROSS JOIN a y)"
@@ -112,6 +114,26 @@ def test_wide_rows(database: Database, sink: Sink, nightly: bool) -> None:
     database.run(f"SET sql_log_bin = 0; {WIDE}; {insert}")
     half = f"INSERT INTO t {NUMBERS} SELECT 1000 + i, REPEAT('x', 1000000) FROM n WHERE i < {rows}"
     assert _peak(database, options, rows, lambda: database.run(half), rows) < most
+
+
+def test_a_table_of_many_columns_with_schemas(database: Database) -> None:
+    """Each event has the schema of 1,000 columns in it: 2,000 of them are some 600 MB."""
+    columns = ", ".join(f"c{number} INT" for number in range(1000))
+    rows = 4000
+    insert = f"INSERT INTO t (id, c1) {NUMBERS} SELECT i, i FROM n WHERE i < {rows // 2}"
+    database.run(f"CREATE TABLE t (id INT PRIMARY KEY, {columns}); {insert}")
+    more = f"INSERT INTO t (id, c1) {NUMBERS} SELECT i + {rows}, i FROM n WHERE i < {rows // 2}"
+    sink: dict[str, object] = {"type": "file", "path": "/dev/null"}
+    made = database.pipeline(sink, max_batch_size=2048)
+    wide = Pipeline(made.folder, made.source, sink, {"serializer": {"schemas.enable": True}})
+    with wide.running() as process:
+        process.wait_until(lambda: _past_snapshot(wide), "the end of the snapshot")
+        database.run(more)
+        end = database.server.execute("SHOW BINARY LOG STATUS")[0][:2]
+        process.wait_until(lambda: _place(wide) >= end, "the log's end")
+        peak = _peak_so_far(process)
+        assert process.stop().code == 0
+    assert peak < WIDE_TABLE_MIB
 
 
 def _peak(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pymongo import MongoClient
+from pymongo.errors import OperationFailure
 
 from servers.mongodb import MongoReplicaSet
 
@@ -32,9 +33,20 @@ def fill_the_oplog(client: MongoClient[Document], offset: Document) -> None:
 
 
 def oldest(client: MongoClient[Document]) -> tuple[int, int]:
-    """The time of the oplog's first entry."""
-    first = next(client.local["oplog.rs"].find().sort("$natural", 1).limit(1))["ts"]
-    return first.time, first.inc
+    """The time of the oplog's first entry, which the server may drop while it is read."""
+    while True:
+        with suppress(OperationFailure):
+            first = next(client.local["oplog.rs"].find().sort("$natural", 1).limit(1))["ts"]
+            return first.time, first.inc
+
+
+def settled(client: MongoClient[Document]) -> tuple[int, int]:
+    """The same, once the server has dropped what it is to drop."""
+    found, before = oldest(client), (0, 0)
+    while found != before:
+        time.sleep(1.5)
+        found, before = oldest(client), found
+    return found
 
 
 @contextmanager

@@ -33,8 +33,17 @@ def _ranges(source: MongoDbSource, start: Offset, max_bytes: int) -> list[list[t
     return found
 
 
+def _small_entries(own_database: Own, count: int) -> None:
+    """Leaves entries in the oplog that have a small part of the size of those that the tests ask for."""
+    for _ in range(count // 10_000):
+        own_database.small.insert_many([{} for _ in range(10_000)])
+        own_database.small.delete_many({})
+
+
 def test_a_backlog_is_cut_between_operations(mongo: MongoReplicaSet, own_database: Own) -> None:
+    """By the bytes behind the place where it begins, whatever else the oplog holds."""
     own_database.create_collection("a")
+    _small_entries(own_database, 20_000)
     capture = _begun(mongo, own_database)
     for number in range(1500):
         own_database.a.insert_one({"_id": number, "text": TEXT})

@@ -92,4 +92,4 @@ def test_the_drivers_own_waits() -> None:
         found = (pool.connect_timeout, pool.socket_timeout, given.server_selection_timeout, given.heartbeat_frequency)
         assert found == (1.5, 2.5, 3.5, 4.5)
     with connect(Capture("mongodb://127.0.0.1:1").config()) as client:
-        assert client.options.pool_options.socket_timeout is None
+        assert client.options.pool_options.socket_timeout == 600

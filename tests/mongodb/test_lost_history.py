@@ -21,7 +21,7 @@ from cdckit.state.authority import open_state
 from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.tokens import token_of, token_text
 from mongodb.capture import Capture, shown
-from mongodb.small_oplog import failing, fill_the_oplog, forgetful, oldest
+from mongodb.small_oplog import failing, fill_the_oplog, forgetful, oldest, settled
 from running import Pipeline, to_file
 from servers.mongodb import MongoReplicaSet
 
@@ -100,7 +100,7 @@ def test_the_lost_time_is_told(outage: Outage, mode: str) -> None:
 def test_the_advice_goes_on_without_what_is_lost(outage: Outage) -> None:
     capture = _captured(outage, snapshot_mode="initial")
     with MongoClient[Document](outage.uri) as client:
-        sec, order = oldest(client)
+        sec, order = settled(client)
         capture.offset = {"sec": sec, "ord": order}
         client.d.b.insert_one({"_id": 3})
         assert [shown(record)[:2] for record in capture.once()] == [("c", "3")]

@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 from pymongo import MongoClient, WriteConcern
 
 from mongodb.capture import Capture, shown
-from servers.mongodb import MongoNode, MongoReplicaSet
-
-Document = dict[str, Any]
+from mongodb.unreplicated import Document, insert, replicate, wait_for
+from servers.mongodb import MongoReplicaSet
 
 _SECONDS = 60.0
-
-
-def _wait(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + _SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, f"never came to {what}"
-        time.sleep(0.02)
-
-
-def _insert(client: MongoClient[Document], database: str, numbers: range, write_concern: WriteConcern) -> None:
-    collection = client[database].get_collection("a", write_concern=write_concern)
-    for number in numbers:
-        collection.insert_one({"_id": number})
-
-
-def _replicate(nodes: list[MongoNode], mode: str) -> None:
-    """Has members fetch what the primary writes, or not."""
-    for node in nodes:
-        with node.client() as client:
-            client.admin.command({"configureFailPoint": "stopReplProducer", "mode": mode})
 
 
 class _Following:
@@ -71,23 +47,25 @@ def test_what_is_rolled_back_never_was(unique_name: str) -> None:
     with MongoReplicaSet(nodes=3, **options) as replica_set, replica_set.client() as client:
         majority = WriteConcern("majority")
         before, lost, between, after = range(20), range(100, 120), range(200, 220), range(300, 320)
-        _insert(client, unique_name, before, majority)
+        insert(client, unique_name, before, majority)
         with _Following(replica_set.uri, unique_name) as capture, ExitStack() as stack:
-            _wait(lambda: len(capture.records) == len(before), "the end of the snapshot")
+            wait_for(lambda: len(capture.records) == len(before), "the end of the snapshot", _SECONDS)
             old = replica_set.primary()
             others = [node for node in replica_set.nodes if node is not old]
-            _replicate(others, "alwaysOn")
-            _insert(client, unique_name, lost, WriteConcern(1, j=True))
+            replicate(others, "alwaysOn")
+            insert(client, unique_name, lost, WriteConcern(1, j=True))
             late = stack.enter_context(_Following(replica_set.uri, unique_name))
-            _wait(lambda: _reads(client, unique_name), "a snapshot that waits for a majority")
+            wait_for(lambda: _reads(client, unique_name), "a snapshot that waits for a majority", _SECONDS)
             old.kill()
-            _replicate(others, "off")
-            _insert(client, unique_name, between, majority)
+            replicate(others, "off")
+            insert(client, unique_name, between, majority)
             old.start()
-            _wait(lambda: any((old.datadir / "rollback").rglob("*.bson")), "what the old primary has taken back")
-            _insert(client, unique_name, after, majority)
+            wait_for(
+                lambda: any((old.datadir / "rollback").rglob("*.bson")), "what the old primary has taken back", _SECONDS
+            )
+            insert(client, unique_name, after, majority)
             expected = [*before, *between, *after]
-            _wait(lambda: _numbers(capture)[-1] == after[-1], "the last record")
-            _wait(lambda: set(expected) <= set(_numbers(late)), "all records of the late one")
+            wait_for(lambda: _numbers(capture)[-1] == after[-1], "the last record", _SECONDS)
+            wait_for(lambda: set(expected) <= set(_numbers(late)), "all records of the late one", _SECONDS)
     assert _numbers(capture) == expected
     assert set(_numbers(late)) == set(expected)

@@ -118,6 +118,40 @@ def test_conditions_are_query_documents(capture: Capture, own_database: Own, cap
     assert "a collection has no SQL" in caplog.text
 
 
+@pytest.mark.parametrize("kind", ["incremental", "blocking"])
+def test_conditions_run_no_code(
+    capture: Capture, own_database: Own, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    name = f"{own_database.name}.a"
+    code = [
+        {"$where": "sleep(1000) || true"},
+        {"$or": [{"half": 1}, {"$expr": {"$function": {"body": "function() { return 1 }", "args": [], "lang": "js"}}}]},
+    ]
+    for attack in code:
+        condition = {"data-collection": name, "filter": json.dumps(attack)}
+        _signal(own_database, type=kind, data_collections=[name], additional_conditions=[condition])
+    fine = {"data-collection": name, "filter": {"$expr": {"$lt": ["$_id", 5]}}}
+    _signal(own_database, type=kind, data_collections=[name], additional_conditions=[fine])
+    capture.follow(until=lambda: len(_reads(capture)) >= 5)
+    assert [int(shown(record)[1]) for record in _reads(capture)] == [0, 1, 2, 3, 4]
+    assert caplog.text.count("is refused; signal.conditions=free") == 2
+
+
+@pytest.mark.parametrize("kind", ["incremental", "blocking"])
+def test_a_condition_that_takes_too_long_is_left(
+    capture: Capture, own_database: Own, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    capture.options |= {"signal.conditions": "free", "signal.statement.timeout.ms": 200}
+    name = f"{own_database.name}.a"
+    slow = {"data-collection": name, "filter": {"$where": "sleep(100) || true"}}
+    _signal(own_database, type=kind, data_collections=[name], additional_conditions=[slow])
+    own_database.a.insert_one({"_id": 1000})
+    capture.follow(until=lambda: "took longer than signal.statement.timeout.ms=200" in caplog.text)
+    capture.once()
+    assert any(shown(record)[:2] == ("c", "1000") for record in capture.records)
+    assert "signal.conditions=free" in caplog.text
+
+
 def test_pausing_and_stopping(capture: Capture, own_database: Own) -> None:
     _signal(own_database, data_collections=[f"{own_database.name}.a", f"{own_database.name}.b"])
     _signal(own_database, "pause-snapshot")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
@@ -328,6 +329,60 @@ def test_damage_is_found_by_checksums(archive: Path, files: NewFiles) -> None:
     damaged.write_bytes(content)
     with pytest.raises(DecodeError, match=rf"{damaged.name}:\d+: the checksum"):
         files(archive / "*").once()
+
+
+def test_damage_is_found_where_only_boundaries_are_looked_for(archive: Path, files: NewFiles) -> None:
+    """The last file, whose end is looked for before anything is read."""
+    damaged = archive / names(archive)[-1]
+    content = bytearray(damaged.read_bytes())
+    content[-10] ^= 1
+    damaged.write_bytes(content)
+    with pytest.raises(DecodeError, match=rf"{damaged.name}:\d+: the checksum"):
+        files(damaged).source.latest_offset({"file": damaged.name, "pos": 4})
+
+
+@pytest.mark.parametrize("byte", [40, -5], ids=["version", "kind of checksums"])
+def test_a_damaged_format_description_is_found(archive: Path, files: NewFiles, byte: int) -> None:
+    damaged = archive / names(archive)[0]
+    content = bytearray(damaged.read_bytes())
+    (size,) = struct.unpack_from("<I", content, 4 + 9)
+    content[4 + byte if byte > 0 else 4 + size + byte] ^= 1
+    damaged.write_bytes(content)
+    with pytest.raises(DecodeError, match=rf"{damaged.name}:4: the checksum"):
+        files(archive / "*").once()
+
+
+@pytest.mark.parametrize("doubled", [False, True], ids=["missing", "doubled"])
+def test_events_that_are_missing_or_doubled_are_found(archive: Path, files: NewFiles, doubled: bool) -> None:
+    """Their checksums are right."""
+    spoiled = archive / names(archive)[0]
+    content = spoiled.read_bytes()
+    with LogFileReader(LogFile(spoiled.name, str(spoiled))) as reader:
+        spans = [span for _ in range(100) for span in reader.spans()]
+    events = [buffer[at:end] for buffer, at, end in spans]
+    number = next(number for number, event in enumerate(events) if event[4] in (23, 30) and number > 20)
+    kept = [*events[: number + doubled], *events[number + 1 - doubled :]]
+    spoiled.write_bytes(content[:4] + b"".join(kept))
+    at = 4 + sum(map(len, events[: number + doubled]))
+    said = f"{spoiled.name}:{at}: the event that follows .* events are {'doubled' if doubled else 'missing'}"
+    with pytest.raises(DecodeError, match=said):
+        files(archive / "*").once()
+
+
+@pytest.mark.parametrize("checksum", ["NONE", "CRC32"])
+def test_files_of_each_kind_of_checksum_are_whole(logged: SQLServer, tmp_path: Path, checksum: str) -> None:
+    """Their descriptions have checksums in any case."""
+    logged.execute(f"SET GLOBAL binlog_checksum = {checksum}")
+    logged.run_sql("DELETE FROM packed WHERE id = 99; FLUSH BINARY LOGS", database="g_dml")
+    logged.execute("SET GLOBAL binlog_checksum = CRC32")
+    found = set()
+    for path in sorted(archived(logged, tmp_path / "kinds").iterdir()):
+        with LogFileReader(LogFile(path.name, str(path))) as reader:
+            while reader.spans():
+                pass
+            assert reader.position == path.stat().st_size
+            found.add(reader.checksums)
+    assert (checksum == "CRC32") in found
 
 
 def test_what_is_no_log_or_encrypted_is_told(archive: Path, files: NewFiles, logged: SQLServer) -> None:

@@ -179,6 +179,13 @@ def test_secrets_are_not_shown() -> None:
     assert "hush" not in repr(_config(database_password="hush", database_ssl_keystore_password="hush"))
 
 
+@pytest.mark.parametrize("host", ["root:hush@db.example.org", "mysql://root:hush@db"])
+def test_a_password_in_the_hosts_name_is_refused_unseen(host: str) -> None:
+    with pytest.raises(ConfigError, match=r"database\.hostname: should be a host's name or address alone") as refused:
+        _config(database_hostname=host)
+    assert "hush" not in str(refused.value)
+
+
 def test_lists_match_whole_names_whatever_their_case() -> None:
     filters = Filters(_config(table_include_list=r"shop\.orders_\d+, Shop.Customers"))
     assert filters.captures("shop", "orders_12")

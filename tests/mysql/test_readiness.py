@@ -35,8 +35,9 @@ def test_a_fit_server_and_user_are_ok(db_server: SQLServer, database: str) -> No
     db_server.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY)")
     found = findings(db_server, database__include__list=database, include__query="true")
     gtids = {} if isinstance(db_server, MariaDBServer) else {"gtid_mode": "ok"}
+    encryption = {} if isinstance(db_server, MariaDBServer) else {"encryption": "ok"}
     assert {name: finding.status for name, finding in found.items()} == {
-        "connection": "ok", "log_bin": "ok", "binlog_format": "ok", "binlog_row_image": "ok",
+        "connection": "ok", **encryption, "log_bin": "ok", "binlog_format": "ok", "binlog_row_image": "ok",
         "binlog_row_metadata": "ok", **gtids,
         "REPLICATION SLAVE": "ok", "REPLICATION CLIENT": "ok", "RELOAD": "ok", "SELECT": "ok",
         "database.server.id": "ok", "log retention": "ok", "captured tables": "ok",
@@ -112,7 +113,7 @@ def test_an_old_server_is_asked_for_what_it_has(mysql56_server: SQLServer) -> No
     mysql56_server.execute("SET GLOBAL expire_logs_days = 0")
     found = findings(mysql56_server, table__include__list="nothing.at_all")
     assert "binlog_row_metadata" not in found
-    assert {name for name, finding in found.items() if finding.status != "ok"} == {"captured tables"}
+    assert {name for name, finding in found.items() if finding.status != "ok"} == {"captured tables", "encryption"}
     assert found["log retention"].message.startswith("the log is never purged by age (")
 
 

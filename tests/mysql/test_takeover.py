@@ -29,6 +29,7 @@ START TRANSACTION; INSERT INTO t (id, w, v) VALUES (4, 4, 'd'), (5, 5, 'e'), (6,
 INSERT INTO t (id, w, v) VALUES (8, 8, 'h'), (9, 9, 'i'); COMMIT;
 CREATE TABLE u LIKE t; INSERT INTO t (id, w, v) VALUES (10, 10, 'j');
 """
+TENTH = {"id": 10, "w": 10, "v": "j"}
 AFTERWARDS = """
 RENAME TABLE t TO s, u TO t; INSERT INTO t (id, w, v) VALUES (11, 11, 'k');
 ALTER TABLE t DROP w; INSERT INTO t (id, v) VALUES (12, 'l');
@@ -81,7 +82,7 @@ def test_a_pipeline_goes_on_where_the_connector_stopped(
     found = [event["value"]["after"] for event in read_events(tmp_path / "out.jsonl")]
     assert [row["id"] for row in found] == list(range(given + 1, last + 1))
     rows = {row["id"]: row for row in found}
-    assert rows[10] == {"id": 10, "w": 10, "v": "j"}
+    assert rows.get(10, TENTH) == TENTH  # the connector may have come so far before it was stopped
     if with_history:
         assert rows[12] == {"id": 12, "v": "l"}
     mysql_server.execute(f"DROP DATABASE {unique_name}")

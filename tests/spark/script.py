@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cdckit.config.components import ComponentReader
 from cdckit.config.pipeline import Component, ResolvedPipeline
+from cdckit.config.steps import read_steps
 from cdckit.plugins import config_model, find
 from cdckit.serializers.json_config import JsonConfig
 from spark.scripted_source import REGISTRATION, ScriptedConfig
@@ -41,6 +43,19 @@ class Script:
         """Adds a row to the snapshot."""
         self.change("r", after, file="snapshot.jsonl", **how)
 
+    def mark(
+        self,
+        kind: str,
+        *,
+        table: str = "customers",
+        columns: Sequence[Sequence[str]] = CUSTOMERS,
+        key: Sequence[str] = ("id",),
+        previous: str | None = None,
+        file: str = "log.jsonl",
+    ) -> None:
+        """Adds a table mark to the log."""
+        self._append(file, {"mark": kind, "table": table, "columns": columns, "key": key, "previous": previous})
+
     def fault(self, kind: str) -> None:
         """Makes the reader fail from here on."""
         self._append("log.jsonl", {"fault": kind})
@@ -67,10 +82,13 @@ class Script:
         *,
         waited_for: bool = False,
         attempts: int = -1,
+        marks: bool = False,
+        transforms: Sequence[Mapping[str, Any]] = (),
         **options: Any,
     ) -> ResolvedPipeline:
         """A pipeline from this script into a sink."""
         given = {"folder": str(self.folder), "cut.at": cut_at, "waited.for": waited_for, "attempts": attempts}
+        given["marks"] = marks
         source, _ = ScriptedConfig.load(given, "source")
         registration = find("sink", sink)
         into, _ = config_model(registration).load(
@@ -81,7 +99,7 @@ class Script:
             runner="spark",
             state=state,
             source=Component(REGISTRATION, source),
-            transforms=(),
+            transforms=read_steps(transforms, {}, ComponentReader()),
             serializer=Component(find("serializer", "json"), JsonConfig.load({"schemas.enable": False}, "")[0]),
             sink=Component(registration, into),
             spark={"spark.master": "local[2]"},

@@ -4,7 +4,7 @@ A line is one change: `{"table", "columns": [[name, type]…], "key": [names], "
 Connect's, `?` before one makes it optional, and names of logical types are shortened (`decimal(10,2)`, `date` …).
 A line `{"fault": "decode" | "away" | "source"}` makes the reader fail there; while there is a file
 `away`, nobody can ask where the log ends. Lines of `snapshot.jsonl`, where there is
-one, are the rows that a snapshot finds.
+one, are the rows that a snapshot finds. A line `{"mark", "table", "columns", "key"}` is a table mark.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from typing import Any
 
 from cdckit.config.model import PluginConfig
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
+from cdckit.example_values import example_struct
 from cdckit.hookspecs import Registration
+from cdckit.marks import MarkKind, TableExample, TableMark
 from cdckit.record import Batch, Offset, Record
 from cdckit.retry_schedule import RetrySchedule
 from cdckit.schema import DECIMAL, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
@@ -58,6 +60,8 @@ class ScriptedConfig(PluginConfig):
     """Whether it is waited for at the start, too."""
     attempts: int = -1
     """How many attempts make up a round; rounds follow each other without end."""
+    marks: bool = False
+    """Whether table marks are told."""
 
 
 class ScriptedSource(Source):
@@ -65,6 +69,7 @@ class ScriptedSource(Source):
 
     def __init__(self, config: ScriptedConfig) -> None:
         self.config = config
+        self.tells_marks = config.marks
         self.log = config.folder / "log.jsonl"
         self.snapshot = config.folder / "snapshot.jsonl"
 
@@ -113,10 +118,18 @@ class ScriptedSource(Source):
             part = lines[at : at + step]
             records = [r for n, text in enumerate(part, first + at) for r in _records(text, n, bool(split.payload))]
             log.info("read %d lines", len(records))
-            yield Batch(records, split.payload or {"line": first + at + len(part)})
+            marks = self._marks(part, first + at, bool(split.payload))
+            yield Batch(records, split.payload or {"line": first + at + len(part)}, marks=marks)
         while split.end is None and not self.context.stopping():
             yield Batch((), {"line": first + len(lines)})
             time.sleep(0.02)
+
+    def _marks(self, part: Sequence[str], first: int, snapshot: bool) -> list[TableMark]:
+        if not self.context.marks or not self.tells_marks:
+            return []
+        said = [json.loads(text) for text in (*_lines(self.snapshot), *_lines(self.log))]
+        tables = {line["table"]: _example(line) for line in said if "table" in line}
+        return [mark for n, text in enumerate(part, first) for mark in _marks(text, n, snapshot, list(tables.values()))]
 
     def close(self) -> None:
         pass
@@ -135,12 +148,12 @@ def _records(text: str, number: int, snapshot: bool) -> list[Record]:
     line = json.loads(text)
     if "fault" in line:
         _fail(line["fault"], number)
-    if "ddl" in line:
+    if "ddl" in line or "mark" in line:
         return []
     columns = tuple((name, kind) for name, kind in line["columns"])
     envelope, key = _schemas(line["table"], columns, tuple(line["key"]))
     row = envelope.field("after").schema
-    position = f"{'r' if snapshot else 's'}{number:012d}"
+    position = _position(number, snapshot)
     images = [_struct(row, line.get(part)) for part in ("before", "after")]
     source = Struct(envelope.field("source").schema, (1_700_000_000_000 + number, "shop", line["table"]))
     value = Struct(envelope, (*images, source, line["op"], 1_700_000_000_000 + number))
@@ -151,6 +164,33 @@ def _records(text: str, number: int, snapshot: bool) -> list[Record]:
     if line["op"] == "d" and line.get("tombstone", True):
         records.append(Record(topic, key_value, None, (), f"{position}.1", None))
     return records
+
+
+def _position(number: int, snapshot: bool) -> str:
+    return f"{'r' if snapshot else 's'}{number:012d}"
+
+
+def _marks(text: str, number: int, snapshot: bool, tables: Sequence[TableExample]) -> list[TableMark]:
+    line = json.loads(text)
+    if "mark" not in line:
+        return []
+    position, kind = f"{_position(number, snapshot)}.0", MarkKind(line["mark"])
+    return [
+        TableMark(kind, position, _example(line), lambda: tables, previous=line["previous"], statement="a statement")
+    ]
+
+
+def _example(line: dict[str, Any]) -> TableExample:
+    columns = tuple((name, kind) for name, kind in line["columns"])
+    envelope, key = _schemas(line["table"], columns, tuple(line["key"]))
+    records = []
+    for number in (1, 2):
+        row = example_struct(envelope.field("after").schema, number)
+        source = Struct(envelope.field("source").schema, (0, "shop", line["table"]))
+        key_value = Struct(key, tuple(row[name] for name in line["key"])) if key else None
+        value = Struct(envelope, (None, row, source, "c", 0))
+        records.append(Record(f"script.shop.{line['table']}", key_value, value))
+    return TableExample(f"shop.{line['table']}", (records[0], records[1]))
 
 
 def _fail(fault: str, number: int) -> None:

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from cdckit.spark.datasource import CdckitDataSource
 from servers.mysql import MySQLServer
@@ -59,6 +61,29 @@ def test_batch_read_holds_snapshot_and_log(
         1: "1.50", 2: "2.50", 3: "3.50",
     }  # fmt: skip
     assert all(row.position and row.timestamp for row in rows)
+
+
+def test_an_idle_stream_does_not_hold_up_other_sources(
+    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    session.dataSource.register(CdckitDataSource)
+    reader = session.readStream.format("cdckit").options(**options(mysql_server, shop), state=str(tmp_path / "state"))
+    others = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+    both = reader.load().select("topic").union(others.selectExpr("'rate' as topic"))
+    query = both.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).format("noop").start()
+    try:
+        deadline = time.monotonic() + 240
+        while not (planned := [idle for idle in _idle_waits(query) if idle < 5000]) and time.monotonic() < deadline:
+            assert query.exception() is None
+            time.sleep(0.2)
+        assert planned, "every batch of the other source was held up for as long as an idle stream may wait, 10 s"
+    finally:
+        query.stop()
+
+
+def _idle_waits(query: StreamingQuery) -> list[int]:
+    """How long, in milliseconds, batches waited for the ends of their sources; the first ones read the snapshot."""
+    return [progress["durationMs"]["latestOffset"] for progress in query.recentProgress[2:]]
 
 
 def test_wrong_options_are_told_at_once(session: SparkSession) -> None:

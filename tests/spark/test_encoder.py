@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from cdckit.envelope import OLD_KEY
 from cdckit.errors import SinkError
 from cdckit.record import UNAVAILABLE_HEADER, Header, Record, SchemaAndValue
-from cdckit.schema import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, struct_schema
+from cdckit.schema import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Stored, struct_schema
 from cdckit.spark.tables import Packet, rows_of
 from cdckit.struct import Struct, Template, TemplateStruct
 from cdckit_spark.encoder import TableEncoder
@@ -103,6 +104,32 @@ def test_unavailable_values_are_named() -> None:
     (packet,) = packets
     assert Layout.loads(packet.layout).unavailable == ("name",)
     assert [r["__cdckit_absent"] for r in rows_in(packet)] == [",name,", None, None]
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_an_inserted_row_has_the_defaults_that_the_log_leaves_out(mode: Mode) -> None:
+    known = OPTIONAL_STRING.replace(stored=Stored(default="nobody"))
+    row = struct_schema("Value", {"id": INT32, "name": known}, optional=True)
+    members = {"before": row, "after": row, "source": SOURCE, "op": STRING, "ts_ms": OPTIONAL_INT64}
+    source = Struct(SOURCE, (1, "d", "a", 0))
+    value = Struct(struct_schema("Envelope", members), (None, Struct(row, (1, None)), source, "c", 2))
+    record = Record("t", key(1), value, (Header(UNAVAILABLE_HEADER, "name"),), "001")
+    (packet,) = encode([record], mode)
+    assert rows_in(packet)[0]["name"] == "nobody"
+    assert Layout.loads(packet.layout).unavailable == ()
+
+
+def test_a_row_that_another_key_had_names_that_key_where_values_are_missing() -> None:
+    """Keys have what a transform has added to the new one."""
+    old = Header(OLD_KEY, key(7), KEY)
+    lacking = event("c", 1, None, headers=(old, Header(UNAVAILABLE_HEADER, "name")))
+    wide = struct_schema("Key", {"id": INT32, "shard": STRING})
+    (packet,) = encode([lacking.replace(key=Struct(wide, (1, "s1")))], "mirror")
+    (found,) = rows_in(packet)
+    assert (found["__cdckit_op"], found["__cdckit_old_id"], found["__cdckit_old_shard"]) == ("m", 7, "s1")
+    assert Layout.loads(packet.layout).moved
+    (whole,) = encode([event("c", 1, "a", headers=(old,))], "mirror")
+    assert [row["__cdckit_op"] for row in rows_in(whole)] == ["c"]
 
 
 def test_a_key_member_that_is_no_column_becomes_one() -> None:

@@ -42,7 +42,7 @@ def test_the_mirror_equals_the_source_after_kills(
     )
     journal = Journal()
     with ShopWriter(mysql_server, unique_name, journal, seed, accounts=5000, pause=0.05):
-        for _ in range(29 if nightly else 5):
+        for _ in range(29 if nightly else 3):
             _kill_at_work(pipeline, chance)
         with BulkWriter(mysql_server, unique_name, journal, seed, rows=500):
             _kill_at_work(pipeline, chance)
@@ -72,7 +72,7 @@ def test_the_mirror_equals_the_collections_after_kills(
     pipeline = Pipeline(tmp_path, source, sink, options)
     with mongo.client() as client:
         with DocumentWriter(client, unique_name, Journal(), seed, sizes):
-            for _ in range(20 if nightly else 2):
+            for _ in range(20 if nightly else 1):
                 _kill_at_work(pipeline, chance)
         ended = pipeline.run("--once", seconds=300)
         assert ended.code == 0, ended.stderr

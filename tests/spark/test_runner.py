@@ -54,6 +54,18 @@ def test_snapshot_comes_before_the_log(script: Script, tmp_path: Path) -> None:
     assert ids(out)[100:] == list(range(100, 120))
 
 
+def test_executors_that_come_are_planned_for(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    present = iter(range(1, 9))
+    monkeypatch.setattr("cdckit.runners.spark.parallelism_of", lambda _session: next(present))
+    fill(script, 0, 24)
+    caplog.set_level(logging.INFO)
+    SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out.jsonl", cut_at=12)).run(once=True)
+    read = [record.getMessage() for record in caplog.records if record.name == "cdckit.scripted"]
+    assert sorted(read) == ["read 4 lines"] * 3 + ["read 6 lines"] * 2
+
+
 def test_a_backlog_is_cut(script: Script, tmp_path: Path) -> None:
     fill(script, 0, 50)
     out, state = tmp_path / "out.jsonl", tmp_path / "state"

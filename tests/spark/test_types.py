@@ -8,12 +8,26 @@ from typing import Any
 
 import pytest
 
-from cdckit.schema import CONNECT_DATE, CONNECT_TIMESTAMP, DECIMAL, FLOAT64, STRING, Schema, array_schema, struct_schema
+from cdckit.schema import (
+    CONNECT_DATE,
+    CONNECT_TIMESTAMP,
+    DECIMAL,
+    FLOAT64,
+    STRING,
+    Schema,
+    Stored,
+    array_schema,
+    struct_schema,
+)
 from cdckit.struct import Struct
-from cdckit_spark.types import column_type
+from cdckit_spark.types import column_type, text_of, value_of
 
 LAST = datetime(1969, 12, 31, 23, 59, 59, 999999)
 """The last instant before 1970."""
+
+
+UNSIGNED = Schema("int64", optional=True, stored=Stored(unsigned=True))
+PROPAGATED = Schema("int64", parameters={"__debezium.source.column.type": "BIGINT UNSIGNED ZEROFILL"})
 
 
 def decimal_schema(precision: int | None, scale: int) -> Schema:
@@ -58,6 +72,12 @@ def unscaled(number: int) -> bytes:
         (decimal_schema(10, 2), "decimal(10,2)", [unscaled(-1), unscaled(999)], [Decimal("-0.01"), Decimal("9.99")]),
         (decimal_schema(38, 30), "decimal(38,30)", [unscaled(-(10**38) + 1)], [Decimal("-99999999." + "9" * 30)]),
         (decimal_schema(None, 0), "decimal(38,0)", [unscaled(2**64 - 1)], [Decimal(2**64 - 1)]),
+        (UNSIGNED, "decimal(20,0)", [-1, 0, -(2**63)], [Decimal(2**64 - 1), Decimal(0), Decimal(2**63)]),
+        (PROPAGATED, "decimal(20,0)", [-1], [Decimal(2**64 - 1)]),
+        (
+            decimal_schema(None, 0).replace(stored=Stored(unsigned=True)), "decimal(20,0)",
+            [unscaled(2**64 - 1)], [Decimal(2**64 - 1)],
+        ),
         (decimal_schema(65, 30), "string", [unscaled(-(10**65) + 1)], ["-" + "9" * 35 + "." + "9" * 30]),
         (array_schema(decimal_schema(5, 1)), "array<decimal(5,1)>", [[unscaled(15), None]], [[Decimal("1.5"), None]]),
         (Schema("map", keys=STRING, items=FLOAT64), "map<string,double>", [{"a": 1.0}], [[("a", 1.0)]]),
@@ -69,6 +89,28 @@ def test_values_become_columns(schema: Schema, ddl: str, values: list[Any], expe
     column = kind.column([*values, None])
     assert column.type == kind.arrow
     assert column.to_pylist() == [*expected, None]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "text"),
+    [
+        (UNSIGNED, -1, "18446744073709551615"),
+        (decimal_schema(10, 2), unscaled(-150), "-1.50"),
+        (Schema("int32", name="io.debezium.time.Date"), -1, "1969-12-31"),
+        (Schema("int64", name="io.debezium.time.MicroTimestamp"), -1, str(LAST)),
+        (Schema("string", name="io.debezium.time.ZonedTimestamp"), "1969-12-31T23:59:59.999999Z", f"{LAST}Z"),
+        (Schema("boolean"), True, "true"),
+        (Schema("bytes"), b"\x00\xff", "00ff"),
+        (STRING, "it's \\ ü", "it's \\ ü"),
+        (FLOAT64, 0.1, "0.1"),
+        (array_schema(STRING), ["a"], None),
+    ],
+)
+def test_a_value_and_its_text(schema: Schema, value: Any, text: str | None) -> None:
+    kind = column_type(schema)
+    assert text_of(kind, value) == text
+    if text is not None:
+        assert value_of(text, kind.arrow).as_py() == kind.column([value])[0].as_py()
 
 
 def test_a_struct_keeps_its_members() -> None:

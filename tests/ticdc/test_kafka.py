@@ -202,7 +202,8 @@ def test_a_message_larger_than_a_fetch_is_read(large: Topic) -> None:
 )
 def test_a_message_larger_than_the_client_takes_stops_with_its_place(large: Topic, source: dict[str, str]) -> None:
     """librdkafka would ask for it again and again; its place and the option are told instead."""
-    large.produce([_large_row(10)._replace(partition=0), _large_row(10), _large_row(3_000_000)])
+    for message in (_large_row(10)._replace(partition=0), _large_row(10), _large_row(3_000_000)):
+        large.produce([message])
     limits = {"receive.message.max.bytes": "2000000", "fetch.max.bytes": "1000000", "fetch.message.max.bytes": "100000"}
     options = {f"kafka.{name}": value for name, value in limits.items()}
     place = f"topic {large.name}, partition 1, offset 1: .*source.kafka.receive.message.max.bytes"

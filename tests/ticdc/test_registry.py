@@ -151,6 +151,36 @@ def test_credentials(schema_registry: SchemaRegistry, unique_name: str) -> None:
     assert "wrong-one" not in str(refused.value)
 
 
+def test_credentials_do_not_follow_to_another_host(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    number = schema_registry.register(unique_name, {"type": "record", "name": "r", "fields": []})
+    with (
+        _guarded(schema_registry, "reader:never-shown") as url,
+        _redirecting(url) as elsewhere,
+        pytest.raises(SourceError, match="refuses"),
+    ):
+        Registry(elsewhere, "reader:never-shown").schema(number)
+    with _redirecting(schema_registry.url) as elsewhere:
+        assert Registry(elsewhere, "reader:never-shown").schema(number).number == number
+
+
+@contextmanager
+def _redirecting(url: str) -> Iterator[str]:
+    """Another place that sends everybody on to `url`."""
+
+    class Signpost(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", url + self.path)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with _served(Signpost) as place:
+        yield place
+
+
 @contextmanager
 def _guarded(registry: SchemaRegistry, credentials: str) -> Iterator[str]:
     """A gate in front of the registry that lets nobody through but with these credentials."""
@@ -168,15 +198,21 @@ def _guarded(registry: SchemaRegistry, credentials: str) -> Iterator[str]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    gate = HTTPServer(("127.0.0.1", 0), Gate)
-    thread = threading.Thread(target=gate.serve_forever)
+    with _served(Gate) as place:
+        yield place
+
+
+@contextmanager
+def _served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{gate.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
-        gate.shutdown()
+        server.shutdown()
         thread.join()
-        gate.server_close()
+        server.server_close()
 
 
 def test_a_password_in_the_url_is_refused_unseen() -> None:

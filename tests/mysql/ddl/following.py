@@ -16,6 +16,7 @@ from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, FilePo
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.ddl import DdlReader, DdlSession, Flavor, SchemaChange, is_schema_change
 from cdckit_mysql.ddl.loader import load_charsets, load_tables
+from cdckit_mysql.snapshot.changed import difference
 from cdckit_mysql.table import TableId, Tables
 from mysql.ddl.catalog import Dialect, TableFacts, read_catalog
 from mysql.ddl.comparison import differences, tracked_facts
@@ -82,6 +83,12 @@ class Follower:
     def reload_differences(self) -> list[str]:
         """Return in what the tracked definitions differ from those which the server's own statements give."""
         return list(differences(self._facts(self.tables), self._facts(self._loaded())))
+
+    def snapshot_differences(self) -> list[str]:
+        """Return why a snapshot could not read tables by the tracked definitions."""
+        loaded = self._loaded()
+        reasons = {str(table.id): difference(table, loaded.get(*table.id)) for table in self.tables}
+        return [f"{name} {reason}" for name, reason in reasons.items() if reason is not None]
 
     def _facts(self, tables: Tables) -> dict[TableId, TableFacts]:
         return tracked_facts(tables, DATABASES, self.dialect)

@@ -46,6 +46,7 @@ def follow(server: SQLServer, script: Iterable[str], *, refusals: bool = False) 
                     pytest.fail(f"the server refuses {statement!r}: {error}")
             check(f"after {statement!r}:", follower.differences(), old=refusals)
         check("from the server's own statements:", follower.reload_differences(), old=refusals)
+        check("for a snapshot's rows:", follower.snapshot_differences(), old=refusals)
 
 
 def check(title: str, faults: list[str], *, old: bool) -> None:

@@ -20,6 +20,7 @@ from cdckit_mysql.ddl import is_schema_change
         b"# note\nALTER TABLE t ADD x INT",
         b"/*!50001 CREATE TABLE t (a INT) */",
         b"/*M!100000 DROP TABLE t */",
+        b"/*!999999 SELECT */ CREATE TABLE t (a INT)",
         b"SET STATEMENT max_statement_time=5 FOR ALTER TABLE t ADD x INT",
         b";CREATE TABLE t (a INT)",
     ],

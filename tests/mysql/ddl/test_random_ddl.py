@@ -28,6 +28,7 @@ def follow_random(server: SQLServer, seed: int) -> int:
             if faults := follower.differences():
                 pytest.fail("\n".join([f"seed {seed}: after {statement!r}:", *faults]))
         assert not follower.reload_differences()
+        assert not follower.snapshot_differences()
     return taken
 
 

@@ -66,11 +66,9 @@ class Reading:
         file, position, *_ = self.server.execute(f"SHOW {word} STATUS")[0]
         return FilePosition(file, position)
 
-    def events(self, start: DumpStart, *, verify_checksums: bool = True) -> list[LogEvent]:
+    def events(self, start: DumpStart) -> list[LogEvent]:
         """The log from `start` to its end."""
-        options = DumpOptions(
-            SERVER_ID, self.flavor.value, follow=False, verify_checksums=verify_checksums, heartbeat_seconds=1
-        )
+        options = DumpOptions(SERVER_ID, self.flavor.value, follow=False, heartbeat_seconds=1)
         found: list[LogEvent] = []
         with BinlogConnection.open(self.connect, start, options) as log:
             while not log.ended:

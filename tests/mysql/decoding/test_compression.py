@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import zlib
 from collections.abc import Iterator
 
 import pytest
+import zstandard
 
 from cdckit.errors import DecodeError
 from cdckit_mysql.binlog.compression import inflate, payload_events
 from cdckit_mysql.binlog.events import Gtid, MariaDbGtid, Xid
 from cdckit_mysql.binlog.query import CompressedQuery, Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
+from cdckit_mysql.rows.log_cells import decompress_column
 from mysql.decoding.reading import Reading
 
 LONG = "compressible " * 40
+LARGE_EVENT = """
+import zstandard
+from cdckit_mysql.binlog.compression import payload_events
+size = 256 << 20
+plain = bytes(9) + size.to_bytes(4, "little") + bytes(size - 13)
+data = bytes([2, 1, 0, 0]) + zstandard.ZstdCompressor().compress(plain)
+del plain
+assert [end - start for _, start, end in payload_events(data, 0, len(data))] == [size]
+"""
+"""An event of 256 MiB: under a second where each byte is moved a few times, minutes where the work is quadratic."""
+
+
+def payload(plain: bytes, says: int) -> bytes:
+    """A compressed transaction that says how many bytes it holds."""
+    size = b"\xfe" + says.to_bytes(8, "little")
+    return b"\x02\x01\x00" + b"\x03\x09" + size + b"\x00" + zstandard.ZstdCompressor().compress(plain)
 
 
 def test_rows_of_a_compressed_transaction(mysql_reading: Reading) -> None:
@@ -141,3 +162,42 @@ def test_damaged_payloads_are_errors() -> None:
         list(payload_events(uncompressed + bytes(30), 0, 36))
     with pytest.raises(DecodeError, match="middle of an event"):
         list(payload_events(uncompressed + bytes(9) + bytes([31, 0, 0, 0]) + bytes(17), 0, 36))
+
+
+def test_a_large_row_in_a_compressed_transaction(mysql_reading: Reading) -> None:
+    mysql_reading.execute("CREATE TABLE t (id INT PRIMARY KEY, filler LONGBLOB)")
+    size = 20_000_000
+    rows = mysql_reading.inserted(
+        "SET binlog_transaction_compression = ON",
+        "BEGIN",
+        "INSERT INTO t VALUES (1, 'a')",
+        f"INSERT INTO t VALUES (2, REPEAT('b', {size}))",
+        f"INSERT INTO t VALUES (3, REPEAT('c', 200000)), (4, REPEAT('d', {size}))",
+        "INSERT INTO t VALUES (5, 'e')",
+        "COMMIT",
+    )
+    expected = {1: b"a", 2: b"b" * size, 3: b"c" * 200_000, 4: b"d" * size, 5: b"e"}
+    assert {row["id"]: row["filler"] for row in rows} == expected
+
+
+def test_a_large_event_takes_linear_time() -> None:
+    subprocess.run([sys.executable, "-c", LARGE_EVENT], check=True, timeout=60)
+
+
+def test_what_holds_more_than_it_says_is_refused() -> None:
+    event = bytes(9) + (3 << 20).to_bytes(4, "little") + bytes((3 << 20) - 13)
+    whole = payload(event, len(event))
+    assert [(start, end) for _, start, end in payload_events(whole, 0, len(whole))] == [(0, len(event))]
+    bomb = payload(event, 100)
+    with pytest.raises(DecodeError, match="more than the 100 bytes that it says"):
+        list(payload_events(bomb, 0, len(bomb)))
+    huge = payload(bytes(9) + (3 << 30).to_bytes(4, "little") + bytes(1 << 20), 4 << 30)
+    with pytest.raises(DecodeError, match="an event of 3221225472 bytes"):
+        list(payload_events(huge, 0, len(huge)))
+    with pytest.raises(DecodeError, match="says that it holds 1099511627776 bytes"):
+        inflate(b"\x86" + (1 << 40).to_bytes(6, "big") + zlib.compress(b"x"), 0, 16)
+    zeros = b"\x81\x64" + zlib.compress(bytes(1 << 24))
+    with pytest.raises(DecodeError, match="holds more bytes where it says 100"):
+        inflate(zeros, 0, len(zeros))
+    with pytest.raises(DecodeError, match="not 100 bytes long"):
+        decompress_column(zeros)

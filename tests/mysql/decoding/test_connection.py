@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.event_types import TRANSACTION_PAYLOAD
 from cdckit_mysql.binlog.events import FormatDescription, Gtid, Heartbeat, LogEvent, MariaDbGtid, Rotate, Xid
 from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.integrity import LogIntegrity
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.binlog.place import HeaderScan
 from cdckit_mysql.binlog.rows_event import RowsEvent
@@ -55,6 +57,15 @@ def test_events_come_as_they_are_written(reading: Reading) -> None:
             assert reading.changes([rows]) == [("t", "write", None, {"id": number})]
             assert log.parser.position == reading.position().position
             assert log.parser.file == reading.position().file
+
+
+def test_nothing_comes_behind_the_end(reading: Reading) -> None:
+    """Where the server has hung up, whether its word of the end came with the last events or by itself."""
+    options = DumpOptions(SERVER_ID, reading.flavor.value, follow=False)
+    with BinlogConnection.open(reading.connect, reading.position(), options) as log:
+        while not log.ended:
+            log.packets(WAIT_SECONDS)
+        assert (log.packets(WAIT_SECONDS), log.ended) == ([], True)
 
 
 def test_reading_waits_no_longer_than_asked(reading: Reading) -> None:
@@ -112,9 +123,8 @@ def test_checksums(reading: Reading, checksum: str) -> None:
     try:
         start = reading.position()
         reading.execute("INSERT INTO t VALUES (1, 'some text')")
-        for verify in (False, True):
-            changes = reading.changes(reading.events(start, verify_checksums=verify))
-            assert changes == [("t", "write", None, {"id": 1, "text": "some text"})]
+        changes = reading.changes(reading.events(start))
+        assert changes == [("t", "write", None, {"id": 1, "text": "some text"})]
     finally:
         reading.server.execute("SET GLOBAL binlog_checksum = CRC32")
 
@@ -137,13 +147,13 @@ def test_a_damaged_event_is_found_by_its_checksum(reading: Reading) -> None:
     with BinlogConnection.open(
         reading.connect, start, DumpOptions(SERVER_ID, reading.flavor.value, follow=False)
     ) as log:
-        spans = []
+        spans: list[Span] = []
         while not log.ended:
             spans += log.packets(5.0)
     damaged = [(buffer[at:end].replace(b"needle", b"noodle")) for buffer, at, end in spans]
-    parser = EventParser(*start, checksums=True, verify_checksums=True)
-    with pytest.raises(DecodeError, match=rf"{start.file}:\d+: the checksum"):
-        list(parser.events((event, 0, len(event)) for event in damaged))
+    whole, fault = LogIntegrity(*start, checksums=True).whole([(event, 0, len(event)) for event in damaged])
+    assert re.match(rf"{start.file}:\d+: the checksum", str(fault))
+    assert len(whole) == next(number for number, event in enumerate(damaged) if b"noodle" in event)
 
 
 def test_a_purged_position(reading: Reading) -> None:
@@ -239,7 +249,7 @@ def test_headers_are_scanned_as_events_are_parsed(reading: Reading) -> None:
     with BinlogConnection.open(
         reading.connect, start, DumpOptions(SERVER_ID, reading.flavor.value, follow=False)
     ) as log:
-        spans = []
+        spans: list[Span] = []
         while not log.ended:
             spans += log.packets(5.0)
     scan = HeaderScan(start.position)

@@ -50,3 +50,8 @@ ALTER TABLE in_tablespace TABLESPACE = innodb_file_per_table, ADD b INT;
 CREATE TABLE versioned /*!80000 (a INT, b INT */ /*!80023 INVISIBLE */ ) /*!99999 COMMENT 'later' */;
 CREATE TABLE maria_comment (a INT /*M! , b INT */, c INT /*!080000 , d INT */ /*!50701 COMMENT 'read' */);
 ALTER TABLE maria_comment DISCARD TABLESPACE;
+CREATE TABLE `a😀b` (`x😀` INT PRIMARY KEY, k INT, KEY `i😀é` (k));
+ALTER TABLE `a😀b` ADD `y😀` INT, RENAME COLUMN k TO `z😀é`, DROP INDEX `i😀é`;
+CREATE TABLE `a😀c` LIKE `a😀b`;
+RENAME TABLE `a😀c` TO `d😀😀`;
+DROP TABLE `a😀b`, `d😀😀`;

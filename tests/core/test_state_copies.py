@@ -1,0 +1,125 @@
+"""Copies of the state beside a checkpoint, from which a lost state is made anew."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cdckit.errors import StateError
+from cdckit.state.copies import copy_state, number_copy, restore_state
+from cdckit.state.sqlite import SqliteStateStore
+from cdckit.state.store import HistoryEntry
+
+
+class Kept:
+    """A folder of this machine, asked as one of an object store is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def __truediv__(self, name: str) -> Kept:
+        return Kept(self.path / name)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def iterdir(self) -> Iterator[Kept]:
+        return map(Kept, self.path.iterdir())
+
+    def is_dir(self) -> bool:
+        return self.path.is_dir()
+
+    def read_text(self) -> str:
+        return self.path.read_text()
+
+    def read_bytes(self) -> bytes:
+        return self.path.read_bytes()
+
+    def write_bytes(self, content: bytes) -> None:
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_bytes(content)
+
+    def remove(self) -> None:
+        self.path.unlink()
+
+    def absolute(self) -> Kept:
+        return self
+
+    def as_uri(self) -> str:
+        return self.path.as_uri()
+
+
+def note(state: Path, kept: Kept, line: int) -> None:
+    """Saves something, and copies it while the state is held."""
+    store = SqliteStateStore(state)
+    store.save_offset({"line": line})
+    store.append_history("ddl", [HistoryEntry(f"{line:09d}", {"line": line})])
+    number_copy(store)
+    copy_state(state, kept)
+    store.close()
+
+
+def noted(state: Path) -> tuple[object, list[object]]:
+    store = SqliteStateStore(state)
+    try:
+        return store.load_offset(), [entry for _, entry in store.read_history("ddl")]
+    finally:
+        store.close()
+
+
+def test_a_lost_state_is_restored(tmp_path: Path) -> None:
+    state, kept = tmp_path / "state", Kept(tmp_path / "kept")
+    for line in range(5):
+        note(state, kept, line)
+    expected = noted(state)
+    shutil.rmtree(state)
+    restore_state(state, kept)
+    assert noted(state) == expected
+    assert (state / "state.db").stat().st_mode & 0o77 == 0
+    assert len(list(kept.iterdir())) == 2
+    note(state, kept, 5)
+    shutil.rmtree(state)
+    restore_state(state, kept)
+    assert noted(state)[0] == {"line": 5}
+
+
+def test_the_newer_of_state_and_copy_counts(tmp_path: Path) -> None:
+    state, kept = tmp_path / "state", Kept(tmp_path / "kept")
+    note(state, kept, 0)
+    shutil.copytree(state, tmp_path / "elsewhere")
+    note(tmp_path / "elsewhere", kept, 1)
+    restore_state(state, kept)
+    assert noted(state)[0] == {"line": 1}
+    store = SqliteStateStore(state)
+    store.save_offset({"line": 2})
+    store.close()
+    restore_state(state, kept)
+    assert noted(state)[0] == {"line": 2}
+
+
+def test_a_damaged_copy_gives_way_to_the_one_before(tmp_path: Path) -> None:
+    state, kept = tmp_path / "state", Kept(tmp_path / "kept")
+    for line in range(2):
+        note(state, kept, line)
+    newest = max(tmp_path.glob("kept/state-*"))
+    newest.write_bytes(newest.read_bytes()[:40])
+    shutil.rmtree(state)
+    restore_state(state, kept)
+    assert noted(state)[0] == {"line": 0}
+    for path in tmp_path.glob("kept/state-*"):
+        path.write_bytes(b"x")
+    shutil.rmtree(state)
+    with pytest.raises(StateError, match="no copy of the state in"):
+        restore_state(state, kept)
+
+
+def test_without_copies_nothing_is_restored(tmp_path: Path) -> None:
+    restore_state(tmp_path / "state", Kept(tmp_path / "kept"))
+    assert not (tmp_path / "state").exists()

@@ -1,0 +1,90 @@
+"""Who is answered when metrics are asked for, and how many at the same time."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from cdckit.errors import ConfigError
+from cdckit.metrics.access import MetricsAccess
+from cdckit.metrics.address import ListenAddress
+from cdckit.metrics.figures import Figures
+from cdckit.metrics.server import CONNECTIONS, served
+
+ANYWHERE = ListenAddress("127.0.0.1", 0)
+
+
+@pytest.fixture
+def figures() -> Figures:
+    return Figures("p", "mysql", "p", "direct")
+
+
+def _ask(url: str | None, **options: Any) -> tuple[int, str]:
+    assert url is not None
+    headers = options.pop("headers", {})
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30, **options) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_other_paths_are_not_found(figures: Figures) -> None:
+    with served(figures, MetricsAccess(ANYWHERE), {}):
+        assert figures.metrics is not None
+        assert _ask(figures.metrics)[0] == 200
+        assert _ask(figures.metrics.removesuffix("/metrics") + "/health") == (404, "metrics are at /metrics\n")
+
+
+def test_a_token_is_asked_for(figures: Figures) -> None:
+    with served(figures, MetricsAccess(ANYWHERE, SecretStr("never-shown")), {}):
+        assert _ask(figures.metrics)[0] == 401
+        assert _ask(figures.metrics, headers={"Authorization": "Bearer other"})[0] == 401
+        status, text = _ask(figures.metrics, headers={"Authorization": "Bearer never-shown"})
+    assert (status, "cdckit_running" in text, "never-shown" in text) == (200, True, False)
+
+
+def test_over_tls(figures: Figures, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
+    subprocess.run([*make, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    without_key = MetricsAccess(ANYWHERE, certificate=certificate)
+    with pytest.raises(ConfigError, match=r"metrics\.tls\.certificate: .*metrics\.tls\.key"):
+        without_key.tls_context()
+    with served(figures, MetricsAccess(ANYWHERE, certificate=certificate, key=key), {}):
+        assert str(figures.metrics).startswith("https://")
+        trusting = ssl.create_default_context(cafile=str(certificate))
+        with socket.create_connection(("127.0.0.1", int(str(figures.metrics).split(":")[2].split("/")[0]))):
+            assert _ask(figures.metrics, context=trusting)[0] == 200  # beside one that does not shake hands
+
+
+def test_connections_and_threads_are_bounded(figures: Figures) -> None:
+    """Those that ask for nothing are hung up on after a while, and then others are answered again."""
+    with ExitStack() as stack:
+        stack.enter_context(served(figures, MetricsAccess(ANYWHERE), {}))
+        port = int(str(figures.metrics).split(":")[2].split("/")[0])
+        for _ in range(100):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+        deadline = time.monotonic() + 60
+        while not (threads := [one for one in threading.enumerate() if "process_request_thread" in one.name]):
+            assert time.monotonic() < deadline
+        assert len(threads) <= CONNECTIONS
+        while True:
+            try:
+                assert _ask(figures.metrics)[0] == 200
+                break
+            except OSError:
+                assert time.monotonic() < deadline
+                time.sleep(0.2)

@@ -1,0 +1,116 @@
+"""Definitions that change while the snapshot's batch is not finished: in the end the mirrors equal the source."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdckit.config.loading import load_pipeline
+from cdckit.errors import SinkError
+from cdckit.runners.spark import SparkRunner
+from running import Pipeline, create_reader, source_of
+from servers.mysql import MySQLServer
+from spark.lake import at_source, mirrored
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+TABLES = """
+CREATE TABLE a (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO a VALUES (1, 'a'), (2, 'b'), (3, 'c');
+CREATE TABLE b (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO b VALUES (1, 'a'), (2, 'b');
+CREATE TABLE c (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO c VALUES (1, 'a');
+"""
+RENAMED = """
+UPDATE c SET v = 'old' WHERE id = 1; INSERT INTO c VALUES (2, 'x');
+ALTER TABLE c RENAME COLUMN v TO w;
+INSERT INTO c VALUES (3, 'y');
+"""
+CHANGES = {
+    "renamed column": (RENAMED, "c has lost v"),
+    "dropped column": ("ALTER TABLE c ADD COLUMN w INT DEFAULT 3, DROP COLUMN v; UPDATE c SET w = 4;", "c has lost v"),
+    "other type": ("ALTER TABLE c MODIFY v INT; ", "c has another type for v"),
+    "added column": ("ALTER TABLE c ADD COLUMN w INT; UPDATE c SET w = 4;", ""),
+    "dropped table": ("INSERT INTO c VALUES (2, 'x'); DROP TABLE c;", "c is gone"),
+    "renamed table": ("RENAME TABLE c TO d; INSERT INTO d VALUES (2, 'x');", "d is new"),
+}
+
+
+class Shop:
+    """A database and the mirrors of its tables."""
+
+    def __init__(self, server: MySQLServer, database: str, folder: Path, session: SparkSession) -> None:
+        self.server = server
+        self.database = database
+        self.lake = folder / "lake"
+        self._session = session
+        self._folder = folder
+
+    def sql(self, script: str) -> None:
+        self.server.run_sql(f"USE {self.database}; {script}")
+
+    def runner(self, options: Mapping[str, str] | None = None) -> SparkRunner:
+        source = {**source_of(self.server, self.database), **(options or {})}
+        pipeline = Pipeline(self._folder, source, {"type": "spark", "mode": "mirror", "path": str(self.lake)})
+        return SparkRunner(load_pipeline(pipeline.written(), runner="spark"))
+
+    def assert_equal(self) -> None:
+        for (table,) in self.server.execute(f"SHOW TABLES FROM {self.database}"):
+            name = f"{self.database}.{table}"
+            assert mirrored(self._session, self.lake, f"p.{name}") == at_source(self.server, name), table
+
+
+@pytest.fixture
+def shop(mysql_server: MySQLServer, unique_name: str, tmp_path: Path, session: SparkSession) -> Shop:
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
+    create_reader(mysql_server)
+    return Shop(mysql_server, unique_name, tmp_path, session)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind == "renamed column" else pytest.param(kind, marks=pytest.mark.nightly) for kind in CHANGES],
+)
+def test_a_restart_goes_on(shop: Shop, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    change, told = CHANGES[kind]
+    if kind == "other type":
+        shop.sql("UPDATE c SET v = '17'")
+    shop.lake.write_text("in the way")
+    with pytest.raises(SinkError):
+        shop.runner().run(once=True)
+    shop.lake.unlink()
+    shop.sql(change)
+    shop.runner().run(once=True)
+    shop.assert_equal()
+    assert told in caplog.text
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ["renamed column", "dropped table"])
+def test_a_change_between_planning_and_reading(shop: Shop, kind: str) -> None:
+    slow = {
+        "snapshot.select.statement.overrides": f"{shop.database}.a,{shop.database}.b",
+        **{f"snapshot.select.statement.overrides.{shop.database}.{table}": f"SELECT * FROM {shop.database}.{table} "
+           "WHERE SLEEP(1) = 0" for table in "ab"},
+    }  # fmt: skip
+    reading = threading.Thread(target=lambda: shop.runner(slow).run(once=True))
+    reading.start()
+    try:
+        deadline = time.monotonic() + 120
+        while not _sleeps(shop.server):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        shop.sql(CHANGES[kind][0])
+    finally:
+        reading.join(240)
+    shop.assert_equal()
+
+
+def _sleeps(server: MySQLServer) -> bool:
+    found = server.execute(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep' AND INFO LIKE '%%SLEEP%%'"
+    )
+    return bool(found[0][0] > 1)

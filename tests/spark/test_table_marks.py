@@ -1,0 +1,200 @@
+"""Mirrors and changelogs of scripted logs among whose rows stand table marks, and of logs that tell none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+
+from cdckit.errors import SinkError
+from cdckit.marks import MarkKind
+from cdckit.runners.spark import SparkRunner
+from cdckit.spark.packets import PACKET_SCHEMA, table_packets
+from cdckit.spark.tables import Packet, TableContext
+from cdckit_spark.config import LakeConfig
+from cdckit_spark.definitions import Fitting
+from cdckit_spark.encoder import TableEncoder
+from cdckit_spark.marks import Mark
+from cdckit_spark.mirror import Mirror
+from cdckit_spark.rows import tables_of
+from cdckit_spark.segments import emptied, segments
+from cdckit_spark.sink import LakeSink
+from cdckit_spark.targets import BatchId, DeltaTarget
+from spark.script import Script
+from spark.test_encoder import event
+
+pytestmark = pytest.mark.spark
+
+TOPIC = "script.shop.customers"
+ROUTER = {"type": "ByLogicalTableRouter", "topic.regex": r".*\.shard.*", "topic.replacement": "script.shop.all"}
+
+
+class Lake:
+    """Runs a script into tables, and reads them."""
+
+    def __init__(self, session: SparkSession, script: Script, folder: Path) -> None:
+        self.session = session
+        self.script = script
+        self.folder = folder
+
+    def run(self, mode: str = "mirror", state: str = "state", **options: Any) -> None:
+        pipeline = self.script.pipeline(self.folder / state, "spark", path=self.folder / "lake", mode=mode, **options)
+        SparkRunner(pipeline).run(once=True)
+
+    def rows(self, topic: str = TOPIC, *columns: str) -> list[tuple[Any, ...]]:
+        frame = self.session.read.format("delta").load(str(self.folder / "lake" / topic))
+        return sorted((tuple(row) for row in frame.select(*columns or ["id", "name"]).collect()), key=repr)
+
+
+@pytest.fixture
+def lake(session: SparkSession, script: Script, tmp_path: Path) -> Lake:
+    return Lake(session, script, tmp_path)
+
+
+def test_reads_that_no_snapshot_begins_leave_the_rest(lake: Lake) -> None:
+    """As those of an incremental snapshot, or of a second connector into the same topic."""
+    lake.script.change("c", {"id": 1, "name": "kept"})
+    lake.run()
+    lake.script.change("r", {"id": 2, "name": "read"})
+    lake.run()
+    assert lake.rows() == [(1, "kept"), (2, "read")]
+
+
+@pytest.mark.parametrize(
+    ("key", "marks"),
+    [
+        (("id",), True),
+        ((), False),
+        pytest.param(("id",), False, marks=pytest.mark.nightly),
+        pytest.param((), True, marks=pytest.mark.nightly),
+    ],
+)
+def test_two_truncates_in_one_chunk(lake: Lake, key: tuple[str, ...], marks: bool) -> None:
+    """Told by marks, or by events alone."""
+
+    def truncate() -> None:
+        lake.script.mark("truncate", key=key) if marks else lake.script.change("t", key=key)
+
+    lake.script.change("c", {"id": 1, "name": "old"}, key=key)
+    truncate()
+    lake.script.change("c", {"id": 2, "name": "old"}, key=key)
+    truncate()
+    lake.script.change("c", {"id": 3, "name": "new"}, key=key)
+    lake.run(marks=marks)
+    assert lake.rows() == [(3, "new")]
+
+
+def test_a_table_that_is_empty_at_a_new_snapshot_is_emptied(lake: Lake) -> None:
+    lake.script.row({"id": 1, "name": "old"})
+    lake.run(marks=True)
+    (lake.script.folder / "snapshot.jsonl").unlink()
+    lake.script.mark("snapshot_begin", file="snapshot.jsonl")
+    lake.script.mark("snapshot_end", file="snapshot.jsonl")
+    lake.run(state="another state", marks=True)
+    assert lake.rows() == []
+
+
+def test_what_happens_to_one_shard_leaves_the_others(lake: Lake) -> None:
+    """A router puts the shard into the key; so its rows are known."""
+
+    def change(op: str, shard: int, number: int, name: str) -> None:
+        lake.script.change(op, {"id": number, "name": name}, table=f"shard{shard}")
+
+    options: dict[str, Any] = {"marks": True, "transforms": [ROUTER]}
+    for shard in (1, 2):
+        change("c", shard, 1, f"of {shard}")
+    lake.run(**options)
+    lake.script.mark("truncate", table="shard1")
+    lake.run(**options)
+    assert lake.rows("script.shop.all") == [(1, "of 2")]
+    change("c", 1, 3, "old")
+    change("u", 2, 1, "new of 2")
+    lake.script.mark("drop", table="shard1")
+    change("c", 1, 4, "new")
+    lake.run(**options)
+    assert lake.rows("script.shop.all") == [(1, "new of 2"), (4, "new")]
+
+
+def test_a_shard_whose_rows_cannot_be_told_apart_is_refused_by_name(lake: Lake) -> None:
+    options: dict[str, Any] = {"marks": True, "transforms": [{**ROUTER, "key.enforce.uniqueness": False}]}
+    for shard in (1, 2):
+        lake.script.change("c", {"id": shard, "name": "x"}, table=f"shard{shard}")
+    lake.script.mark("truncate", table="shard1")
+    with pytest.raises(SinkError, match=r"shop\.all: at position s0+2\.0 shop.shard1 was truncated.*shop.shard2"):
+        lake.run(**options)
+
+
+def test_a_changelog_goes_on_over_what_a_mirror_refuses(lake: Lake) -> None:
+    lake.script.change("c", {"id": 1, "name": "one"})
+    lake.script.mark("untold")
+    lake.script.mark("rename", previous="shop.other")
+    lake.run("changelog", marks=True)
+    assert lake.rows(TOPIC, "id", "__op") == [(1, "c")]
+
+
+class Batches:
+    """A sink that is handed batches of packets, as a runner hands them."""
+
+    def __init__(self, session: SparkSession, lake: Path) -> None:
+        self.session = session
+        self.table = lake / "t"
+        config, _ = LakeConfig.load({"path": str(lake), "mode": "mirror"}, "sink")
+        self.sink = LakeSink(config)
+        self.sink.open(session, TableContext("p", "g", marks=True))
+
+    def write(self, batch: int, packets: list[Packet]) -> None:
+        self.sink.write(self.frame(packets), batch)
+
+    def frame(self, packets: list[Packet]) -> DataFrame:
+        return self.session.createDataFrame(pa.Table.from_batches([table_packets(packets)]).to_pandas(), PACKET_SCHEMA)
+
+    def version(self) -> int:
+        [(found,)] = DeltaTable.forPath(self.session, str(self.table)).history(1).select("version").collect()
+        return int(found)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        frame = self.session.read.format("delta").load(str(self.table))
+        return sorted(tuple(row) for row in frame.select("id", "name").collect())
+
+
+def _mark(kind: MarkKind, position: str) -> Packet:
+    return Mark(kind, position, "d.a", "d.a").packet("t")
+
+
+def _rows(*events: tuple[str, int, str, str]) -> list[Packet]:
+    made = [event(op, number, name).replace(position=position) for op, number, name, position in events]
+    return list(TableEncoder("mirror", "gone")(made))
+
+
+def test_a_batch_in_segments_is_there_once(session: SparkSession, tmp_path: Path) -> None:
+    """Also where it was killed behind its first segment: what is written already is not written again."""
+    batches = Batches(session, tmp_path)
+    batches.write(0, _rows(("c", 1, "a", "001"), ("c", 9, "z", "009")))
+    packets = [
+        *_rows(
+            ("c", 10, "b", "010"),
+            ("c", 12, "c", "012"),
+            ("c", 21, "d", "021"),
+            ("d", 12, "c", "022"),
+            ("c", 41, "e", "041"),
+        ),
+        _mark(MarkKind.TRUNCATE, "011"),
+        _mark(MarkKind.ALTER, "015"),
+        _mark(MarkKind.ALTER, "040"),
+    ]
+    rows = tables_of(batches.frame(packets))["t"]
+    first, *_ = segments(rows.marks)
+    target = batches.sink._target("t")
+    assert isinstance(target, DeltaTarget)
+    mirror = Mirror(target, target.columns(), BatchId("p/g/1", 1), "gone", Fitting())
+    mirror.write(rows, first, emptied(first.marks, {"d.a"}, target))
+    assert batches.rows() == [(12, "c")]
+    killed = batches.version()
+    batches.write(1, packets)
+    assert (batches.rows(), batches.version() - killed) == ([(21, "d"), (41, "e")], 2)
+    batches.write(1, packets)
+    assert (batches.rows(), batches.version() - killed) == ([(21, "d"), (41, "e")], 2)
