@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed.stamp
 PYTEST_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup servers lint test nightly demo bench lock
+.PHONY: help setup servers lint test nightly demo bench docs lock
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -46,6 +46,9 @@ demo: setup ## Capture a live shop database into Delta tables, and show it
 
 bench: setup ## Measure cdckit, and Debezium beside it where its wheel is installed
 	@PYTHONPATH=.:tests $(BIN)/python -m benchmarks
+
+docs: $(INSTALLED) ## Write the option tables of the docs anew
+	@$(BIN)/python -m cdckit.config.docs docs/options
 
 lock: $(INSTALLED) ## Resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
