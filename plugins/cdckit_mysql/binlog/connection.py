@@ -225,6 +225,8 @@ class BinlogConnection:
             what = f"the binary log from {self._start}, read up to {self._place()}"
             code = buffer[start] | buffer[start + 1] << 8
             self._failure = server_error(code, message, what, self._connection.user)
+        elif self._options.follow:
+            self._failure = self._lost("the server ended the log, as it does when it shuts down")
         else:
             self.ended = True
 
