@@ -92,14 +92,18 @@ def make_sink(pipeline: ResolvedPipeline) -> Sink | TableSink:
     return sink
 
 
-def make_encoder(pipeline: ResolvedPipeline) -> Encoder:
+def make_encoder(pipeline: ResolvedPipeline, *, positions: bool = False) -> Encoder:
     """Transforms and serializer in one.
+
+    Args:
+        pipeline: the pipeline.
+        positions: messages have positions even where the pipeline's headers do not.
 
     Raises:
         ConfigError: a package that one of them needs is missing.
     """
     serializer: Serializer = _made(pipeline.serializer)
-    return Encoder(make_chain(pipeline.transforms), serializer, position_header=pipeline.position_header)
+    return Encoder(make_chain(pipeline.transforms), serializer, position_header=positions or pipeline.position_header)
 
 
 def _made(component: Component) -> Any:

@@ -6,7 +6,10 @@ smaller numbers of the normal series.
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +26,8 @@ KAFKA_MIB = 170
 """The same to Kafka, whose client holds back up to 64 MiB more."""
 WIDE_TABLE_MIB = 300
 """The same with 2,048 rows of 1,000 columns in hand, decoded."""
+WORKER_MIB = 300
+"""How many MiB a worker of Spark's may take; 120 of them are its libraries'."""
 NUMBERS = (
     "WITH RECURSIVE a AS (SELECT 0 i UNION ALL SELECT i + 1 FROM a WHERE i < 999), "
     "n AS (SELECT x.i * 1000 + y.i i FROM a x CROSS JOIN a y)"
@@ -134,6 +139,49 @@ def test_a_table_of_many_columns_with_schemas(database: Database) -> None:
         peak = _peak_so_far(process)
         assert process.stop().code == 0
     assert peak < WIDE_TABLE_MIB
+
+
+@pytest.mark.parametrize("form", ["messages", "packed messages", "table rows"])
+def test_wide_rows_of_a_snapshot_in_a_worker_of_spark(database: Database, form: str) -> None:
+    insert = f"INSERT INTO t {NUMBERS} SELECT i, REPEAT('w', 1000000) FROM n WHERE i < 300"
+    database.run(f"SET sql_log_bin = 0; {WIDE}; {insert}")
+    sink: dict[str, object] = {"type": "file", "path": "/dev/null"}
+    if form == "table rows":
+        sink = {"type": "spark", "path": str(database.folder / "lake")}
+    read, peak = _read_by_worker(database.pipeline(sink), form)
+    assert read > 300_000_000 or form != "messages"  # the others are compressed
+    assert peak < WORKER_MIB
+
+
+@pytest.mark.parametrize("form", ["messages", "packed messages"])
+def test_wide_rows_of_the_log_in_a_worker_of_spark(database: Database, form: str) -> None:
+    database.run(WIDE)
+    pipeline = database.pipeline({"type": "file", "path": "/dev/null"})
+    assert pipeline.run("--once").code == 0
+    database.run(f"INSERT INTO t {NUMBERS} SELECT i, REPEAT('w', 1000000) FROM n WHERE i < 300")
+    read, peak = _read_by_worker(pipeline, form)
+    assert read > 300_000_000 or form != "messages"
+    assert peak < WORKER_MIB
+
+
+def test_a_table_of_many_columns_with_schemas_in_a_worker_of_spark(database: Database) -> None:
+    columns = ", ".join(f"c{number} INT" for number in range(1000))
+    insert = f"INSERT INTO t (id, c1) {NUMBERS} SELECT i, i FROM n WHERE i < 4000"
+    database.run(f"CREATE TABLE t (id INT PRIMARY KEY, {columns}); {insert}")
+    made = database.pipeline({"type": "file", "path": "/dev/null"})
+    wide = Pipeline(made.folder, made.source, made.sink, {"serializer": {"schemas.enable": True}})
+    read, peak = _read_by_worker(wide, "messages")
+    assert read > 400_000_000
+    assert peak < WIDE_TABLE_MIB
+
+
+def _read_by_worker(pipeline: Pipeline, form: str) -> tuple[int, int]:
+    """How many bytes one of Spark's workers makes of all that is there, and its peak of memory in MiB."""
+    program = Path(__file__).with_name("reads_splits.py")
+    done = subprocess.run([sys.executable, program, pipeline.written(), form], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    said = json.loads(done.stdout.splitlines()[-1])
+    return said["bytes"], said["peak"]
 
 
 def _peak(

@@ -28,10 +28,13 @@ from cdckit.spark.relay import relayed
 from cdckit.spark.tables import RowEncoder, SparkTableSink
 
 CHUNK = 2000
-"""How many records at least are gathered for one Arrow batch, while the split has more."""
+"""How many records at least are gathered for one Arrow batch, while the split has more ..."""
+_CHUNK_BYTES = 8 << 20
+"""... and until they took so much of the log."""
+_UNKNOWN_BYTES = 4 << 20
+"""What a batch that was not read from a log is taken for: sources make snapshots' batches of about so much at most."""
 
-
-Output = Callable[[Sequence[Record], Sequence[TableMark]], pa.RecordBatch]
+Output = Callable[[Sequence[Record], Sequence[TableMark]], Iterator[pa.RecordBatch]]
 """Turns records, given in order, and the marks that belong among them into the Arrow batches of a form."""
 
 
@@ -45,7 +48,7 @@ class _Reading:
         self.source: Source = make_source(job.pipeline)
         context = SourceContext(job.pipeline.name, notify=self._notify, counts=self.counts, marks=job.marks)
         self.source.open(context)
-        self._encoder = make_encoder(job.pipeline)
+        self._encoder = make_encoder(job.pipeline, positions=True)
 
     def _notify(self, notice: str, /, **facts: Any) -> None:
         """Passes on what only a reader knows; the planner tells the rest."""
@@ -54,15 +57,14 @@ class _Reading:
 
     def output(self, buckets: int) -> Output:
         """The output for one split."""
-        apply = self._encoder.chain.apply
         if self.job.form == "table rows":
             sink = make_sink(self.job.pipeline)
             assert isinstance(sink, SparkTableSink)
             return _table_output(sink.encoder(), self._encoder.chain)
-        serialize = self._encoder.serializer.serialize
+        portions = self._encoder.portions
         if self.job.form == "messages":
-            return lambda records, _: to_arrow(serialize(apply(records)))
-        return lambda records, _: message_packets(serialize(apply(records)), buckets)
+            return lambda records, _: map(to_arrow, portions(records))
+        return lambda records, _: (message_packets(messages, buckets) for messages in portions(records))
 
     def close(self) -> None:
         self.source.close()
@@ -86,7 +88,7 @@ def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]
     with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
         output = reading.output(buckets)
         for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
-            yield output(records, marks)
+            yield from output(records, marks)
         if counts := reading.counts.take():
             reading.tell("counted", counts=counts)
 
@@ -100,11 +102,11 @@ def _attempt() -> int:
 def _table_output(encode: RowEncoder, chain: TransformChain) -> Output:
     routes = MarkRoutes(chain)
 
-    def output(records: Sequence[Record], marks: Sequence[TableMark]) -> pa.RecordBatch:
+    def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
         packets = encode(chain.apply(records))
         if marks:
             packets = [*packets, *(encode.mark(routed) for mark in marks for routed in routes.of(mark))]
-        return table_packets(packets)
+        yield table_packets(packets)
 
     return output
 
@@ -113,11 +115,13 @@ def _chunks(source: Source, split: Split) -> Iterator[tuple[Sequence[Record], Se
     """The source's batches put together: many small transactions make one Arrow batch."""
     gathered: list[Record] = []
     marks: list[TableMark] = []
+    size = 0
     for batch in source.read(split):
         gathered += batch.records
         marks += batch.marks
-        if len(gathered) >= CHUNK:
+        size += batch.log_bytes or (_UNKNOWN_BYTES if batch.records else 0)
+        if len(gathered) >= CHUNK or size >= _CHUNK_BYTES:
             yield gathered, marks
-            gathered, marks = [], []
+            gathered, marks, size = [], [], 0
     if gathered or marks:
         yield gathered, marks

@@ -151,7 +151,7 @@ class BinlogConnection:
             if data is None:
                 self._check_silence()
                 return []
-            spans = self._packets.feed(data)
+            spans = self._cut(data)
             if spans and _is_no_event(*spans[-1]):
                 self._end(*spans.pop())
             whole, fault = self._integrity.whole(spans)
@@ -216,10 +216,16 @@ class BinlogConnection:
         self._heard = time.monotonic()
         return data
 
+    def _cut(self, data: bytes) -> list[Span]:
+        try:
+            return self._packets.feed(data)
+        except DecodeError as error:
+            raise self._broken(str(error)) from None
+
     def _end(self, buffer: bytes, start: int, end: int) -> None:
         """Take the packet that is no event; it is always the last. An error is kept until the events are read."""
         if end < start:
-            self._failure = DecodeError(f"the binary log, read up to {self._place()}: an empty packet came")
+            self._failure = self._broken("an empty packet came")
         elif buffer[start - 1] == _ERROR:
             message = buffer[start + 8 : end].decode("utf-8", "replace")
             what = f"the binary log from {self._start}, read up to {self._place()}"
@@ -239,6 +245,9 @@ class BinlogConnection:
         return RetriableSourceError(
             f"the connection that the binary log is read on was lost at {self._place()}: {reason}"
         )
+
+    def _broken(self, reason: str) -> DecodeError:
+        return DecodeError(f"the binary log, read up to {self._place()}: {reason}")
 
     def _place(self) -> FilePosition:
         return FilePosition(self.parser.file, self.parser.position)

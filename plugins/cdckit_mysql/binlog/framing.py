@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from struct import Struct
 
+from cdckit.errors import DecodeError
+
 Span = tuple[bytes, int, int]
 """A buffer, and where a payload begins and ends in it."""
 
 PACKET_HEADER = 4
 LONGEST = 0xFFFFFF
 """A payload of this length goes on in the next packet."""
+LARGEST_PAYLOAD = (1 << 30) + LONGEST
+"""More than any server sends: `max_allowed_packet` is 1 GiB at the most; an event's header may come on top."""
 
 _WORD = Struct("<I").unpack_from
 
@@ -41,7 +45,11 @@ class PacketBuffer:
         self._long: list[bytes] = []
 
     def feed(self, data: bytes) -> list[Span]:
-        """Take the next bytes and give the payloads that are complete with them, in order."""
+        """Take the next bytes and give the payloads that are complete with them, in order.
+
+        Raises:
+            DecodeError: a payload goes on beyond what a server sends.
+        """
         self._have += len(data)
         if self._chunks:
             self._chunks.append(data)
@@ -79,6 +87,8 @@ class PacketBuffer:
 
     def _lengthen(self, part: bytes, size: int, spans: list[Span]) -> None:
         self._long.append(part)
+        if len(self._long) * LONGEST > LARGEST_PAYLOAD:
+            raise DecodeError(f"a packet of more than {LARGEST_PAYLOAD:,} bytes, which no server sends")
         if size < LONGEST:
             whole = b"".join(self._long)
             self._long = []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cdckit.errors import DecodeError
+from cdckit_mysql.binlog import framing
 from cdckit_mysql.binlog.framing import LONGEST, PacketBuffer, Span
 
 
@@ -52,3 +55,12 @@ def test_a_payload_whose_length_is_that_of_full_packets() -> None:
 def test_spans_are_no_copies() -> None:
     data = packet(b"one") + packet(b"two")
     assert all(buffer is data for buffer, _, _ in PacketBuffer().feed(data))
+
+
+def test_a_payload_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(framing, "LARGEST_PAYLOAD", 2 * LONGEST)
+    packets = PacketBuffer()
+    part = packet(b"x" * LONGEST)
+    assert packets.feed(part) + packets.feed(part) == []
+    with pytest.raises(DecodeError, match="which no server sends"):
+        packets.feed(part)

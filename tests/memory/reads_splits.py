@@ -1,0 +1,31 @@
+"""Reads all that a source holds as Spark's workers would, in a process of its own, and prints what that took.
+
+`python reads_splits.py PIPELINE_FILE FORM`: one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import cast
+
+from cdckit.config.loading import load_pipeline
+from cdckit.spark.datasource import BatchReader
+from cdckit.spark.job import Form, Job
+
+
+def main(pipeline: str, form: str) -> None:
+    """Reads, and prints the records' bytes and the peak of memory in MiB."""
+    reader = BatchReader(Job(load_pipeline(Path(pipeline)), cast("Form", form), buckets=2))
+    read = 0
+    for partition in reader.partitions():
+        for batch in reader.read(partition):
+            read += batch.nbytes
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(json.dumps({"bytes": read, "peak": peak}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
