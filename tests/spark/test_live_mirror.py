@@ -109,7 +109,9 @@ def test_mirrors_equal_the_source(session: SparkSession, db_server: SQLServer, d
         _run(db_server, database, tmp_path)
         for name in NAMES:
             expected = at_source(db_server, f"{database}.{name}")
-            assert mirrored(session, tmp_path / "lake", f"{database}.{database}.{name}") == expected
+            topic = f"{database}.{database}.{name}"
+            began = (tmp_path / "lake" / topic).exists()
+            assert (mirrored(session, tmp_path / "lake", topic) if began else []) == expected
 
 
 def _run(server: SQLServer, database: str, folder: Path) -> None:
