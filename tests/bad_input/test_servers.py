@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bad_input.conftest import NewPipeline, assert_untouched, fill, rows
+from bad_input.conftest import BEFORE, NewPipeline, assert_untouched, fill, rows
 from running import PASSWORD, USER, create_reader, source_of, to_file
 from servers.mysql import MySQLServer
 from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
@@ -131,3 +131,20 @@ def test_columns_that_the_log_leaves_out_are_marked_and_said(
         )
     else:
         assert change == ("u", (1, "a", 5, placeholder, bytes_placeholder), (1, "b", 5, placeholder, bytes_placeholder))
+
+
+def test_a_table_that_the_server_cannot_open_is_named_or_left_out(
+    db_server: SQLServer, shop: str, pipeline: NewPipeline
+) -> None:
+    parts = "CREATE TABLE part (id INT) ENGINE=MyISAM; CREATE TABLE parts (id INT) ENGINE=MERGE UNION=(part)"
+    db_server.run_sql(f"{parts}; DROP TABLE part", database=shop)
+    broken = pipeline()
+    ended = broken.run("--once")
+    assert ended.code == 3
+    assert f"table {shop}.parts: repair or drop it, or name it in table.exclude.list" in ended.errors
+    assert_untouched(broken)
+    others = pipeline(table_exclude_list=rf"{shop}\.parts")
+    ended = others.run("--once")
+    assert ended.code == 0, ended.stderr
+    assert f"{shop}.parts, which is not captured, is passed over: the server cannot open it (1168: " in ended.stderr
+    assert rows(others) == BEFORE

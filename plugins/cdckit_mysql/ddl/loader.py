@@ -5,6 +5,7 @@ So a definition is the same whether it was read from the server or followed thro
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +14,14 @@ from typing import Any
 from pymysql.connections import Connection
 from pymysql.constants import ER
 from pymysql.cursors import Cursor
-from pymysql.err import OperationalError, ProgrammingError
+from pymysql.err import MySQLError, OperationalError, ProgrammingError
 
 from cdckit_mysql.ddl.charsets import Charset, Charsets, Collation
 from cdckit_mysql.ddl.reader import DdlReader
 from cdckit_mysql.ddl.session import Flavor
 from cdckit_mysql.table import Database, Table, TableId, Tables
+
+log = logging.getLogger(__name__)
 
 Wanted = Callable[[str, str], bool]
 
@@ -29,6 +32,11 @@ _SESSION: dict[str, str | int] = {
     "show_gipk_in_create_table_and_information_schema": 1,
 }
 """What a session must have set for SHOW CREATE TABLE to tell everything, where the server knows the variable."""
+_CANNOT_OPEN = frozenset((
+    ER.WRONG_MRG_TABLE, ER.CRASHED_ON_USAGE, ER.CRASHED_ON_REPAIR, ER.NOT_KEYFILE, ER.NOT_FORM_FILE, ER.FILE_NOT_FOUND,
+    ER.CANT_OPEN_FILE, ER.GET_ERRNO, ER.UNKNOWN_STORAGE_ENGINE,
+))  # fmt: skip
+"""The server has the table, and cannot open it."""
 
 
 def load_tables(
@@ -92,8 +100,13 @@ class ServerDefinitions:
         return tables
 
 
-def read_definitions(connection: Connection[Any], wanted: Wanted) -> ServerDefinitions:
-    """Return what a server tells of its tables as they are now; the arguments are those of `load_tables`.
+def read_definitions(connection: Connection[Any], wanted: Wanted, needed: Wanted | None = None) -> ServerDefinitions:
+    """Return what a server tells of its tables as they are now.
+
+    Args:
+        connection: an open connection with the character set utf8mb4; its session is left as it was.
+        wanted: whether a table, given by database and name, is to be loaded.
+        needed: the wanted tables that cannot be left out where the server has them and cannot open them; None: all.
 
     Raises:
         pymysql.MySQLError: the server refuses.
@@ -103,7 +116,9 @@ def read_definitions(connection: Connection[Any], wanted: Wanted) -> ServerDefin
         [(fold,)] = _rows(connection, "SELECT @@lower_case_table_names")
         databases = list(_databases(connection))
         statements = dict(
-            pair for database in databases for pair in _create_statements(connection, database.name, wanted)
+            pair
+            for database in databases
+            for pair in _create_statements(connection, database.name, wanted, needed or wanted)
         )
     return ServerDefinitions(charsets, int(fold), databases, statements)
 
@@ -175,7 +190,7 @@ def _collations(connection: Connection[Any]) -> tuple[tuple[Any, ...], ...]:
 
 
 def _create_statements(
-    connection: Connection[Any], database: str, wanted: Wanted
+    connection: Connection[Any], database: str, wanted: Wanted, needed: Wanted
 ) -> Iterator[tuple[TableId, str | None]]:
     """Yield the tables of a database with the statements that make them; a sequence has none."""
     for name, kind in _rows(connection, f"SHOW FULL TABLES FROM {_quoted(database)}"):
@@ -183,9 +198,28 @@ def _create_statements(
         if kind == b"SEQUENCE":
             yield table_id, None
         elif kind in (b"BASE TABLE", b"SYSTEM VERSIONED") and wanted(*table_id):
-            statement = _create_statement(connection, table_id)
+            statement = None
+            with _left_out_or_named(table_id, needed=needed(*table_id)):
+                statement = _create_statement(connection, table_id)
             if statement is not None:
                 yield table_id, statement
+
+
+@contextmanager
+def _left_out_or_named(table_id: TableId, *, needed: bool) -> Iterator[None]:
+    """A table that the server cannot open, such as a MERGE table without those that it is made of."""
+    try:
+        yield
+    except MySQLError as error:
+        code, text = (*error.args, "", "")[:2]
+        if code not in _CANNOT_OPEN:
+            raise
+        if needed:
+            advice = f"table {table_id}: repair or drop it, or name it in table.exclude.list"
+            raise type(error)(code, f"{text}; {advice}") from error
+        log.warning(
+            "%s, which is not captured, is passed over: the server cannot open it (%s: %s)", table_id, code, text
+        )
 
 
 def _databases(connection: Connection[Any]) -> Iterator[Database]:

@@ -96,7 +96,7 @@ def _take(
     offset = log_end(connection, server)
     for each in connections:
         query(each, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
-    return server, offset, read_definitions(connection, filters.tracks)
+    return server, offset, read_definitions(connection, filters.tracks, filters.captures)
 
 
 def _tables(
