@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
@@ -17,6 +18,7 @@ from cdckit.record import Batch, Record
 from cdckit.runners.stop import StopSignal
 from cdckit.schema import Schema
 from cdckit.source import SourceContext
+from cdckit.source_counts import SourceCounts
 from cdckit.state.sqlite import SqliteStateStore
 from cdckit_mysql.choice import mysql_source
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
@@ -91,7 +93,8 @@ class Files:
         self.config, _ = model.load({name.replace("_", "."): value for name, value in given.items()}, "source")
         self.state = SqliteStateStore(state)
         self.source = LogFileSource(self.config)
-        self.source.open(SourceContext("p", self.state, stopping=StopSignal()))
+        self.counts = SourceCounts(wanted=True)
+        self.source.open(SourceContext("p", self.state, stopping=StopSignal(), counts=self.counts))
 
     def batches(self) -> Iterator[Batch]:
         """What there is from the kept offset on; each batch's offset is kept."""
@@ -162,6 +165,16 @@ def from_server(server: SQLServer, state: Path, **options: Any) -> list[Record]:
     config = config_for(server, database_include_list=DATABASES, snapshot_mode="never", **options)
     with Capture(config, state).closing() as capture:
         return capture.once()
+
+
+def test_what_is_read_and_left_out_is_counted(archive: Path, files: NewFiles) -> None:
+    reading = files(archive / "*", table_exclude_list=r"g_dml\.packed")
+    operations = [record.value.to_dict()["op"] for record in reading.once() if record.value]  # type: ignore[union-attr]
+    counted, told = reading.counts.operations, Counter(operations)
+    assert (counted["c"] + counted["u"], counted["d"] + counted["u"]) == (told["c"] + told["u"], told["d"] + told["u"])
+    assert counted["u"] > told["u"] > 0, "a changed key is an update, and told of as two events"
+    assert reading.counts.filtered > 0
+    assert reading.counts.transactions > 0
 
 
 def test_events_equal_those_of_the_server(logged: SQLServer, archive: Path, files: NewFiles, tmp_path: Path) -> None:

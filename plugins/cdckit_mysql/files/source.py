@@ -150,7 +150,9 @@ class LogFileSource(Source):
         marker = TableMarker(self._filters, versions) if self._context.marks else None
 
         def make_processor(at: LogOffset) -> LogProcessor:
-            return LogProcessor(self._config, self._filters, versions, definitions, at, marker)
+            processor = LogProcessor(self._config, self._filters, versions, definitions, at, marker)
+            processor.count_in(self._context.counts)
+            return processor
 
         if work.events is not None:
             return read_kept(work, start, make_processor(start), self._config.max_batch_size)
