@@ -133,6 +133,18 @@ def columns_of(server: SQLServer, database: str) -> dict[str, Types]:
     return found
 
 
+def keys_of(server: SQLServer, database: str) -> dict[str, list[str]]:
+    """The columns of the key of each table of a database that has one."""
+    found: dict[str, list[str]] = {}
+    query = (
+        "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.STATISTICS "
+        "WHERE TABLE_SCHEMA = %s AND INDEX_NAME = 'PRIMARY' ORDER BY TABLE_NAME, SEQ_IN_INDEX"
+    )
+    for table, column in server.execute(query, (database,)):
+        found.setdefault(table, []).append(column)
+    return found
+
+
 def at_source(server: SQLServer, database: str, table: str, types: Types) -> Counter[Row]:
     """The rows of a table."""
     columns = ", ".join(_selected(name, kind) for name, kind in types.items())

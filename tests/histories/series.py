@@ -14,14 +14,15 @@ from pyspark.sql import SparkSession
 
 from histories.generator import history
 from histories.playing import FailOver, Play, failure
+from histories.rows import keys_of
 from histories.shrinking import shrunk
-from histories.sinks import File, Kafka, Mirror, Sink
+from histories.sinks import Changelog, File, Kafka, Mirror, Sink
 from histories.steps import Step, written
-from histories.switches import kinds_of
+from histories.switches import LAKES, kinds_of
 from servers.kafka import KafkaBroker
 from servers.mysql_family import SQLServer
 
-SINKS = ("file", "kafka", "mirror")
+SINKS = ("file", "kafka", "mirror", "changelog")
 
 
 @dataclass
@@ -56,7 +57,7 @@ class Series:
     def steps(self, seed: int) -> list[Step]:
         """The history of a seed."""
         kinds = self.kinds or kinds_of(self.sink, replicas=self.fail_over is not None)
-        return history(seed, kinds, 2 if self.sink == "mirror" else 4, self.small)
+        return history(seed, kinds, 2 if self.sink in LAKES else 4, self.small)
 
     def report(self, seed: int) -> str:
         """What goes wrong in the history of a seed, and a short one in which it does; "" where nothing does."""
@@ -97,7 +98,9 @@ class Series:
             return File(folder)
         if self.sink == "kafka":
             return Kafka(self.broker(), name)
-        return Mirror(self.session(), folder, name, name)
+        if self.sink == "mirror":
+            return Mirror(self.session(), folder, name, name)
+        return Changelog(self.session(), folder, name, name, lambda: keys_of(self.server, name))
 
 
 def _signature(said: str) -> str:

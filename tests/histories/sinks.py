@@ -7,9 +7,10 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -22,7 +23,7 @@ from cdckit.config.loading import load_pipeline
 from cdckit.errors import CdcError
 from cdckit.runners.direct import DirectRunner
 from histories.fold import POSITION, UNAVAILABLE, Event, Fold, in_order
-from histories.rows import Row, Types, in_form
+from histories.rows import Row, Types, canonical, in_form
 from kafka.reading import read_topics
 from servers.kafka import KafkaBroker
 
@@ -256,3 +257,55 @@ class Mirror(Lake):
                 rows = [row for row in rows if row[SHARD] == f"{self.topics}.{name}"]
             found[name] = in_form(types, rows)
         return found
+
+
+Keys = Callable[[], Mapping[str, list[str]]]
+
+
+class Changelog(Lake):
+    """A table of changes for each of the source's, of which the newest of each key counts.
+
+    Args:
+        keys: gives the columns of each table's key; tables without one cannot be put together from what rows became.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        folder: Path,
+        prefix: str,
+        database: str,
+        keys: Callable[[], Mapping[str, list[str]]],
+    ) -> None:
+        super().__init__(session, folder, prefix, database, "changelog")
+        self.keys = keys
+
+    def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
+        """What the changes come to.
+
+        Raises:
+            AssertionError: a change is there twice.
+        """
+        return {
+            name: in_form(tables[name], self._newest(name, tables[name], key))
+            for name, key in self.keys().items()
+            if name in tables
+        }
+
+    def _newest(self, table: str, types: Types, key: list[str]) -> Iterable[dict[str, Any]]:
+        """The rows that are there behind the newest change of each key."""
+        newest: dict[Row, dict[str, Any]] = {}
+        places = set()
+        for row in sorted(self.found(logical(table)), key=itemgetter("__position")):
+            if row["__table"] != table:
+                continue
+            assert row["__position"] not in places, f"{table}: the change at {row['__position']} is there twice"
+            places.add(row["__position"])
+            identity = tuple(canonical(types[name], row[name]) for name in key)
+            if row["__op"] == "t":
+                newest.clear()
+            elif row["__deleted"]:
+                newest.pop(identity, None)
+            else:
+                newest[identity] = row
+        return newest.values()

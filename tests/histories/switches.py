@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from histories.definitions import DEFINITIONS
 from histories.generator import FAILOVERS, KINDS, LAKE_FAULTS
+
+LAKES = ("mirror", "changelog")
+"""The sinks that keep tables in a lake."""
 
 _XA = "changes of an XA transaction are told when it is prepared, as Debezium does; what is then rolled back stays"
 _PARTITIONS = "what goes or comes with a partition is not told of"
 _DEFAULTS = "an event shows no default for what an INSERT leaves out of the log"
+_WORKER = "where Spark's daemon of workers dies, the next start ends with Py4JJavaError"
 _EVERYWHERE = {
     "xa rolled back": _XA,
     "truncate partition": _PARTITIONS,
@@ -14,14 +19,22 @@ _EVERYWHERE = {
     "exchange partition": _PARTITIONS,
     "minimal default": _DEFAULTS,
 }
+_AS_IT_WAS = "a change is kept with the columns and the values that it was told with"
 OFF: dict[str, dict[str, str]] = {
     "file": {**_EVERYWHERE},
     "kafka": {**_EVERYWHERE},
     "mirror": {
         "xa rolled back": _XA,
         "minimal default": _DEFAULTS,
-        "kill worker": "where Spark's daemon of workers dies, the next start ends with Py4JJavaError",
+        "kill worker": _WORKER,
         "key change": "seed 8 kept rows under their old keys; not looked into yet",
+    },
+    "changelog": {
+        "xa rolled back": _XA,
+        "kill worker": _WORKER,
+        **dict.fromkeys(DEFINITIONS.keys() - {"truncate", "truncate shard", "comment"}, _AS_IT_WAS),
+        **dict.fromkeys(("minimal image", "noblob image", "minimal key change", "minimal default"), _AS_IT_WAS),
+        "partial json": _AS_IT_WAS,
     },
 }
 """The kinds of steps that are left out of the histories of a sink, and the reason."""
@@ -34,5 +47,5 @@ _ONE_SERVER = frozenset(("server restart", "server kill"))
 
 def kinds_of(sink: str, *, replicas: bool = False) -> frozenset[str]:
     """The kinds of steps in the histories of a sink, of a server with replicas or without."""
-    without = _ONLY_DIRECT if sink == "mirror" else frozenset(LAKE_FAULTS)
+    without = _ONLY_DIRECT if sink in LAKES else frozenset(LAKE_FAULTS)
     return KINDS - without - (_ONE_SERVER if replicas else FAILOVERS.keys()) - OFF[sink].keys()

@@ -15,10 +15,12 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from histories.series import Series
+from histories.switches import LAKES
 from servers.mysql_family import SQLServer
 
 SMALL = range(1, 41)
 LONG = range(41, 241)
+CHANGELOGS = range(241, 261)
 _SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
 SMALL_STEPS = 15
 """So many steps has a small history, besides those that deliver."""
@@ -27,11 +29,11 @@ SMALL_STEPS = 15
 def _histories() -> list[ParameterSet]:
     """Each seed with the sink that it is for."""
     found = []
-    for seed in (*SMALL, *LONG):
-        sink = _SINKS[seed % len(_SINKS)]
+    for seed in (*SMALL, *LONG, *CHANGELOGS):
+        sink = "changelog" if seed in CHANGELOGS else _SINKS[seed % len(_SINKS)]
         marks = [pytest.mark.timeout(1800)]
-        marks += [pytest.mark.nightly] if seed in LONG or sink == "mirror" else []
-        marks += [pytest.mark.spark] if sink == "mirror" else []
+        marks += [pytest.mark.nightly] if seed not in SMALL or sink in LAKES else []
+        marks += [pytest.mark.spark] if sink in LAKES else []
         found.append(pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}"))
     return found
 

@@ -1,4 +1,4 @@
-"""Spark's driver killed at random instants: in the end the mirror equals the source."""
+"""Spark's driver killed at random instants: in the end the tables equal the source."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import random
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,12 @@ from pyspark.sql import SparkSession
 from crash.documents import DocumentWriter
 from crash.journal import Journal
 from crash.writers import TABLES, BulkWriter, ShopWriter
+from histories.rows import at_source, columns_of, difference, keys_of
+from histories.sinks import Changelog, Mirror
 from running import Pipeline, create_reader, source_of
 from servers.mongodb import MongoReplicaSet
 from servers.mysql import MySQLServer
 from spark.conftest import FAST_JVM
-from spark.lake import at_source, mirrored
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
@@ -26,9 +28,11 @@ LONGEST_WORK = 4.0
 """How many seconds a driver lives at the most once it has begun to write."""
 
 
-def test_the_mirror_equals_the_source_after_kills(
-    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, nightly: bool
+@pytest.mark.parametrize("mode", ["mirror", pytest.param("changelog", marks=pytest.mark.nightly)])
+def test_the_table_equals_the_source_after_kills(
+    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, mode: str, nightly: bool
 ) -> None:
+    """A changelog has each change once, and the newest of each key come to the source's rows."""
     seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
     print(f"CDCKIT_SEED={seed}")
     chance = random.Random(seed)
@@ -37,7 +41,7 @@ def test_the_mirror_equals_the_source_after_kills(
     pipeline = Pipeline(
         tmp_path,
         source_of(mysql_server, unique_name, topic_prefix=unique_name, include_schema_changes=False),
-        {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake")},
+        {"type": "spark", "mode": mode, "path": str(tmp_path / "lake")},
         {"runner": "spark", "spark": {"spark.master": "local[2]", **FAST_JVM}},
     )
     journal = Journal()
@@ -48,9 +52,15 @@ def test_the_mirror_equals_the_source_after_kills(
             _kill_at_work(pipeline, chance)
     ended = pipeline.run("--once", seconds=300)
     assert ended.code == 0, ended.stderr
-    for table in ("accounts", "parts", "bulk"):
-        name = f"{unique_name}.{table}"
-        assert mirrored(session, tmp_path / "lake", f"{unique_name}.{name}") == at_source(mysql_server, name)
+    tables = columns_of(mysql_server, unique_name)
+    if mode == "mirror":
+        found = Mirror(session, tmp_path, unique_name, unique_name).rows(tables)
+    else:
+        keys = partial(keys_of, mysql_server, unique_name)
+        found = Changelog(session, tmp_path, unique_name, unique_name, keys).rows(tables)
+    assert found.keys() == tables.keys() == {"accounts", "parts", "bulk"}
+    for table, types in tables.items():
+        assert not difference(types, at_source(mysql_server, unique_name, table, types), found[table])
 
 
 @pytest.mark.parametrize("columns", ["inferred", pytest.param("", marks=pytest.mark.nightly)])
