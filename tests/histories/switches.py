@@ -27,7 +27,6 @@ OFF: dict[str, dict[str, str]] = {
         "xa rolled back": _XA,
         "minimal default": _DEFAULTS,
         "kill worker": _WORKER,
-        "key change": "seed 8 kept rows under their old keys; not looked into yet",
     },
     "changelog": {
         "xa rolled back": _XA,
