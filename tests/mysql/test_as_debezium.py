@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from cdckit.record import Record
 from cdckit.struct import Struct
 from cdckit_mysql.ddl import SHOWN, DdlReader, Flavor
@@ -88,3 +90,14 @@ def test_national_types(capture: NewCapture, sql: Sql) -> None:
     sql(f"CREATE TABLE t ({', '.join(f'c{at} {each}(5)' for at, each in enumerate(spelled))});")
     [value] = told(capture(include_schema_changes=True).once())
     assert {column["jdbcType"] for column in columns(value).values()} == {-9}
+
+
+@pytest.mark.parametrize(("mode", "shown"), [("connect", 86_400_000), ("isostring", None)])
+def test_a_time_of_a_whole_day(mode: str, shown: int | None, capture: NewCapture, sql: Sql) -> None:
+    """Debezium has a number for it under `connect`, and for nothing beyond; its isostring says midnight."""
+    rows = "(1, '24:00:00', '24:00:00.001', '-00:00:01')"
+    sql(f"CREATE TABLE s (id INT PRIMARY KEY, a TIME, b TIME(3), c TIME); INSERT INTO s VALUES {rows};")
+    found = capture(time_precision_mode=mode).once()
+    sql(f"CREATE TABLE t LIKE s; INSERT INTO t VALUES {rows};")
+    found += capture(time_precision_mode=mode).once()
+    assert [change[3] for change in changes(found)] == [(1, shown, None, None)] * 2
