@@ -101,3 +101,12 @@ def test_a_time_of_a_whole_day(mode: str, shown: int | None, capture: NewCapture
     sql(f"CREATE TABLE t LIKE s; INSERT INTO t VALUES {rows};")
     found += capture(time_precision_mode=mode).once()
     assert [change[3] for change in changes(found)] == [(1, shown, None, None)] * 2
+
+
+def test_rows_of_an_xa_transaction_have_no_thread(capture: NewCapture, sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    capture().once()
+    sql("XA START 'x'; INSERT INTO t VALUES (1); XA END 'x'; XA PREPARE 'x'; XA COMMIT 'x';")
+    sql("XA START 'x'; INSERT INTO t VALUES (2); XA END 'x'; XA COMMIT 'x' ONE PHASE;")
+    found = [record.value.to_dict() for record in capture().once() if isinstance(record.value, Struct)]
+    assert [(value["after"]["id"], value["source"]["thread"]) for value in found] == [(1, None), (2, None)]

@@ -344,10 +344,9 @@ class LogProcessor:
             self._counted(event)
 
     def _xa(self, event: Query) -> None:
-        """Changes of an XA transaction are told when it is prepared, without transaction metadata, as Debezium does."""
+        """Changes of an XA transaction are told when it is prepared, without metadata or thread, as Debezium does."""
         words = event.sql.upper().split()[1:2]
         if words in (["START"], ["BEGIN"]) and not self.progress.in_transaction:
-            self._thread = event.thread_id
             self.progress.unannounced(event)
             self.progress.begin(event.start)
         elif words in (["START"], ["BEGIN"], ["END"]):
