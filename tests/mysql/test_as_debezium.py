@@ -11,10 +11,14 @@ from cdckit.record import Record
 from cdckit.struct import Struct
 from cdckit_mysql.ddl import SHOWN, DdlReader, Flavor
 from cdckit_mysql.debezium_history import create_statement
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.schema_changes.events import SchemaEvents
 from cdckit_mysql.schema_changes.facts import id_parts, quoted_id, table_facts
+from cdckit_mysql.schema_changes.formats import HistoryFormat
 from cdckit_mysql.table import TableId, Tables
-from mysql.capture import changes
+from mysql.capture import changes, config_for
 from mysql.conftest import NewCapture
+from servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 
@@ -67,6 +71,59 @@ def test_quotes_in_names_are_doubled(capture: NewCapture, sql: Sql) -> None:
     sql('CREATE TABLE `a"b` (id INT PRIMARY KEY);')
     [value] = told(capture(include_schema_changes=True).once())
     assert value["tableChanges"][0]["id"].endswith('."a""b"')
+
+
+def test_a_unique_index_of_a_table_without_a_key_is_a_new_definition(capture: NewCapture, sql: Sql) -> None:
+    """Only that: what the key of the records is does not change with others."""
+    sql("CREATE TABLE a (x INT NOT NULL, y INT); CREATE TABLE b (x INT NOT NULL, y INT); CREATE TABLE c LIKE a;")
+    sql("ALTER TABLE c ADD PRIMARY KEY (x);")
+    capture(include_schema_changes=True).once()
+    sql("CREATE UNIQUE INDEX i ON a (x); CREATE INDEX i ON b (x); CREATE UNIQUE INDEX u ON b (y);")
+    sql("CREATE UNIQUE INDEX i ON c (y); DROP INDEX i ON a;")
+    found = told(capture(include_schema_changes=True).once())
+    keys_of = [[one["table"]["primaryKeyColumnNames"] for one in value["tableChanges"]] for value in found]
+    shown = [(value["ddl"], value["source"]["table"]) for value in found]
+    assert [(*one, key) for one, key in zip(shown, keys_of, strict=True)] == [
+        ("CREATE UNIQUE INDEX i ON a (x)", "a", [["x"]]),
+        ("CREATE INDEX i ON b (x)", "", []),
+        ("CREATE UNIQUE INDEX u ON b (y)", "b", [[]]),
+        ("CREATE UNIQUE INDEX i ON c (y)", "", []),
+        ("DROP INDEX i ON a", "", []),
+    ]
+
+
+def test_changes_stand_under_the_database_of_debezium(
+    capture: NewCapture, sql: Sql, database: str, db_server: SQLServer
+) -> None:
+    """That of the new name; that of the session for an index, unless it makes a new definition."""
+    other = f"{database}_other"
+    db_server.execute(f"CREATE DATABASE {other} CHARACTER SET utf8mb4")
+    try:
+        sql("CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a; CREATE TABLE c LIKE a;")
+        options = {"include_schema_changes": True, "database_include_list": f"{database},{other}"}
+        capture(**options).once()
+        sql(f"RENAME TABLE a TO {other}.a, b TO d; ALTER TABLE c RENAME TO {other}.c; CREATE TABLE {other}.k (x INT);")
+        sql(f"CREATE INDEX i ON {other}.a (id); DROP INDEX i ON {other}.a; CREATE UNIQUE INDEX i ON {other}.k (x);")
+        found = told(capture(**options).once())
+        for value in found:
+            assert value["databaseName"] == value["source"]["db"]
+        places = [(value["source"]["table"], value["databaseName"].removeprefix(database)) for value in found]
+        assert places == [
+            *[("a", "_other"), ("d", ""), ("c", "_other"), ("k", "_other")],
+            *[("", ""), ("", ""), ("k", "_other")],
+        ]
+    finally:
+        db_server.execute(f"DROP DATABASE {other}")
+
+
+def test_a_rename_by_alter_names_the_table_that_is_gone(db_server: SQLServer) -> None:
+    """Who reads the history under the new name's database would not find it there."""
+    reader, tables, config = DdlReader(Flavor.MYSQL), Tables(), config_for(db_server)
+    reader.apply(tables, "d", "CREATE TABLE t (id INT)")
+    renamed = reader.apply(tables, "d", "ALTER TABLE t RENAME TO e.u")
+    [event] = SchemaEvents(config, Filters(config), HistoryFormat.told).of(renamed, tables)
+    assert event.change is not None
+    assert (event.database, event.change.id, event.change.previous) == ("e", ("e", "u"), ("d", "t"))
 
 
 def test_what_is_told_is_understood_again() -> None:
