@@ -243,7 +243,7 @@ class LogProcessor:
             self.records.append(self._transaction.begin(position, self.progress.time_us // 1000))
 
     def _committed(self, event: LogEvent) -> None:
-        if self._transaction is not None:
+        if self._transaction is not None and not self.progress.end_told:
             position = record_position(self._prefix(event), self._first_position(event))
             self.records.append(self._transaction.end(position, self.progress.time_us // 1000))
         if self._tally is not None:
