@@ -14,8 +14,9 @@ from typing import Any
 
 from cdckit.errors import StateError
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
-from cdckit_mysql.ddl import DdlError, DdlReader
+from cdckit_mysql.ddl import SHOWN, DdlError, DdlReader
 from cdckit_mysql.offsets import LogOffset, file_number
+from cdckit_mysql.schema_changes.facts import id_parts, self_setting
 from cdckit_mysql.server import Dialect, quoted
 from cdckit_mysql.table import Table, TableId, Tables
 
@@ -23,7 +24,6 @@ log = logging.getLogger("cdckit.mysql")
 
 Record = Mapping[str, Any]
 
-_ID = re.compile(r'"?([^"]+)"?\."?([^"]+)"?')
 _ATTRIBUTES = re.compile(r"((?: (?:SIGNED|UNSIGNED|ZEROFILL|BINARY))*)$", re.IGNORECASE)
 
 
@@ -112,16 +112,16 @@ class _Replay:
         statement = create_statement(table_id, facts)
         self.tables.remove(*table_id)
         try:
-            self._reader.apply(self.tables, table_id.database, statement)
+            self._reader.apply(self.tables, table_id.database, statement, SHOWN)
         except DdlError as error:
             raise StateError(f"the schema history's table {table_id} cannot be understood: {error.problem}") from error
 
 
 def _table_id(text: str) -> TableId:
-    found = _ID.fullmatch(text)
-    if found is None:
+    parts = id_parts(text)
+    if len(parts) != 2:
         raise StateError(f"the schema history names a table '{text}', which is not of the form database.table")
-    return TableId(*found.groups())
+    return TableId(*parts)
 
 
 def _agrees(table: Table, facts: Record) -> bool:
@@ -145,8 +145,8 @@ def _column(facts: Record) -> str:
     kind, suffix = (spelled[: attributes.start()], attributes[0]) if attributes else (spelled, "")
     charset = f" CHARACTER SET {facts['charsetName']}" if facts.get("charsetName") else ""
     null = "NULL" if facts["optional"] else "NOT NULL"
-    counted = " AUTO_INCREMENT" if facts.get("autoIncremented") else ""
-    return f"{quoted(facts['name'])} {kind}{_dimensions(facts)}{suffix}{charset} {null}{_default(facts)}{counted}"
+    after = f"{null}{_default(facts)}{self_setting(facts)}"
+    return f"{quoted(facts['name'])} {kind}{_dimensions(facts)}{suffix}{charset} {after}"
 
 
 def _dimensions(facts: Record) -> str:

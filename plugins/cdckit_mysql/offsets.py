@@ -30,6 +30,7 @@ _SERVER = "cdckit_server"
 _SNAPSHOT_CHUNKS = "cdckit_snapshot_chunks"
 _INCREMENTAL = "cdckit_incremental"
 _BY_GTID_UNTIL = "cdckit_by_gtid_until"
+_END_TOLD = "cdckit_end_told"
 
 
 class LogPosition(NamedTuple):
@@ -95,6 +96,7 @@ class LogOffset:
         by_gtid_until: the place (`FILE:POS`) up to which the server's log may hold what was read at another server, and
             before `pos` what was not read yet: until then `gtids` alone say where to go on. Empty where `pos` does.
         resnapshot: the tables that are read again before this offset, or, within a snapshot, at its end.
+        end_told: whether the end of the transaction in hand has been told, if that comes next.
     """
 
     file: str = ""
@@ -114,6 +116,7 @@ class LogOffset:
     incremental: Mapping[str, Any] | None = None
     by_gtid_until: str = ""
     resnapshot: Resnapshot | None = None
+    end_told: bool = False
 
     @property
     def position(self) -> LogPosition:
@@ -159,6 +162,7 @@ class LogOffset:
             _INCREMENTAL: self.incremental,
             _BY_GTID_UNTIL: self.by_gtid_until,
             MEMBER: self.resnapshot and self.resnapshot.to_json(),
+            _END_TOLD: self.end_told,
         }
         return {name: value for name, value in members.items() if value or (name == "gtids" and value is not None)}
 
@@ -189,6 +193,7 @@ class LogOffset:
                 incremental=offset.get(_INCREMENTAL),
                 by_gtid_until=offset.get(_BY_GTID_UNTIL) or "",
                 resnapshot=Resnapshot.from_json(offset.get(MEMBER)),
+                end_told=bool(offset.get(_END_TOLD)),
             )
         except DAMAGE as error:
             raise StateError(f"the offset {offset} is not one of a MySQL source: {reason_of(error)}") from error
@@ -206,6 +211,21 @@ class LogOffset:
         except DAMAGE as error:
             raise StateError(f"the offset {offset} is not one of a MySQL source: {reason_of(error)}") from error
         return made
+
+    @classmethod
+    def of_connector(cls, offset: Offset) -> Self:
+        """The same of an offset of Debezium, whose records of a transaction's begin and end have special ones.
+
+        That of the begin does not count it among the events that are done. That of the end is the one from before it,
+        and differs from a row's in that it names no row.
+
+        Raises:
+            StateError: a member has a value that it cannot have.
+        """
+        made = cls.kept(offset)
+        if made.transaction_id is None or made.row:
+            return made
+        return made.with_changes(end_told=True) if made.event else made.with_changes(event=1)
 
 
 def _check_texts(at: LogOffset) -> None:

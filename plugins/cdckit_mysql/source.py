@@ -146,7 +146,7 @@ class MySqlSource(Source):
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""
-        at = LogOffset.kept(offsets[0].offset or {})
+        at = LogOffset.of_connector(offsets[0].offset or {})
         if at.snapshot_due:
             raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
         if history is None:

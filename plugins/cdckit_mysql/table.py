@@ -37,8 +37,10 @@ class Column:
         collation: of the same columns.
         optional: whether NULL may be stored.
         auto_incremented: has AUTO_INCREMENT.
-        generated: is computed from an expression (Debezium's events also say `generated` for
-            AUTO_INCREMENT).
+        updates: has ON UPDATE CURRENT_TIMESTAMP. Not a part of the definition that counts for equality: no row looks
+            otherwise for it, and histories of before do not tell it.
+        generated: is computed from an expression (Debezium's events say `generated` for AUTO_INCREMENT and ON UPDATE
+            instead).
         has_default: has a DEFAULT, be it NULL, as a nullable column without the clause has.
         default: the value without quotes: `5`, `12.3400`, `blue`, `1` for TRUE, binary digits for BIT; None
             is NULL. In columns of bytes each character stands for one byte: `default.encode("latin-1")`.
@@ -64,6 +66,7 @@ class Column:
     collation: str | None = None
     optional: bool = True
     auto_incremented: bool = False
+    updates: bool = field(default=False, compare=False)
     generated: bool = False
     has_default: bool = False
     default: str | None = None

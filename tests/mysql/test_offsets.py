@@ -11,6 +11,7 @@ from cdckit.state.sqlite import SqliteStateStore
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
+from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.table import Column, Table, Tables
 
 
@@ -96,6 +97,19 @@ def test_definitions_are_those_in_force_at_a_position(tmp_path: Path) -> None:
     assert history.tables_at(LogPosition(0, "b.2", 4)) == tables
     with pytest.raises(StateError, match="knows no definitions"):
         known(99)
+
+
+def test_that_an_end_was_told_is_kept_until_it_is_passed() -> None:
+    """Nothing may have come of the transaction when reading is interrupted once more."""
+    start = LogOffset(file="b.1", pos=100, event=4, end_told=True)
+    progress = LogProgress(LogOffset.from_json(start.to_json()), mariadb=False)
+    assert progress.offset().end_told
+    progress.begin(100)
+    assert not progress.end_told
+    progress.events_done = 4
+    assert progress.end_told
+    progress.commit(200)
+    assert not progress.offset().end_told
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,15 @@ def test_a_part_of_a_table(signalled: Signalled, caplog: pytest.LogCaptureFixtur
     assert "is refused: no column of" in caplog.text
 
 
+def test_a_table_without_rows_is_told_to_be_empty(signalled: Signalled, sql: Sql) -> None:
+    sql("CREATE TABLE k (id INT PRIMARY KEY);")
+    signalled.signal(data_collections=[f"{signalled.database}.{table}" for table in "kt"])
+    signalled.once()
+    scans = [one.additional_data for one in signalled.notifications if one.type == "TABLE_SCAN_COMPLETED"]
+    assert [scan["status"] for scan in scans] == ["EMPTY", "SUCCEEDED"]
+    assert scans[0]["total_rows_scanned"] == "0"
+
+
 def test_a_table_without_a_key_needs_a_surrogate(signalled: Signalled, sql: Sql) -> None:
     sql("CREATE TABLE k (a INT, b INT); INSERT INTO k VALUES (NULL, 1), (3, 2), (2, 3), (2, 4), (1, 5);")
     signalled.options["incremental_snapshot_chunk_size"] = 2

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cdckit.errors import SourceError
+from cdckit.record import Record
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.snapshot import chunk_plan
-from mysql.capture import changes, config_for
+from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
 from servers.mysql_family import SQLServer
 
@@ -208,15 +210,42 @@ def test_chunks_are_marked_as_one_snapshot(capture: NewCapture, sql: Sql) -> Non
     sql("CREATE TABLE a_first_but_empty (id INT); CREATE TABLE z (id INT); INSERT INTO z VALUES (1);")
     records = [record for part in capture().parallel(3) for record in part]
     records.sort(key=lambda record: record.position)
-    marks = [record.value.to_dict()["source"]["snapshot"] for record in records]  # type: ignore[union-attr]
-    assert marks == [
-        "first",
+    assert _marks(records) == [
+        "first_in_data_collection",
         "last_in_data_collection",
         "first_in_data_collection",
         "true",
         "last_in_data_collection",
         "last",
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "marks"),
+    [
+        ((0, 2), ["first_in_data_collection", "last"]),
+        ((1, 2), ["first", "first_in_data_collection", "last"]),
+        ((0, 1, 2), ["last_in_data_collection", "first_in_data_collection", "last"]),
+        ((1, 0, 1), ["first", "last"]),
+        ((1, 0), ["last"]),
+    ],
+)
+def test_only_the_first_table_has_the_first_row(
+    rows: Sequence[int], marks: list[str], capture: NewCapture, sql: Sql, tmp_path: Path
+) -> None:
+    """As a live Debezium marks the rows of such tables."""
+    for number, size in enumerate(rows):
+        sql(f"CREATE TABLE t{number} (id INT PRIMARY KEY);")
+        sql("".join(f"INSERT INTO t{number} VALUES ({key});" for key in range(size)))
+    reading = capture()
+    assert _marks(reading.once()) == marks
+    with Capture(reading.config, tmp_path / "parallel").closing() as parallel:
+        records = [record for part in parallel.parallel(3) for record in part]
+    assert _marks(sorted(records, key=lambda record: record.position)) == marks
+
+
+def _marks(records: Sequence[Record]) -> list[str]:
+    return [record.value.to_dict()["source"]["snapshot"] for record in records]  # type: ignore[union-attr]
 
 
 def test_log_events_sort_behind_the_chunks(capture: NewCapture, sql: Sql) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from benchmarks import debezium
 from cdckit.cli.main import call
 from cdckit.config.loading import load_pipeline
 from cdckit.errors import StateError
+from cdckit.record import Record
 from cdckit.runners.direct import DirectRunner
+from cdckit.struct import Struct
+from cdckit.takeover.offsets import ConnectOffset
 from cdckit_mysql.ddl import Charsets, Flavor
 from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.offsets import LogOffset
@@ -86,6 +90,40 @@ def test_a_pipeline_goes_on_where_the_connector_stopped(
     if with_history:
         assert rows[12] == {"id": 12, "v": "l"}
     mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+@pytest.mark.parametrize("behind", ["begin", "end"])
+def test_what_the_connector_has_told_of_a_transaction_is_not_told_again(
+    behind: str, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """Its offset behind the begin does not count that, and the one behind the end is still in the transaction."""
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY);")
+    options = {"database_include_list": unique_name, "snapshot_mode": "no_data", "max_batch_size": 1}
+    config = config_for(mysql_server, provide_transaction_metadata=True, **options)
+    with Capture(config, tmp_path / "first").closing() as reading:
+        reading.once()
+        mysql_server.run_sql("INSERT INTO t VALUES (1), (2); INSERT INTO t VALUES (3);", database=unique_name)
+        with reading.following() as batches:
+            told = list(islice((batch for batch in batches if batch.records), 6))
+    place = told[0 if behind == "begin" else 1].offset or {}
+    offset = {name: value for name, value in place.items() if not name.startswith("cdckit_")}
+    if behind == "begin":
+        del offset["event"]
+    with Capture(config, tmp_path / "second").closing() as reading:
+        reading.keep(reading.source.adopt([ConnectOffset("engine", {}, offset)], None))
+        found = reading.once()
+    rest = [record for batch in told[1 if behind == "begin" else 3 :] for record in batch.records]
+    assert [_in_short(record) for record in found] == [_in_short(record) for record in rest]
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+def _in_short(record: Record) -> tuple[object, ...]:
+    """A row with its place in the transaction, or the transaction's begin or end."""
+    assert isinstance(record.value, Struct)
+    value = record.value.to_dict()
+    if "status" in value:
+        return value["status"], value["id"], value["event_count"]
+    return value["after"]["id"], *value["transaction"].values()
 
 
 def test_tables_are_made_of_what_the_history_says_where_a_statement_cannot_be_read() -> None:

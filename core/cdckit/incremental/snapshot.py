@@ -199,7 +199,7 @@ class IncrementalSnapshot(Generic[Row]):
                 window.size = len(chunk.rows)
                 self._tell(chunk)
                 return True
-            self._done("SUCCEEDED")
+            self._done("EMPTY" if self.state.last is None else "SUCCEEDED")
         return True
 
     def _next_chunk(self, wanted: Wanted) -> tuple[Chunk[Row] | None, bool]:
@@ -224,7 +224,7 @@ class IncrementalSnapshot(Generic[Row]):
         """The first of what is wanted is done with."""
         state = self.state
         self._notices.scanned(state.signal, state.names, state.names[0], state.rows, status)
-        if status == "SUCCEEDED":
+        if status in ("SUCCEEDED", "EMPTY"):
             log.info("incremental snapshot of %s is finished, %d rows", state.names[0], state.rows)
         self.state = state.without_first()
         if not self.state.wanted:

@@ -5,9 +5,10 @@ from cdckit_mysql.ddl.charsets import Charsets, Collation
 from cdckit_mysql.ddl.errors import DdlError
 from cdckit_mysql.ddl.prefix import is_schema_change
 from cdckit_mysql.ddl.reader import DdlReader
-from cdckit_mysql.ddl.session import DdlSession, Flavor, SqlMode
+from cdckit_mysql.ddl.session import SHOWN, DdlSession, Flavor, SqlMode
 
 __all__ = [
+    "SHOWN",
     "ChangeKind",
     "Charsets",
     "Collation",

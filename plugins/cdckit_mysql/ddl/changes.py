@@ -45,6 +45,7 @@ class SchemaChange:
         moves_rows: whether rows of the table come or go by it, which the log does not tell: those of a partition.
         exchanged: the table that such rows come from, or go to.
         dropped: of a dropped database, the tables that were known.
+        session_database: of an index, the default database of the session that made it; empty without one.
     """
 
     kind: ChangeKind
@@ -60,3 +61,4 @@ class SchemaChange:
     moves_rows: bool = False
     exchanged: TableId | None = None
     dropped: tuple[Table, ...] = ()
+    session_database: str = ""

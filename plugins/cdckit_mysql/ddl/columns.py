@@ -90,6 +90,8 @@ def _on_update(cursor: Cursor, column: ColumnDefinition) -> None:
 def _auto_increment(cursor: Cursor, column: ColumnDefinition) -> None:
     cursor.expect("AUTO_INCREMENT")
     column.auto_incremented = True
+    if not cursor.session.shown:
+        column.optional = False
 
 
 def _serial(cursor: Cursor, column: ColumnDefinition) -> None:

@@ -18,7 +18,7 @@ from pymysql.err import MySQLError, OperationalError, ProgrammingError
 
 from cdckit_mysql.ddl.charsets import Charset, Charsets, Collation
 from cdckit_mysql.ddl.reader import DdlReader
-from cdckit_mysql.ddl.session import Flavor
+from cdckit_mysql.ddl.session import SHOWN, Flavor
 from cdckit_mysql.table import Database, Table, TableId, Tables
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class ServerDefinitions:
             if statement is None:
                 tables.put(Table(*table_id, sequence=True))
                 continue
-            [change] = reader.apply(tables, table_id.database, statement)
+            [change] = reader.apply(tables, table_id.database, statement, SHOWN)
             if created is not None:
                 created[table_id] = change.ddl
         return tables
@@ -142,7 +142,7 @@ def load_table(connection: Connection[Any], table_id: TableId, reader: DdlReader
     statement = create_statement(connection, table_id)
     if statement is None:
         return None
-    reader.apply(tables, table_id.database, statement)
+    reader.apply(tables, table_id.database, statement, SHOWN)
     return tables.get(*table_id)
 
 

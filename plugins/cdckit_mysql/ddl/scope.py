@@ -72,9 +72,15 @@ class Scope:
     def changed(self, kind: ChangeKind, before: Table, after: Table) -> SchemaChange:
         """Keep a table's new definition."""
         self.tables.put(after)
-        return SchemaChange(kind, before.database, self.text, before.id, after.id, before, after)
+        session = self.cursor.database
+        return SchemaChange(
+            kind, before.database, self.text, before.id, after.id, before, after, session_database=session
+        )
 
     def unchanged(self, kind: ChangeKind, table_id: TableId) -> SchemaChange:
         """Return a change that leaves a definition as it is, or as unknown as it is."""
         table = self.tables.get(*table_id)
-        return SchemaChange(kind, table_id.database, self.text, table_id, table_id, table, table)
+        session = self.cursor.database
+        return SchemaChange(
+            kind, table_id.database, self.text, table_id, table_id, table, table, session_database=session
+        )

@@ -44,6 +44,8 @@ class DdlSession:
             statement says otherwise.
         time_zone: the session's, or None where the event does not tell.
         now: when the statement began, or None where that is not known.
+        shown: the statement is what a server shows of a table: there NOT NULL stands wherever it holds, and
+            AUTO_INCREMENT does not imply it.
     """
 
     sql_mode: SqlMode = SqlMode.NONE
@@ -52,8 +54,13 @@ class DdlSession:
     explicit_defaults_for_timestamp: bool = True
     time_zone: str | None = None
     now: datetime | None = None
+    shown: bool = False
 
     @property
     def strict(self) -> bool:
         """Whether values that do not fit are errors."""
         return bool(self.sql_mode & (SqlMode.STRICT_TRANS_TABLES | SqlMode.STRICT_ALL_TABLES))
+
+
+SHOWN = DdlSession(shown=True)
+"""The session of statements that a server shows."""

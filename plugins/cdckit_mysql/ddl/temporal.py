@@ -15,11 +15,15 @@ _CANONICAL = {
 _CANONICAL["TIMESTAMP"] = _CANONICAL["DATETIME"]
 TIME_TYPES = frozenset(_CANONICAL)
 _TIME = re.compile(r"(-?)(?:(\d+)[ ]+)?(\d+)(?::(\d+)(?::(\d+))?)?(?:\.(\d*))?")
+_MOMENT = re.compile(r"\d+[^\w\s]\d+[^\w\s]\d+\s+\d+[^\w\s]\d+[^\w\s]\d+(?:\.\d*)?|\d{12}(?:\d\d)?(?:\.\d*)?")
+"""A date and a time, of which a TIME takes the time."""
 _DIGITS = re.compile(r"(\d+)(?:\.(\d+))?")
 _PIVOT = 70
 """Years of two digits from here on are of the last century."""
 _DIGITS_OF_DATE = 8
 _DIGITS_OF_DATETIME = 14
+_DATE_AND_BLANK = 11
+"""So many characters stand before the time of a moment."""
 
 
 def canonical_time(text: str, type_name: str) -> str:
@@ -32,7 +36,9 @@ def canonical_time(text: str, type_name: str) -> str:
     text = text.strip()
     if _CANONICAL[type_name].fullmatch(text) or not any(character.isdigit() for character in text):
         return text
-    return _time(text) if type_name == "TIME" else _date(text, with_time=type_name != "DATE")
+    if type_name != "TIME":
+        return _date(text, with_time=type_name != "DATE")
+    return _date(text, with_time=True)[_DATE_AND_BLANK:] if _MOMENT.fullmatch(text) else _time(text)
 
 
 def _date(text: str, *, with_time: bool) -> str:

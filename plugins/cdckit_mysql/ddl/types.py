@@ -214,7 +214,8 @@ def _read_number(cursor: Cursor, words: str) -> DataType:
         written.add(attribute)
     if "ZEROFILL" in written:
         written.add("UNSIGNED")
-    data_type.spelled = " ".join([words, *sorted(written)])
+    shown = written - {"SIGNED"} if "UNSIGNED" in written else written
+    data_type.spelled = " ".join([words, *sorted(shown)])
     data_type.zerofill = "ZEROFILL" in written
     data_type.unsigned = "UNSIGNED" in written
     if data_type.name == "DECIMAL":

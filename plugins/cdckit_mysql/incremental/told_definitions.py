@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,10 +9,9 @@ from cdckit.signals import Signal
 from cdckit.signals.snapshot_request import StopRequest
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.ddl.loader import create_statement
+from cdckit_mysql.schema_changes.facts import id_parts, self_setting
 from cdckit_mysql.server import quoted
 from cdckit_mysql.table import TableId
-
-_PARTS = re.compile(r'"((?:[^"]|"")*+)"')
 
 
 class ToldDefinition(NamedTuple):
@@ -49,7 +47,7 @@ def told_definitions(signal: Signal, captured: Sequence[TableId], connection: Co
 
 def _told(change: Any, database: str) -> ToldDefinition:
     try:
-        parts = _PARTS.findall(change["id"]) or change["id"].split(".")
+        parts = id_parts(change["id"])
         table = TableId(parts[0] if len(parts) > 1 else database, parts[-1])
         if str(change["type"]).upper() == "DROP":
             return ToldDefinition(table, f"DROP TABLE {quoted(*table)}")
@@ -72,10 +70,9 @@ def _columns(columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if column.get("charsetName"):
             words.append(f"CHARACTER SET {column['charsetName']}")
         words.append("NULL" if column.get("optional", True) else "NOT NULL")
-        words += ["AUTO_INCREMENT"] if column.get("autoIncremented") else []
         if column.get("hasDefaultValue") and column.get("defaultValueExpression") is not None:
             words.append("DEFAULT " + _literal(str(column["defaultValueExpression"])))
-        yield " ".join(words)
+        yield " ".join(words) + self_setting(column)
 
 
 def _type(column: Mapping[str, Any]) -> str:

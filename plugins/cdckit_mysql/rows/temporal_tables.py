@@ -28,7 +28,7 @@ class Shown:
     Attributes:
         form: what its values are.
         null: what stands for NULL and for what cannot be shown.
-        large_times: whether negative times and those from 24 h on can be shown.
+        large_times: whether negative times and those beyond 24 h can be shown.
         adjust: `enable.time.adjuster`.
         lenient: whether a date that does not exist is shown as 1970-01-01 instead of being an error.
         drops_signs: whether a snapshot shows negative times of less than an hour as positive.

@@ -24,7 +24,7 @@ class TableChange:
         type: what happened.
         id: its name.
         table: its definition; None for one that is gone.
-        previous: the name that RENAME TABLE took away from it.
+        previous: the name that a statement took away from it.
     """
 
     type: Literal["CREATE", "ALTER", "DROP"]
@@ -70,7 +70,7 @@ class SchemaEvents:
     def of(self, changes: Sequence[SchemaChange], tables: Tables) -> Iterator[SchemaEvent]:
         """The events of one statement; `tables` are the definitions after it."""
         told = [change for change in changes if change.kind in self._told and self.wants(change)]
-        for database, group in groupby(told, lambda change: change.database):
+        for database, group in groupby(told, _database):
             members = [(change, _change(change, tables)) for change in group]
             ids = [found.id for _, found in members if found is not None]
             for change, found in members:
@@ -87,6 +87,23 @@ class SchemaEvents:
         return True
 
 
+def _database(change: SchemaChange) -> str:
+    """The database whose change Debezium takes it for: that of the new name, and that of the session for an index."""
+    if change.kind is ChangeKind.INDEX and not _makes_key(change):
+        return change.session_database or change.database
+    if change.kind in (ChangeKind.ALTER, ChangeKind.RENAME) and change.after is not None:
+        return change.after.database
+    return change.database
+
+
+def _makes_key(change: SchemaChange) -> bool:
+    """Whether this is a unique index of a table that had no key: as Debezium does, it is told as a new definition."""
+    before, after = change.previous, change.table
+    if change.kind is not ChangeKind.INDEX or before is None or after is None:
+        return False
+    return not before.key_columns and len(after.unique_keys) > len(before.unique_keys)
+
+
 _TYPES: dict[ChangeKind, Literal["CREATE", "ALTER", "DROP"]] = {
     ChangeKind.CREATE: "CREATE",
     ChangeKind.ALTER: "ALTER",
@@ -97,11 +114,11 @@ _TYPES: dict[ChangeKind, Literal["CREATE", "ALTER", "DROP"]] = {
 
 def _change(change: SchemaChange, tables: Tables) -> TableChange | None:
     """What became of the table; its definition is the one after the whole statement, as in Debezium's events."""
-    kind = _TYPES.get(change.kind)
+    kind = "ALTER" if _makes_key(change) else _TYPES.get(change.kind)
     table = change.before if kind == "DROP" else change.after
     if kind is None or table is None or (kind == "CREATE" and change.before is not None):
         return None
-    previous = change.before if change.kind is ChangeKind.RENAME else None
+    previous = change.before if _renames(change) else None
     return TableChange(kind, table, None if kind == "DROP" else tables.get(*table), previous)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from cdckit_mysql.schema_changes.jdbc import BOOLEAN, jdbc_type
@@ -9,11 +11,20 @@ from cdckit_mysql.table import Column, Table, TableId
 
 _EPOCH = "1970-01-01 00:00:00"
 """What Debezium has for a default that is the current time."""
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"(?:\."((?:[^"]|"")*)")?')
 
 
 def quoted_id(table: TableId) -> str:
     """The id of a table: `"database"."table"`."""
-    return ".".join(f'"{part}"' for part in table)
+    return ".".join('"' + part.replace('"', '""') + '"' for part in table)
+
+
+def id_parts(text: str) -> list[str]:
+    """The names in the id of a table, quoted or not."""
+    found = _QUOTED.fullmatch(text)
+    if found is None:
+        return [part.strip('"') for part in text.rsplit(".", 1)]
+    return [part.replace('""', '"') for part in found.groups() if part is not None]
 
 
 def table_facts(table: Table, *, comments: bool) -> dict[str, Any]:
@@ -29,6 +40,7 @@ def table_facts(table: Table, *, comments: bool) -> dict[str, Any]:
 def column_facts(column: Column, *, comments: bool) -> dict[str, Any]:
     """A column's members by their names; None for what it does not have."""
     jdbc = jdbc_type(column)
+    sets_itself = column.auto_incremented or column.updates
     return {
         "name": column.name,
         "jdbcType": jdbc,
@@ -40,13 +52,23 @@ def column_facts(column: Column, *, comments: bool) -> dict[str, Any]:
         "scale": column.scale,
         "position": column.position,
         "optional": column.optional,
-        "autoIncremented": column.auto_incremented,
-        "generated": column.auto_incremented,
+        "autoIncremented": sets_itself,
+        "generated": sets_itself,
         "comment": column.comment if comments else None,
         "hasDefaultValue": column.has_default,
         "defaultValueExpression": _default(column),
         "enumValues": [_literal(label) for label in column.enum_values] or None,
     }
+
+
+def self_setting(facts: Mapping[str, Any]) -> str:
+    """The attribute of which `autoIncremented` tells, with a blank before it; empty where there is none."""
+    if not facts.get("autoIncremented"):
+        return ""
+    type_name = str(facts.get("typeName") or facts.get("typeExpression")).upper()
+    if type_name not in ("DATETIME", "TIMESTAMP"):
+        return " AUTO_INCREMENT"
+    return " ON UPDATE CURRENT_TIMESTAMP" + (f"({facts['length']})" if facts.get("length") else "")
 
 
 def _literal(label: str) -> str:

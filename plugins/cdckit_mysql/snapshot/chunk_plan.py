@@ -64,7 +64,7 @@ def plan_chunks(connection: Connection, chosen: Sequence[ChosenTable], paralleli
                     of=len(conditions),
                     first=place == 1,
                     last=place == len(conditions),
-                    begins=not chunks,
+                    begins=not chunks and table is chosen[0],
                     ends=table is filled[-1] and place == len(conditions),
                 )
             )

@@ -46,7 +46,7 @@ class MarkedRows:
         blocks: makes source blocks.
         offset: the point in the log that the rows belong to.
         time_us: when they were read, in microseconds since 1970.
-        begins: whether the snapshot's first row is among them.
+        begins: whether the rows of the snapshot's first table are among them.
 
     Attributes:
         finished: the numbers of the chunks whose records have all been given out; whoever reads them takes them away.
@@ -59,6 +59,7 @@ class MarkedRows:
         self._time_us = time_us
         self._prefix = offset.position.prefix
         self._begins = begins
+        self._empty = True
         self._taken: defaultdict[int, int] = defaultdict(int)
         self._held: dict[TableId, _Held] = {}
         self._last: _Held | None = None
@@ -73,6 +74,7 @@ class MarkedRows:
             rows: at least one.
             first: whether the table's first row is among them.
         """
+        self._empty = False
         made = self._release_last()
         before = self._held.pop(version.table.id, None)
         if before is not None:
@@ -88,7 +90,13 @@ class MarkedRows:
         return made
 
     def end(self, chunk: int, table: TableId, *, ends_table: bool) -> list[Record]:
-        """A chunk has no more rows; the records that need not be held back any longer."""
+        """A chunk has no more rows; the records that need not be held back any longer.
+
+        Only a row of the first table is marked as the snapshot's first one: as in Debezium there is none where that
+        table is empty.
+        """
+        if self._empty and ends_table:
+            self._begins = False
         self._taken.pop(chunk, None)
         held = self._held.get(table)
         if held is not None and held.chunk == chunk:

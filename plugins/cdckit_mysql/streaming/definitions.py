@@ -13,7 +13,7 @@ from cdckit.source import Notify
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, SchemaChange, is_schema_change
+from cdckit_mysql.ddl import SHOWN, DdlError, DdlReader, DdlSession, SchemaChange, is_schema_change
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition
@@ -106,7 +106,7 @@ class Definitions:
         if not statement.startswith("DROP"):
             self.tables.remove(*table)
         try:
-            changes = self.reader.apply(self.tables, table.database, statement)
+            changes = self.reader.apply(self.tables, table.database, statement, SHOWN)
         except DdlError as error:
             if known is not None:
                 self.tables.put(known)

@@ -50,6 +50,7 @@ def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
         transaction_id=None,
         counts={},
         by_gtid_until="",
+        end_told=False,
     )
 
 

@@ -243,7 +243,7 @@ class LogProcessor:
             self.records.append(self._transaction.begin(position, self.progress.time_us // 1000))
 
     def _committed(self, event: LogEvent) -> None:
-        if self._transaction is not None:
+        if self._transaction is not None and not self.progress.end_told:
             position = record_position(self._prefix(event), self._first_position(event))
             self.records.append(self._transaction.end(position, self.progress.time_us // 1000))
         if self._tally is not None:
@@ -344,10 +344,9 @@ class LogProcessor:
             self._counted(event)
 
     def _xa(self, event: Query) -> None:
-        """Changes of an XA transaction are told when it is prepared, without transaction metadata, as Debezium does."""
+        """Changes of an XA transaction are told when it is prepared, without metadata or thread, as Debezium does."""
         words = event.sql.upper().split()[1:2]
         if words in (["START"], ["BEGIN"]) and not self.progress.in_transaction:
-            self._thread = event.thread_id
             self.progress.unannounced(event)
             self.progress.begin(event.start)
         elif words in (["START"], ["BEGIN"], ["END"]):

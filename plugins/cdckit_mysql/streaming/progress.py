@@ -40,6 +40,7 @@ class LogProgress:
         self._at = (start.file, start.pos)
         self._skip = start.event
         self._skip_rows = start.row
+        self._end_told = start.end_told
         self._gtids = gtid_set(start.gtids, mariadb=mariadb)
         self._by_gtid_until = start.by_gtid_until
         self._next: tuple[TransactionSource, int] | tuple[int, int, int] | None = None
@@ -133,6 +134,11 @@ class LogProgress:
         """Whether the transaction in hand was begun before reading was interrupted."""
         return self._skip > 0
 
+    @property
+    def end_told(self) -> bool:
+        """Whether the end of the transaction in hand, which has come, was told before reading was interrupted."""
+        return self._end_told and self.events_done == self._skip
+
     def skips(self) -> bool:
         """Whether the event in hand was done before reading was interrupted."""
         return self.events_done < self._skip
@@ -149,6 +155,7 @@ class LogProgress:
         self._at = (self.file, pos)
         self.in_transaction = self.alone = self._announced = False
         self.events_done = self._skip = self._skip_rows = 0
+        self._end_told = False
 
     def offset(self) -> LogOffset:
         """Where to go on when everything up to here is safe."""
@@ -163,6 +170,7 @@ class LogProgress:
             epoch=self.epoch,
             server=self.server,
             by_gtid_until=self._unsettled(),
+            end_told=self._end_told,
         )
 
     def _unsettled(self) -> str:

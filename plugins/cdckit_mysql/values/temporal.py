@@ -188,10 +188,10 @@ def show_time(form: TemporalForm, large: bool, us: int) -> Any:
 
     Args:
         form: what it is shown as.
-        large: whether negative times and those from 24 h on can be shown.
-        us: the time.
+        large: whether negative times and those beyond 24 h can be shown.
+        us: the time; a full day has a number of milliseconds, but is no time of a day's clock.
     """
-    if not (large or 0 <= us < US_PER_DAY):
+    if not (large or 0 <= us < US_PER_DAY + (form == "ms")):
         return None
     if form == "iso":
         return f"{second_text(us // 1_000_000)[11:]}{fraction_text(us % 1_000_000)}Z"

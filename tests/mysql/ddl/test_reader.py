@@ -33,6 +33,7 @@ def column(definition: str, reader: DdlReader = MYSQL, session: DdlSession | Non
         ("INTEGER UNSIGNED", "INT UNSIGNED", None, "INTEGER UNSIGNED"),
         ("int(8) zerofill", "INT UNSIGNED ZEROFILL", 8, "INT UNSIGNED ZEROFILL"),
         ("INT SIGNED", "INT", None, "INT SIGNED"),
+        ("INT SIGNED UNSIGNED", "INT UNSIGNED", None, "INT UNSIGNED"),
         ("BOOL", "TINYINT", 1, "BOOL"),
         ("BOOLEAN", "TINYINT", 1, "BOOLEAN"),
         ("SERIAL", "BIGINT UNSIGNED", None, "BIGINT UNSIGNED"),
