@@ -133,3 +133,19 @@ def test_placeholders_of_debeziums_options_are_no_variables() -> None:
     placeholder = "${database.server.name}.transaction"
     assert substitute({"transaction.topic": placeholder}, {}) == {"transaction.topic": placeholder}
     assert type(substitute(placeholder, {})) is str
+
+
+def test_where_transforms_read_names_only_variables_that_exist_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("password=p")
+    tree = {
+        "outbox": "outbox.${routedByValue}.events",
+        "variable": "${HOME_OF_X}${env:HOME_OF_X}${UNSET:-y}",
+        "file": f"${{file:{tmp_path}/secrets:password}}",
+        "expression": "${value.op == 'c' ? 'a' : 'b'}${1}",
+        "literal": "$${HOME_OF_X}",
+        "unset": "${env:UNSET}",
+        "vault": "${vault:path:key}",
+    }
+    found = substitute(tree, {"HOME_OF_X": "x"}, placeholders=True)
+    assert found == {**tree, "variable": "xxy", "file": "p", "literal": "${HOME_OF_X}"}
+    assert dict(unresolved(found)).keys() == {"unset", "vault"}

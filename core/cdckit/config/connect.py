@@ -74,7 +74,7 @@ def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> 
     """
     reading = _Reading(given)
     registration = reading.source()
-    draft = Draft({}, name, labels={"source": "", "serializer": "converter"}, ignored=ignored)
+    draft = Draft({}, name, labels={"source": "", "serializer": "converter"}, ignored=ignored, placeholders=True)
     draft.options["predicates"] = reading.predicates()
     draft.options["transforms"] = reading.transforms(draft.labels)
     add_serializer(reading.take_converters(), draft)

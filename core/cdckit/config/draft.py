@@ -24,6 +24,7 @@ class Draft:
         sink_options: options that are the sink's if it knows them, unless its own say otherwise.
         ignored: options that mean nothing here.
         problems: what is wrong so far.
+        placeholders: whether `${NAME}` may stay where the environment has no such name.
     """
 
     options: Options
@@ -32,6 +33,7 @@ class Draft:
     sink_options: Options = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    placeholders: bool = False
 
     def label(self, path: str) -> str:
         """What messages call the option at `path`."""

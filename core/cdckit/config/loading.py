@@ -56,7 +56,8 @@ def read_draft(path: Path, environment: Mapping[str, str]) -> Draft:
     Raises:
         ConfigError: the file cannot be read, or is neither of the two kinds.
     """
-    tree = substitute(_choose(path, read_documents(path)), environment)
+    written = _choose(path, read_documents(path))
+    tree = substitute(written, environment, placeholders=connector_options(written) is not None)
     stem = path.name.partition(".")[0]
     connector = connector_options(tree)
     if connector is not None:

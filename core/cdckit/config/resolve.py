@@ -9,7 +9,7 @@ from cdckit.config.components import ComponentReader
 from cdckit.config.draft import COMPONENTS, LISTED, Draft, Options
 from cdckit.config.pipeline import Component, PipelineConfig, ResolvedPipeline
 from cdckit.config.steps import read_steps
-from cdckit.config.variables import unresolved
+from cdckit.config.variables import names_left, unresolved
 from cdckit.errors import ConfigError
 from cdckit.plugins import config_model, find
 
@@ -48,7 +48,7 @@ def resolve(draft: Draft) -> ResolvedPipeline:
         checkpoint=pipeline.checkpoint,
         idle_wait_ms=pipeline.idle_wait_ms,
         metrics=pipeline.metrics,
-        warnings=(*reader.warnings, *_left_out(pipeline, source)),
+        warnings=(*reader.warnings, *_left_out(pipeline, source), *_taken_as_text(draft)),
     )
 
 
@@ -60,6 +60,23 @@ def _left_out(pipeline: PipelineConfig, source: Component) -> list[str]:
             "the next heartbeat; --runner direct has them"
         ]
     return []
+
+
+def _taken_as_text(draft: Draft) -> list[str]:
+    """The options that no transform reads and in which a variable may have been meant."""
+    if not draft.placeholders:
+        return []
+    left = {
+        f"{kind}.{option}": names_left(value)
+        for kind in ("source", "sink", "serializer")
+        for option, value in draft.options.get(kind, {}).items()
+    }
+    return [
+        f"{draft.label(path)}: {', '.join(f'${{{name}}}' for name in names)} is taken as it stands, for the "
+        "environment has no variable of that name"
+        for path, names in left.items()
+        if names
+    ]
 
 
 def _pipeline_options(draft: Draft, reader: ComponentReader) -> PipelineConfig | None:
