@@ -29,7 +29,7 @@ OPTIONS = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
     "offset.flush.interval.ms": "60000",
-    "errors.tolerance": "all",
+    "errors.log.enable": "true",
     "producer.override.linger.ms": "5",
     "topic.creation.default.partitions": "3",
 }
@@ -91,7 +91,7 @@ def test_every_form_gives_the_same_pipeline(tmp_path: Path, name: str, text: str
     assert pipeline.transforms[1].predicate is None
     assert pipeline.serializer.config.value_schemas_enable is False  # type: ignore[attr-defined]
     assert pipeline.offset_flush_interval_ms == 60000
-    names = sorted(["errors.tolerance", "producer.override.linger.ms", left_out, "topic.creation.default.partitions"])
+    names = sorted(["errors.log.enable", "producer.override.linger.ms", left_out, "topic.creation.default.partitions"])
     assert pipeline.warnings == (f"options without meaning here, left out: {', '.join(names)}",)
 
 
@@ -226,3 +226,21 @@ def test_a_name_that_stays_outside_the_chain_is_told(tmp_path: Path) -> None:
     assert pipeline.warnings[-1] == (
         "password: ${PASSWORD_X} is taken as it stands, for the environment has no variable of that name"
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "taken", "refused"),
+    [
+        ("exactly.once.support", "requested", "required"),
+        ("errors.tolerance", "none", "all"),
+        ("offset.storage", "org.apache.kafka.connect.storage.FileOffsetBackingStore", "com.example.RedisStore"),
+        ("offset.storage.redis.address", "", "redis:6379"),
+        ("offset.storage.topic", "", "offsets"),
+    ],
+)
+def test_a_promise_that_cannot_be_kept_is_refused(tmp_path: Path, option: str, taken: str, refused: str) -> None:
+    name = option.replace(".", "__")
+    connector(tmp_path, **{name: taken})
+    (problem,) = problems(tmp_path, **{name: refused})
+    assert problem.startswith(f"{option}: ")
+    assert "remove it" in problem

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cdckit.config.debezium_options import PROMISES
 from cdckit.config.draft import Draft, Options, flatten
 from cdckit.config.model import PluginConfig
 from cdckit.config.serializer_options import add_serializer
@@ -140,5 +141,7 @@ def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
             draft.sink_options[name] = value
         elif source.knows(name) or not any(re.fullmatch(pattern, name) for pattern in WITHOUT_MEANING):
             draft.options["source"][name] = value
+        elif broken := [promise.why for promise in PROMISES if promise.means(name) and not promise.takes(value)]:
+            draft.problems.append(f"{name}: {broken[0]}")
         elif name != "name":
             draft.ignored.append(name)

@@ -70,7 +70,8 @@ def _options(model: type[PluginConfig], more: Json) -> Json:
     if model.named:
         first_words = sorted({name.partition(".")[0] for name in (*properties, *model.renamed)})
         patterns.append(rf"^(?!(?:{'|'.join(first_words)})\.)[^.]+\.")
-    old = {old: {**properties[now], "deprecated": True} for old, now in model.renamed.items() if now in properties}
+    others = {**model.renamed, **model.stand_ins}
+    old = {old: {**properties[now], "deprecated": True} for old, now in others.items() if now in properties}
     return {
         "properties": {"type": {}, **more, **properties, **old},
         "patternProperties": {pattern: {} for pattern in (*members, *patterns)},
