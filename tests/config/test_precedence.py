@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def load(file: Path, *overrides: str, **how: str) -> ResolvedPipeline:
-    return load_pipeline(file, overrides, environment={"PASSWORD": "s3cret", "OUT": "out"}, **how)
+    return load_pipeline(file, overrides, environment={"PASSWORD": "s3cret", "OUT": "out"}, **how)  # type: ignore[arg-type]
 
 
 def test_variables_are_replaced_and_have_defaults(file: Path) -> None:
@@ -149,3 +149,15 @@ def test_where_transforms_read_names_only_variables_that_exist_are_replaced(tmp_
     found = substitute(tree, {"HOME_OF_X": "x"}, placeholders=True)
     assert found == {**tree, "variable": "xxy", "file": "p", "literal": "${HOME_OF_X}"}
     assert dict(unresolved(found)).keys() == {"unset", "vault"}
+
+
+def test_variables_in_what_the_command_line_sets_are_replaced_as_in_the_file(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("password=from-file")
+    reference = f"source.password=${{file:{tmp_path}/secrets:password}}"
+    pipeline = load(file, reference, "source.script=${OUT}.jsonl", "transforms.0.topic=$${OUT}")
+    config = pipeline.source.config
+    assert config.password.get_secret_value() == "from-file"  # type: ignore[attr-defined]
+    assert config.script == Path("out.jsonl")  # type: ignore[attr-defined]
+    assert pipeline.transforms[0].transform.config.topic == "${OUT}"  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError, match=r"source\.password: .*gone"):
+        load(file, f"source.password=${{file:{tmp_path}/gone:password}}")

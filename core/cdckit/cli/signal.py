@@ -47,7 +47,7 @@ def signal(
     The pipeline takes it while it runs, or when it starts; its channel `in-process` must be enabled
     (`signal.enabled.channels`). The signal's id is printed.
     """
-    pipeline = load(chosen)
+    pipeline = load(chosen, incomplete=True)
     _require_channel(pipeline)
     data = _parsed(sys.stdin.read() if text == "-" else text or "{}")
     if tables:

@@ -104,6 +104,8 @@ _PARSERS: dict[str, Callable[[Path, str], Iterable[Any]]] = {
     ".toml": _parse_toml,
     ".properties": _parse_properties,
 }
+SUFFIXES = frozenset(_PARSERS)
+"""How the names of such files end."""
 
 
 def _guess(text: str) -> Callable[[Path, str], Iterable[Any]]:

@@ -17,6 +17,10 @@ from cdckit.config.variables import substitute
 from cdckit.errors import ConfigError
 
 
+class NoPipelineError(ConfigError):
+    """The file describes no pipeline."""
+
+
 def load_pipeline(
     path: Path,
     overrides: Sequence[str] = (),
@@ -24,6 +28,7 @@ def load_pipeline(
     runner: str | None = None,
     sink: str | None = None,
     environment: Mapping[str, str] | None = None,
+    incomplete: bool = False,
 ) -> ResolvedPipeline:
     """The pipeline that a file describes: a pipeline file, or a connector's configuration as it is.
 
@@ -33,28 +38,31 @@ def load_pipeline(
         runner: stronger than the file's.
         sink: another sink in the place of the file's, whose options then mean nothing.
         environment: what `${VAR}` stands for; by default the process's environment.
+        incomplete: whether variables may lack a value: for commands that connect to nothing and need no secrets.
 
     Raises:
         ConfigError: with all that is wrong at once, each fault with the option's full name.
     """
-    draft = read_draft(path, os.environ if environment is None else environment)
+    variables = os.environ if environment is None else environment
+    draft = read_draft(path, variables)
     if runner is not None:
         draft.options["runner"] = runner
     if sink is not None and _sink_type(draft) != sink:
         draft.options["sink"] = {"type": sink}
     for assignment in overrides:
         try:
-            draft.set(assignment)
+            draft.set(assignment, variables)
         except ConfigError as error:
             draft.problems += error.problems
-    return resolve(draft)
+    return resolve(draft, incomplete=incomplete)
 
 
 def read_draft(path: Path, environment: Mapping[str, str]) -> Draft:
     """What the file says, in the shape of a pipeline file.
 
     Raises:
-        ConfigError: the file cannot be read, or is neither of the two kinds.
+        NoPipelineError: it is neither of the two kinds.
+        ConfigError: the file cannot be read.
     """
     written = _choose(path, read_documents(path))
     tree = substitute(written, environment, placeholders=connector_options(written) is not None)
@@ -64,7 +72,7 @@ def read_draft(path: Path, environment: Mapping[str, str]) -> Draft:
         options, name, ignored = connector
         return connector_draft(options, _as_name(name or stem), ignored)
     if "source" not in tree:
-        raise ConfigError(
+        raise NoPipelineError(
             f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
         )
     return pipeline_draft(tree, _as_name(stem))

@@ -124,7 +124,7 @@ class PluginConfig(BaseModel):
         try:
             config = cls.model_validate(sorter.taken)
         except ValidationError as error:
-            raise ConfigError(*sorter.problems, *sorter.explain(error)) from None
+            config = sorter.without_unresolved(error)
         if sorter.problems:
             raise ConfigError(*sorter.problems)
         return config, sorter.warnings(config.remarks())
@@ -323,6 +323,21 @@ class _Sorter:
             pairs = ", ".join(f"{old} (now {now})" for old, now in self.old)
             said.append(f"{at}old option names: {pairs}")
         return said + [at + sentence for sentence in (*self.model.advice(self.given_as), *remarks)]
+
+    def without_unresolved(self, error: ValidationError) -> Any:
+        """What the options are without those whose variables have no value, which is told by itself.
+
+        Raises:
+            ConfigError: something else is wrong, too.
+        """
+        if problems := [*self.problems, *self.explain(error)]:
+            raise ConfigError(*problems)
+        for fault in error.errors(include_url=False):
+            self.taken.pop(str(fault["loc"][0]), None)
+        try:
+            return self.model.model_validate(self.taken)
+        except ValidationError:
+            raise ConfigError from None
 
     def explain(self, error: ValidationError) -> list[str]:
         """Pydantic's findings as sentences that name the option as the user wrote it."""
