@@ -244,3 +244,14 @@ def test_a_promise_that_cannot_be_kept_is_refused(tmp_path: Path, option: str, t
     (problem,) = problems(tmp_path, **{name: refused})
     assert problem.startswith(f"{option}: ")
     assert "remove it" in problem
+
+
+def test_the_command_line_sets_converters_by_their_own_names(tmp_path: Path) -> None:
+    cloud_events = "io.debezium.converters.CloudEventsConverter"
+    chosen = ["value.converter.schemas.enable=true", "key.converter.schemas.enable=false"]
+    pipeline = load(tmp_path, PROPERTIES, "c.properties", *chosen)
+    assert pipeline.serializer.config.model_dump(exclude_defaults=True) == {
+        "key_schemas_enable": False, "value_schemas_enable": True,
+    }  # fmt: skip
+    pipeline = load(tmp_path, PROPERTIES, "c.properties", f"value.converter={cloud_events}", "state=x")
+    assert (pipeline.serializer.registration.name, pipeline.state) == ("cloudevents", Path("x"))

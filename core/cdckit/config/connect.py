@@ -44,6 +44,12 @@ PIPELINE_WIDE = (
 )
 
 
+SERVER = "debezium.source."
+"""What Debezium Server puts before the connector's options."""
+
+CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$).+)?")
+
+
 def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, list[str]] | None:
     """The connector's own options out of whatever wraps them, its name, and the wrapper's members without meaning.
 
@@ -116,7 +122,7 @@ class _Reading:
 
     def take_converters(self) -> Options:
         """The options of the converters, with `key.`, `value.` or `header.` before them where they have it."""
-        taken = {name: value for name, value in self.left.items() if _CONVERTER.fullmatch(name)}
+        taken = {name: value for name, value in self.left.items() if CONVERTER.fullmatch(name)}
         for name in taken:
             del self.left[name]
         return taken
@@ -130,7 +136,6 @@ class _Reading:
 
 
 _SHAPING = re.compile(r"connector\.class|transforms|predicates|(transforms|predicates)\.[^.]+\.type|(\w+\.)?converter")
-_CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$).+)?")
 
 
 def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
