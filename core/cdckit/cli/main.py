@@ -123,4 +123,6 @@ def _problems(error: Exception) -> Sequence[str]:
         return [error.format_message()]
     if isinstance(error, CdcError):
         return [str(error)]
-    return [f"unexpected {type(error).__name__}: {error} (--debug or CDC_DEBUG=1 shows where)"]
+    from cdckit.cli.blame import plugin_at_fault  # noqa: PLC0415 - most calls end well
+
+    return [f"unexpected {type(error).__name__}{plugin_at_fault(error)}: {error} (--debug or CDC_DEBUG=1 shows where)"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit.config.lists import NameList, split_names
 from cdckit.config.model import PluginConfig
+from cdckit.signals.signal import OF_EVERY_SOURCE
 
 CHANNELS = ("source", "file", "kafka", "in-process")
 _NO_JMX = "there is no JVM and so no 'jmx'; use in-process"
@@ -15,6 +16,9 @@ _NO_JMX = "there is no JVM and so no 'jmx'; use in-process"
 
 class SignalOptions(PluginConfig):
     """Signals and incremental snapshots."""
+
+    signal_types: ClassVar[tuple[str, ...]] = OF_EVERY_SOURCE
+    """What the source can be told to do."""
 
     signal_data_collection: str = ""
     """The table or collection (`database.name`) whose rows or documents tell the source what to do, such as to read a
