@@ -286,6 +286,10 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
     patterns: ClassVar[Mapping[str, str]] = {
         r"snapshot\.collection\.filter\.overrides\..+": "snapshot_filters",
     }
+    stand_ins: ClassVar[Mapping[str, str]] = {
+        "errors.retry.delay.initial.ms": "connect.backoff.initial.delay.ms",
+        "errors.retry.delay.max.ms": "connect.backoff.max.delay.ms",
+    }
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = _peer_options()
 

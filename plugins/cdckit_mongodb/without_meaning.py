@@ -7,12 +7,8 @@ from cdckit.config.no_meaning import NoMeaning
 
 WITHOUT_MEANING = (
     NoMeaning(
-        r"errors\.(tolerance|log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
+        r"errors\.(log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
         "Kafka Connect's own; event.processing.failure.handling.mode says what becomes of events that fail",
-    ),
-    NoMeaning(
-        r"errors\.retry\.delay\.(initial|max)\.ms",
-        "waits between attempts double from connect.backoff.initial.delay.ms to connect.backoff.max.delay.ms",
     ),
     NoMeaning(
         r"mongodb\.(poll\.interval\.(ms|sec)|members\.auto\.discover|task\.id)",
@@ -51,6 +47,7 @@ WITHOUT_MEANING = (
         r"binary\.handling\.mode",
         "documents are Extended JSON, which writes binaries in base64",
         taken=("bytes",),
+        refused=False,
     ),
     NoMeaning(
         r"converters",
@@ -66,6 +63,7 @@ WITHOUT_MEANING = (
         r"(field\.name\.adjustment\.mode|sanitize\.field\.names)",
         "names of fields are inside of Extended JSON, which Avro sees as one string: field.renames changes single ones",
         taken=("none", "false"),
+        refused=False,
     ),
     NoMeaning(
         r"incremental\.snapshot\.allow\.schema\.changes",
@@ -84,6 +82,7 @@ WITHOUT_MEANING = (
         r"skip\.messages\.without\.change",
         "an update of a document tells what has changed; there is none without",
         taken=("false",),
+        refused=False,
     ),
     *OF_EVERY_CONNECTOR,
 )

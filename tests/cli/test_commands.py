@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cdckit.cli.main import COMMANDS
+from cdckit.cli.tables import print_entry
 from cdckit.state.sqlite import SqliteStateStore
 
 Cdc = Callable[..., Any]
@@ -113,6 +114,62 @@ def test_describe_knows_the_pipeline_itself_and_says_what_was_meant(cdc: Cdc) ->
     assert "nothing installed is called 'scriptd'; did you mean 'scripted'?" in called.stderr
 
 
+def test_describe_shows_one_option_or_those_of_a_pattern(cdc: Cdc) -> None:
+    shown = cdc("describe", "mysql", "table.whitelist").stdout
+    assert "\ntable.include.list  (text; formerly table.whitelist)\n    Tables to capture: " in shown
+    assert shown.count("  (") == 1
+    (described,) = json.loads(cdc("describe", "mysql", "snapshot.lock*", "--json").stdout)
+    assert {option["name"] for option in described["options"]} == {
+        "snapshot.locking.mode", "snapshot.locking.mode.custom.name", "snapshot.lock.timeout.ms",
+    }  # fmt: skip
+    assert "column.mask.with" in cdc("describe", "mysql", "column.mask.with.5.chars").stdout
+    called = cdc("describe", "mysql", "tabel.include.list")
+    assert called.code == 2
+    assert "error: 'mysql' has no option 'tabel.include.list'; did you mean 'table.include.list'?" in called.stderr
+
+
+@pytest.mark.parametrize("command", [["describe", "mysql"], ["plugins"]], ids=str)
+def test_what_goes_to_a_pipe_is_as_wide_as_it_needs_to_be(cdc: Cdc, command: list[str]) -> None:
+    lines = cdc(*command).stdout.splitlines()
+    assert [line for line in lines if line.endswith(" ")] == []
+    assert any("after a snapshot" in line for line in lines)
+
+
+def test_descriptions_are_broken_at_a_terminals_width(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    print_entry("option  (text)", "so many words " * 20)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 3
+    assert all(line.startswith("    ") for line in lines[1:])
+    assert max(map(len, lines)) <= 80
+
+
+def test_an_error_of_a_plugins_code_names_the_plugin(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "script.jsonl").write_text('{"raise": "Unheard", "say": "of this"}')
+    called = cdc("run", pipeline.name, "--once")
+    assert called.code == 1
+    assert "unexpected RuntimeError in the plugin 'scripted' (scripted 1.0): of this" in called.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("exec-snap", "TYPE: no signal is called 'exec-snap'"),
+        ("execute-snapshto", "did you mean 'execute-snapshot'?"),
+        ("snapshot-window-open", "TYPE: no signal is called"),
+    ],
+)
+def test_a_signal_that_there_is_not_is_refused(cdc: Cdc, tmp_path: Path, kind: str, said: str) -> None:
+    source = {"type": "mysql", "topic.prefix": "p", "database.user": "u", "signal.enabled.channels": "in-process"}
+    (tmp_path / "p.json").write_text(json.dumps({"runner": "direct", "source": source}))
+    called = cdc("signal", "p.json", kind)
+    assert (called.code, called.stdout) == (2, "")
+    assert said in called.stderr
+    assert not (tmp_path / "state").exists()
+    assert cdc("signal", "p.json", "set-binlog-position", "--id", "1").code == 0
+
+
 def test_schema_is_json(cdc: Cdc) -> None:
     schema = json.loads(cdc("schema").stdout)
     assert "scripted" in schema["$defs"]["source"]["properties"]["type"]["enum"]
@@ -210,6 +267,22 @@ def test_completion_knows_commands_and_options(cdc: Cdc, program: Cdc) -> None:
     assert "_CDC_COMPLETE=bash_complete" in cdc("completion", "bash").stdout
     asked = {"_CDC_COMPLETE": "bash_complete", "COMP_WORDS": "cdc val", "COMP_CWORD": "1"}
     assert program(**asked).stdout == "plain,validate\n"
+    assert "_cdckit_completion" in cdc("completion", "bash").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("cdc describe script", ["scripted"]),
+        ("cdc describe scripted to", ["topic.prefix"]),
+        ("cdc run --sink fi", ["file"]),
+        ("cdc run pipeline.yaml --set source.po", ["source.port="]),
+        ("cdc run pipeline.yaml --set idle", ["idle.wait.ms="]),
+    ],
+)
+def test_completion_knows_types_and_options(program: Cdc, pipeline: Path, words: str, offered: list[str]) -> None:
+    asked = {"_CDC_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    assert program(**asked).stdout.splitlines() == [f"plain,{name}" for name in offered]
 
 
 def test_what_is_not_needed_is_not_imported(tmp_path: Path, environment: dict[str, str]) -> None:

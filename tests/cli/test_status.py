@@ -24,8 +24,8 @@ def rows(table: str, number: int, estimate: int | None, *, finished: bool) -> di
 
 def status_of(cdc: Cdc) -> dict[str, Any]:
     called = cdc("status", "pipeline.yaml", "--json")
-    assert called.code == 0
     found: dict[str, Any] = json.loads(called.stdout)
+    assert called.code == (found["state"] in ("failed", "killed"))
     return found
 
 
@@ -58,7 +58,7 @@ def test_of_one_that_has_failed(cdc: Cdc, pipeline: Path, tmp_path: Path) -> Non
     write(tmp_path, {"n": 1}, {"raise": "DecodeError", "say": "line 2 is broken"})
     assert cdc("run", pipeline.name, "--once").code == 5
     called = cdc("status", pipeline.name)
-    assert called.code == 0
+    assert called.code == 1
     assert "error     DecodeError: line 2 is broken" in called.stdout.splitlines()
     found = status_of(cdc)
     assert (found["state"], found["error_type"], found["offset"]) == ("failed", "DecodeError", {"line": 1})
@@ -134,3 +134,78 @@ def test_a_broken_status_file_is_named(cdc: Cdc, pipeline: Path, tmp_path: Path)
 def test_a_status_that_cannot_be_written_stops_nothing(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
     (tmp_path / "state" / "scripted" / "status.json").mkdir(parents=True)
     assert cdc("run", pipeline.name, "--once").code == 0
+
+
+def heard_of_an_hour_ago(folder: Path, **said: Any) -> None:
+    """The running pipeline's status as if it had been written then."""
+    path = folder / "state" / "scripted" / "status.json"
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "written": time.time() - 3600, **said}))
+
+
+@pytest.mark.parametrize(
+    ("said", "stale"),
+    [
+        ({"snapshot": None, "lag_seconds": 0.0}, False),
+        ({"snapshot": None, "lag_seconds": 2.5}, True),
+        ({"snapshot": None, "lag_seconds": 0.0, "disconnects": 1, "connected": False}, True),
+        ({"lag_seconds": 0.0}, True),
+    ],
+    ids=["idle", "behind", "away", "in a snapshot"],
+)
+def test_of_one_that_has_work_to_do_and_says_nothing(
+    cdc: Cdc, running: subprocess.Popen[str], pipeline: Path, tmp_path: Path, said: dict[str, Any], stale: bool
+) -> None:
+    heard_of_an_hour_ago(tmp_path, **said)
+    called = cdc("status", pipeline.name)
+    assert (called.code, "; stale: " in called.stdout) == (int(stale), stale)
+    called = cdc("status", pipeline.name, "--json", "--stale-after", "7200")
+    assert (called.code, json.loads(called.stdout)["stale"]) == (0, False)
+
+
+SECRETS = "runner: direct\nsource: {type: scripted, script: s, password: '${NO_SECRET}', port: '${NO_PORT}'}\n"
+
+
+def test_secrets_are_not_needed_where_nothing_is_connected_to(cdc: Cdc, tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("")
+    (tmp_path / "pipeline.yaml").write_text(SECRETS)
+    assert cdc("status", "pipeline.yaml").code == 0
+    assert cdc("offsets", "set", "pipeline.yaml", '{"line": 2}').code == 0
+    assert json.loads(cdc("offsets", "show", "pipeline.yaml").stdout) == {"line": 2}
+    assert cdc("offsets", "reset", "pipeline.yaml").code == 0
+    called = cdc("run", "pipeline.yaml", "--once")
+    assert called.code == 2
+    assert called.stderr.count("is not set") == 2
+
+
+@pytest.mark.parametrize("option", ["name", "state", "source.topic.prefix", "source.server.name"])
+def test_what_tells_the_state_is_needed(cdc: Cdc, tmp_path: Path, option: str) -> None:
+    (tmp_path / "pipeline.yaml").write_text(SECRETS)
+    called = cdc("status", "pipeline.yaml", "--set", f"{option}=${{NO_NAME}}")
+    assert called.code == 2
+    assert f"error: {option}: the environment variable NO_NAME is not set" in called.stderr
+
+
+def test_a_wrong_option_is_told_beside_a_missing_secret(cdc: Cdc, tmp_path: Path) -> None:
+    (tmp_path / "pipeline.yaml").write_text(SECRETS)
+    called = cdc("status", "pipeline.yaml", "--set", "source.mode=fastest")
+    assert called.code == 2
+    assert "source.mode: should be 'fast' or 'slow'" in called.stderr
+
+
+def test_the_pipelines_of_a_folder_are_listed(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    cdc("run", pipeline.name, "--once")
+    (tmp_path / "secret.yaml").write_text(f"name: hidden\n{SECRETS}")
+    (tmp_path / "other.yaml").write_text("kind: Deployment\n")
+    called = cdc("list", ".")
+    assert called.code == 0
+    assert [line.split()[:3] for line in called.stdout.splitlines()[3:] if line.strip()] == [
+        ["pipeline.yaml", "scripted", "stopped"],
+        ["secret.yaml", "hidden", "never"],
+    ]
+    (tmp_path / "wrong.json").write_text('{"source": {"type": "nothing"}}')
+    called = cdc("list", "--json")
+    assert called.code == 1
+    found = {Path(listed["file"]).name: listed for listed in json.loads(called.stdout)}
+    assert found.keys() == {"pipeline.yaml", "secret.yaml", "wrong.json"}
+    assert "no source is called 'nothing'" in found["wrong.json"]["error"]

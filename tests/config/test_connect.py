@@ -29,7 +29,7 @@ OPTIONS = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
     "offset.flush.interval.ms": "60000",
-    "errors.tolerance": "all",
+    "errors.log.enable": "true",
     "producer.override.linger.ms": "5",
     "topic.creation.default.partitions": "3",
 }
@@ -91,7 +91,7 @@ def test_every_form_gives_the_same_pipeline(tmp_path: Path, name: str, text: str
     assert pipeline.transforms[1].predicate is None
     assert pipeline.serializer.config.value_schemas_enable is False  # type: ignore[attr-defined]
     assert pipeline.offset_flush_interval_ms == 60000
-    names = sorted(["errors.tolerance", "producer.override.linger.ms", left_out, "topic.creation.default.partitions"])
+    names = sorted(["errors.log.enable", "producer.override.linger.ms", left_out, "topic.creation.default.partitions"])
     assert pipeline.warnings == (f"options without meaning here, left out: {', '.join(names)}",)
 
 
@@ -153,7 +153,7 @@ def test_faults_are_called_by_the_connectors_own_names(tmp_path: Path) -> None:
             {"key__converter__decimal__format": "NUMERIC", "value__converter__decimal__format": "BASE64"},
             "value.converter.decimal.format: not yet supported to differ between keys and values",
         ),
-        ({"transforms": "${CHAIN_NOT_SET}"}, "transforms: the environment variable CHAIN_NOT_SET is not set"),
+        ({"transforms": "${env:CHAIN_NOT_SET}"}, "transforms: the environment variable CHAIN_NOT_SET is not set"),
     ],
 )
 def test_what_is_not_yet_supported_is_said(tmp_path: Path, options: dict[str, str], said: str) -> None:
@@ -196,3 +196,62 @@ def test_without_a_topic_prefix_the_connectors_or_the_files_name_serves(
     path = tmp_path / "c.connector.json"
     path.write_text(json.dumps({**wrapper, "config": {"connector.class": "test.ScriptedConnector"}}))
     assert read_draft(path, {}).fallback_name == name
+
+
+def placeholders(form: str) -> str:
+    """A connector's file whose transform reads `${routedByValue}`."""
+    options = {**OPTIONS, "transforms.v.topic": "outbox.${routedByValue}", "password": "${PASSWORD_X}"}
+    if form == "strimzi":
+        spec = {"class": options.pop("connector.class"), "config": options}
+        return json.dumps({**STRIMZI, "spec": spec})
+    if form == "properties":
+        return "\n".join(f"{name}={value}" for name, value in options.items())
+    return json.dumps({"config": options})
+
+
+@pytest.mark.parametrize(("form", "name"), [("properties", "c.properties"), ("json", "c.json"), ("strimzi", "c.yaml")])
+def test_names_that_a_transform_reads_are_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, name: str
+) -> None:
+    monkeypatch.setenv("PASSWORD_X", "secret")
+    pipeline = load(tmp_path, placeholders(form), name)
+    assert pipeline.transforms[1].transform.config.topic == "outbox.${routedByValue}"  # type: ignore[attr-defined]
+    assert pipeline.source.config.password.get_secret_value() == "secret"  # type: ignore[attr-defined]
+    assert not any("${" in warning for warning in pipeline.warnings)
+
+
+def test_a_name_that_stays_outside_the_chain_is_told(tmp_path: Path) -> None:
+    pipeline = load(tmp_path, placeholders("json"), "c.json")
+    assert pipeline.source.config.password.get_secret_value() == "${PASSWORD_X}"  # type: ignore[attr-defined]
+    assert pipeline.warnings[-1] == (
+        "password: ${PASSWORD_X} is taken as it stands, for the environment has no variable of that name"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "taken", "refused"),
+    [
+        ("exactly.once.support", "requested", "required"),
+        ("errors.tolerance", "none", "all"),
+        ("offset.storage", "org.apache.kafka.connect.storage.FileOffsetBackingStore", "com.example.RedisStore"),
+        ("offset.storage.redis.address", "", "redis:6379"),
+        ("offset.storage.topic", "", "offsets"),
+    ],
+)
+def test_a_promise_that_cannot_be_kept_is_refused(tmp_path: Path, option: str, taken: str, refused: str) -> None:
+    name = option.replace(".", "__")
+    connector(tmp_path, **{name: taken})
+    (problem,) = problems(tmp_path, **{name: refused})
+    assert problem.startswith(f"{option}: ")
+    assert "remove it" in problem
+
+
+def test_the_command_line_sets_converters_by_their_own_names(tmp_path: Path) -> None:
+    cloud_events = "io.debezium.converters.CloudEventsConverter"
+    chosen = ["value.converter.schemas.enable=true", "key.converter.schemas.enable=false"]
+    pipeline = load(tmp_path, PROPERTIES, "c.properties", *chosen)
+    assert pipeline.serializer.config.model_dump(exclude_defaults=True) == {
+        "key_schemas_enable": False, "value_schemas_enable": True,
+    }  # fmt: skip
+    pipeline = load(tmp_path, PROPERTIES, "c.properties", f"value.converter={cloud_events}", "state=x")
+    assert (pipeline.serializer.registration.name, pipeline.state) == ("cloudevents", Path("x"))

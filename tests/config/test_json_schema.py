@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from cdckit.config.json_schema import pipeline_schema
+from cdckit.config.loading import load_pipeline
 
 
 def faults(pipeline: dict[str, Any]) -> list[str]:
@@ -31,6 +33,19 @@ def test_it_is_a_schema() -> None:
         source(port="${PORT:-1}", mode="${MODE}"),
         source(**{"server.name": "old", "statement.a": "x", "driver.x": "y"}),
         {"source": {"type": "test.ScriptedConnector", "script": "x"}},
+        source(port="3307", mode="Slow", password=123, topic={"prefix": "a"}, server={"name": None}, tags=["a"]),
+        {**source(), "position": {"header": "off"}, "offset": {"flush.interval.ms": "5"}, "state": None},
+        {
+            "source": {
+                "type": "mysql",
+                "database": {"server.name": "s", "ssl": {"mode": "REQUIRED"}, "hostname": "h", "password": 123},
+                "database.ssl": {"keystore": "k"},
+                "table.include.list": ["a.b", "c.d"],
+                "event.format": 1.9,
+                "snapshot.mode": "schema_only",
+                "schema": {"history": {"internal": {"kafka.topic": "t"}}},
+            }
+        },
         {**source(), "runner": "direct", "position.header": False, "spark": {"spark.master": "local[2]"}},
         {**source(), "sink": {"type": "file", "path": "x"}, "serializer": {"type": "json", "schemas.enable": True}},
         {**source(), "sink": {"type": "failing", "producer.linger.ms": "1"}},
@@ -75,3 +90,16 @@ def test_old_names_are_marked_and_descriptions_are_there() -> None:
     assert scripted["properties"]["port"]["description"] == "A number."
     assert scripted["properties"]["port"]["default"] == 3306
     assert "statements" not in scripted["properties"]
+
+
+def test_good_ones_are_good_for_the_parser_too(tmp_path: Path) -> None:
+    """The forms above that differ most from a file's plain ones."""
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        "position: {header: off}\nsource:\n  type: mysql\n  database: {server.name: s, ssl: {mode: REQUIRED}}\n"
+        "  database.user: u\n  database.ssl: {keystore: k}\n  table.include.list: [a.b, c.d]\n  event.format: 1.9\n"
+        "  snapshot.mode: schema_only\n"
+    )
+    pipeline = load_pipeline(file)
+    assert pipeline.name == "s"
+    assert pipeline.source.config.table_include_list == "a.b,c.d"  # type: ignore[attr-defined]

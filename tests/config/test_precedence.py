@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def load(file: Path, *overrides: str, **how: str) -> ResolvedPipeline:
-    return load_pipeline(file, overrides, environment={"PASSWORD": "s3cret", "OUT": "out"}, **how)
+    return load_pipeline(file, overrides, environment={"PASSWORD": "s3cret", "OUT": "out"}, **how)  # type: ignore[arg-type]
 
 
 def test_variables_are_replaced_and_have_defaults(file: Path) -> None:
@@ -133,3 +133,31 @@ def test_placeholders_of_debeziums_options_are_no_variables() -> None:
     placeholder = "${database.server.name}.transaction"
     assert substitute({"transaction.topic": placeholder}, {}) == {"transaction.topic": placeholder}
     assert type(substitute(placeholder, {})) is str
+
+
+def test_where_transforms_read_names_only_variables_that_exist_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("password=p")
+    tree = {
+        "outbox": "outbox.${routedByValue}.events",
+        "variable": "${HOME_OF_X}${env:HOME_OF_X}${UNSET:-y}",
+        "file": f"${{file:{tmp_path}/secrets:password}}",
+        "expression": "${value.op == 'c' ? 'a' : 'b'}${1}",
+        "literal": "$${HOME_OF_X}",
+        "unset": "${env:UNSET}",
+        "vault": "${vault:path:key}",
+    }
+    found = substitute(tree, {"HOME_OF_X": "x"}, placeholders=True)
+    assert found == {**tree, "variable": "xxy", "file": "p", "literal": "${HOME_OF_X}"}
+    assert dict(unresolved(found)).keys() == {"unset", "vault"}
+
+
+def test_variables_in_what_the_command_line_sets_are_replaced_as_in_the_file(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("password=from-file")
+    reference = f"source.password=${{file:{tmp_path}/secrets:password}}"
+    pipeline = load(file, reference, "source.script=${OUT}.jsonl", "transforms.0.topic=$${OUT}")
+    config = pipeline.source.config
+    assert config.password.get_secret_value() == "from-file"  # type: ignore[attr-defined]
+    assert config.script == Path("out.jsonl")  # type: ignore[attr-defined]
+    assert pipeline.transforms[0].transform.config.topic == "${OUT}"  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError, match=r"source\.password: .*gone"):
+        load(file, f"source.password=${{file:{tmp_path}/gone:password}}")

@@ -33,11 +33,6 @@ NEEDED = {
 }
 """Options without which a value means nothing."""
 REFUSED = {
-    ("binary.handling.mode", "base64"): "documents are Extended JSON",
-    ("binary.handling.mode", "base64-url-safe"): "documents are Extended JSON",
-    ("binary.handling.mode", "hex"): "documents are Extended JSON",
-    ("field.name.adjustment.mode", "avro"): "names of fields are inside of Extended JSON",
-    ("field.name.adjustment.mode", "avro_unicode"): "names of fields are inside of Extended JSON",
     ("snapshot.mode", "custom"): "write a plugin with the hook",
     ("snapshot.query.mode", "custom"): "a Java class, which cannot be loaded here",
 }
@@ -113,3 +108,28 @@ def test_an_old_format_brings_its_defaults() -> None:
     assert (old.schema_name_adjustment_mode, old.skipped) == ("avro", frozenset())
     chosen, _ = MongoDbConfig.load({**BASE, "event.format": "1.9", "schema.name.adjustment.mode": "none"}, "source")
     assert chosen.schema_name_adjustment_mode == "none"
+
+
+@pytest.mark.parametrize(
+    ("option", "default", "other"),
+    [
+        ("binary.handling.mode", "bytes", "base64"),
+        ("field.name.adjustment.mode", "none", "avro"),
+        ("sanitize.field.names", "false", "true"),
+        ("skip.messages.without.change", "false", "true"),
+    ],
+)
+def test_what_has_nothing_to_work_on_in_documents_is_told_and_left_out(option: str, default: str, other: str) -> None:
+    assert MongoDbConfig.load({**BASE, option: default}, "source")[1] == []
+    (told,) = MongoDbConfig.load({**BASE, option: other}, "source")[1]
+    assert told.startswith(f"source: options without meaning here, left out: {option} (")
+
+
+def test_the_engines_waits_are_the_connectors() -> None:
+    given = {"errors.retry.delay.initial.ms": "5", "errors.retry.delay.max.ms": "50"}
+    config, warnings = MongoDbConfig.load({**BASE, **given, "connect.backoff.max.delay.ms": "70"}, "source")
+    assert (config.connect_backoff_initial_delay_ms, config.connect_backoff_max_delay_ms) == (5, 70)
+    assert warnings == [
+        "source: options without meaning here, left out: "
+        "errors.retry.delay.max.ms (connect.backoff.max.delay.ms is given)"
+    ]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cdckit.config.loading import load_pipeline
 from cdckit.config.peer_options import peer_options
+from cdckit.config.requirements import beyond_spark
 from cdckit.errors import ConfigError
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.filters import Filters
@@ -77,6 +81,14 @@ def test_every_allowed_value_is_taken_or_refused_with_a_reason(model: type[MySql
         ("sourceinfo.struct.maker", "com.example.Maker", "event.format says"),
         ("schema.include.list", "a", "use database.include.list"),
         ("snapshot.new.tables", "parallel", "execute-snapshot"),
+        ("exactly.once.support", "required", "a pipeline repeats"),
+        ("errors.tolerance", "all", "cannot be kept"),
+        ("offset.storage", "io.debezium.storage.redis.offset.RedisOffsetBackingStore", "`state`"),
+        ("offset.storage.jdbc.url", "jdbc:x", "`checkpoint`"),
+        ("gtid.new.channel.position", "latest", "always read from its beginning"),
+        ("schema.history.internal.redis.address", "redis:6379", "not supported: the schema history is in"),
+        ("schema.history.internal.jdbc.url", "jdbc:x", "not supported: "),
+        ("schema.history.internal.s3.bucket.name", "b", "not supported: "),
     ],
 )
 def test_what_would_change_events_and_cannot_be_is_refused_with_the_reason(option: str, value: str, why: str) -> None:
@@ -256,3 +268,50 @@ def test_a_configuration_of_old_is_told_of_the_format() -> None:
         assert "event.format" not in " ".join(warnings)
     _, warnings = MySqlConfig.load({"database.user": "u", "topic.prefix": "s"}, "source")
     assert warnings == []
+
+
+def _warnings(**options: str) -> str:
+    given = {"topic.prefix": "p", "database.user": "u", **options}
+    return "; ".join(MySqlConfig.load(given, "source")[1])
+
+
+def test_properties_for_the_jdbc_driver_are_left_out_and_misspelt_options_are_not() -> None:
+    """`database.foobar=false` is the manual's own example of a property that is passed on."""
+    assert "database.foobar (what is no option" in _warnings(**{"database.foobar": "false"})
+    assert "database.connectTimeout" in _warnings(**{"database.connectTimeout": "5"})
+    for misspelt, meant in (("hostnam", "hostname"), ("pasword", "password"), ("prot", "port"), ("usr", "user")):
+        said = _refusal(**{f"database.{misspelt}": "x"})
+        assert said == f"source.database.{misspelt}: unknown option; did you mean 'database.{meant}'?"
+    assert "unknown option" in _refusal(**{"database.query.timout.ms": "5"})
+
+
+def test_the_engines_longest_wait_is_the_connectors_unless_that_is_given() -> None:
+    assert _config(**{"errors.retry.delay.max.ms": "5"}).retriable_restart_connector_wait_ms == 5
+    both = {"errors.retry.delay.max.ms": "5", "retriable.restart.connector.wait.ms": "7"}
+    for given in (both, dict(reversed(both.items()))):
+        assert _config(**given).retriable_restart_connector_wait_ms == 7
+        assert "errors.retry.delay.max.ms (retriable.restart.connector.wait.ms is given)" in _warnings(**given)
+    assert "errors.retry.delay.initial.ms" not in _warnings(**{"errors.retry.delay.initial.ms": "300"})
+    assert "errors.retry.delay.initial.ms" in _warnings(**{"errors.retry.delay.initial.ms": "1"})
+
+
+def test_jmx_is_left_out_beside_other_channels() -> None:
+    config = _config(signal_enabled_channels="source,jmx", notification_enabled_channels="log,jmx")
+    assert config.channels == ("source",)
+    assert config.logs_notifications
+    said = _warnings(**{"signal.enabled.channels": "jmx,source", "notification.enabled.channels": "log,jmx"})
+    assert said.count("there is no JVM") == 2
+    assert "there is no JVM" in _refusal(signal_enabled_channels="jmx")
+    assert "there is no JVM" in _refusal(notification_enabled_channels="jmx")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("snapshot.locking.mode", "extended"), ("streaming.delay.ms", "5"), ("snapshot.locking.mode", "minimal")],
+)
+def test_what_needs_one_reader_is_refused_on_spark(tmp_path: Path, option: str, value: str) -> None:
+    source = {"type": "mysql", "topic.prefix": "p", "database.user": "u", option: value}
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({"runner": "spark", "source": source}))
+    found = [problem.partition(":")[0] for problem in beyond_spark(load_pipeline(file))]
+    assert found == ([] if value == "minimal" else [f"source.{option}"])

@@ -447,7 +447,7 @@ def test_a_pipeline_is_told_by_command(mysql_server: SQLServer, unique_name: str
     ("options", "message"),
     [
         ({"signal_data_collection": "signals"}, r"should be of the form database\.name"),
-        ({"signal_enabled_channels": "source,jmx"}, "there is no JVM"),
+        ({"signal_enabled_channels": "jmx"}, "there is no JVM"),
         ({"signal_enabled_channels": "pigeon"}, "'pigeon' is no channel"),
         ({"signal_enabled_channels": "kafka"}, r"signal\.kafka\.bootstrap\.servers is required"),
         ({"notification_enabled_channels": "sink"}, r"notification\.sink\.topic\.name is required"),

@@ -12,8 +12,9 @@ from cdckit.cli.settings import Command
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script for SHELL: `eval "$(cdc completion bash)"`."""
+    """Print the completion script for SHELL, for `cdc` and `cdckit`: `eval "$(cdc completion bash)"`."""
     kind = get_completion_class(shell)
     assert kind is not None
     root = context.find_root().command
-    click.echo(kind(root, {}, "cdc", "_CDC_COMPLETE").source())
+    for program in ("cdc", "cdckit"):
+        click.echo(kind(root, {}, program, "_CDC_COMPLETE").source())

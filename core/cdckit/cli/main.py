@@ -18,6 +18,7 @@ from cdckit.errors import CdcError, ConfigError
 COMMANDS = {
     "run": "Run a pipeline.",
     "status": "Show whether a pipeline runs, how far it is and how fast.",
+    "list": "Show what the pipelines of a folder are at.",
     "validate": "Check a pipeline file, and what it connects to.",
     "plugins": "List what is installed.",
     "describe": "Show the options of a source, sink, transform or other component.",
@@ -31,6 +32,9 @@ COMMANDS = {
 """The commands, each in the module of its name; a table, so that help imports none of them."""
 
 
+_NAMED_OTHERWISE = {"list": "list_pipelines"}
+
+
 class Cdc(click.Group):
     """The commands of `cdc` itself and of plugins, loaded one at a time."""
 
@@ -41,7 +45,8 @@ class Cdc(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or None."""
         if cmd_name in COMMANDS:
-            command: click.Command = getattr(importlib.import_module(f"cdckit.cli.{cmd_name}"), cmd_name)
+            module = importlib.import_module(f"cdckit.cli.{cmd_name}")
+            command: click.Command = getattr(module, _NAMED_OTHERWISE.get(cmd_name, cmd_name))
             return command
         return _plugin_commands().get(cmd_name)
 
@@ -118,4 +123,6 @@ def _problems(error: Exception) -> Sequence[str]:
         return [error.format_message()]
     if isinstance(error, CdcError):
         return [str(error)]
-    return [f"unexpected {type(error).__name__}: {error} (--debug or CDC_DEBUG=1 shows where)"]
+    from cdckit.cli.blame import plugin_at_fault  # noqa: PLC0415 - most calls end well
+
+    return [f"unexpected {type(error).__name__}{plugin_at_fault(error)}: {error} (--debug or CDC_DEBUG=1 shows where)"]

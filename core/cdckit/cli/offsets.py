@@ -30,14 +30,14 @@ def offsets() -> None:
 @pipeline_options
 def show(chosen: Chosen) -> None:
     """Print the saved offset as JSON, `null` where none is saved; the pipeline may be running."""
-    click.echo(json.dumps(current_offset(load(chosen).state), indent=2))
+    click.echo(json.dumps(current_offset(load(chosen, incomplete=True).state), indent=2))
 
 
 @offsets.command("reset", cls=Command)
 @pipeline_options
 def reset(chosen: Chosen) -> None:
     """Forget the offset: the pipeline starts from its beginning, with a new snapshot. It must not be running."""
-    with held(load(chosen)) as state:
+    with held(load(chosen, incomplete=True)) as state:
         state.save_offset(None)
         state.put(resnapshot.KEPT_AS, None)
 
@@ -49,10 +49,10 @@ def set_offset(chosen: Chosen, offset: str) -> None:
     """Save OFFSET, a JSON object as `show` prints it, or `-` to read it. The pipeline must not be running."""
     wanted = _parsed(sys.stdin.read() if offset == "-" else offset)
     try:
-        make_source(load(chosen)).check_offset(wanted)
+        make_source(load(chosen, incomplete=True)).check_offset(wanted)
     except StateError as error:
         raise ConfigError(f"OFFSET: {error}") from error
-    with held(load(chosen)) as state:
+    with held(load(chosen, incomplete=True)) as state:
         state.save_offset(wanted)
 
 

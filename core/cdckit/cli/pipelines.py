@@ -12,13 +12,15 @@ from cdckit.plugins import broken_plugins
 log = logging.getLogger("cdckit.config")
 
 
-def load(chosen: Chosen) -> ResolvedPipeline:
-    """The pipeline, checked.
+def load(chosen: Chosen, *, incomplete: bool = False) -> ResolvedPipeline:
+    """The pipeline, checked; `incomplete` where the command connects to nothing, and so needs no secrets.
 
     Raises:
         ConfigError: with all that is wrong at once.
     """
-    pipeline = load_pipeline(chosen.file, chosen.overrides, runner=chosen.runner, sink=chosen.sink)
+    pipeline = load_pipeline(
+        chosen.file, chosen.overrides, runner=chosen.runner, sink=chosen.sink, incomplete=incomplete
+    )
     for plugin, why in broken_plugins().items():
         log.warning("the plugin '%s' cannot be used: %s", plugin, why)
     for warning in pipeline.warnings:

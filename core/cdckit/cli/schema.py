@@ -31,7 +31,7 @@ def accept(chosen: Chosen, tables: tuple[str, ...]) -> None:
 
     What a mirror's column cannot take over becomes null; a changelog's older values stay in a column of another name.
     """
-    pipeline = load(chosen)
+    pipeline = load(chosen, incomplete=True)
     with held(pipeline) as state:
         keep_accepted(state, tables)
     click.echo(f"{', '.join(tables)}: the next change of the definition is accepted")

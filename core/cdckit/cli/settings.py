@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from cdckit.cli import logs
+from cdckit.cli.suggestions import complete_assignments, complete_sinks
 
 INTERRUPTED = 130
 """The exit code after SIGINT."""
@@ -107,9 +108,18 @@ def pipeline_options(command: _Function) -> _Function:
 
     options = [
         click.argument("file", type=click.Path(path_type=Path)),
-        click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Set an option of the file."),
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Set an option of the file.",
+            shell_complete=complete_assignments,
+        ),
         click.option("--runner", type=click.Choice(["direct", "spark"]), help="Another runner than the file's."),
-        click.option("--sink", metavar="TYPE", help="Another sink in the place of the file's."),
+        click.option(
+            "--sink", metavar="TYPE", help="Another sink in the place of the file's.", shell_complete=complete_sinks
+        ),
     ]
     decorated: Any = gather
     for option in reversed(options):

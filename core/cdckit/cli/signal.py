@@ -11,6 +11,7 @@ import click
 
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
+from cdckit.config.model import did_you_mean
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError, StateError
 from cdckit.signals.inbox import leave
@@ -47,8 +48,8 @@ def signal(
     The pipeline takes it while it runs, or when it starts; its channel `in-process` must be enabled
     (`signal.enabled.channels`). The signal's id is printed.
     """
-    pipeline = load(chosen)
-    _require_channel(pipeline)
+    pipeline = load(chosen, incomplete=True)
+    _require_type(_require_channel(pipeline), kind)
     data = _parsed(sys.stdin.read() if text == "-" else text or "{}")
     if tables:
         data["data-collections"] = list(tables)
@@ -64,7 +65,13 @@ def signal(
     click.echo(made.id)
 
 
-def _require_channel(pipeline: ResolvedPipeline) -> None:
+def _require_type(config: SignalOptions, kind: str) -> None:
+    if kind not in config.signal_types:
+        hint = did_you_mean(kind, config.signal_types) or f" (there are: {', '.join(config.signal_types)})"
+        raise ConfigError(f"TYPE: no signal is called '{kind}'{hint}")
+
+
+def _require_channel(pipeline: ResolvedPipeline) -> SignalOptions:
     config = pipeline.source.config
     if not isinstance(config, SignalOptions):
         raise ConfigError(f"source.type: '{pipeline.source.registration.name}' takes no signals")
@@ -73,6 +80,7 @@ def _require_channel(pipeline: ResolvedPipeline) -> None:
             "source.signal.enabled.channels: should name in-process, where `cdc signal` leaves signals, "
             f"besides {config.signal_enabled_channels or 'no others'}"
         )
+    return config
 
 
 def _parsed(text: str) -> dict[str, Any]:

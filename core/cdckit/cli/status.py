@@ -11,23 +11,42 @@ from cdckit.cli.meter import size
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.durations import duration
-from cdckit.metrics.status import PipelineStatus, SnapshotStatus, TableStatus, pipeline_status
+from cdckit.metrics.status import STALE_SECONDS, PipelineStatus, SnapshotStatus, TableStatus, pipeline_status
 
 _MOST_TABLES = 20
+
+stale_after = click.option(
+    "--stale-after",
+    type=click.IntRange(min=1),
+    default=STALE_SECONDS,
+    metavar="SECONDS",
+    show_default=True,
+    help="How long a pipeline with work to do may say nothing.",
+)
 
 
 @click.command("status", cls=Command)
 @pipeline_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def status(chosen: Chosen, as_json: bool) -> None:
-    """Show whether the pipeline in FILE runs, where it is and how fast; it may be running or not."""
-    pipeline = load(chosen)
-    found = pipeline_status(pipeline.name, pipeline.state)
+@stale_after
+def status(chosen: Chosen, as_json: bool, stale_after: int) -> int:
+    """Show whether the pipeline in FILE runs, where it is and how fast; it may be running or not.
+
+    Ends with 1 where it has failed, was killed, or is stale: it has work to do, and was not heard of for long.
+    """
+    pipeline = load(chosen, incomplete=True)
+    found = pipeline_status(pipeline.name, pipeline.state, stale_after)
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=2))
-        return
+        return exit_code(found)
     for name, text in _lines(found):
         click.echo(f"{name:<10}{text}")
+    return exit_code(found)
+
+
+def exit_code(found: PipelineStatus) -> int:
+    """1 where somebody should look at the pipeline."""
+    return 1 if found.state in ("failed", "killed") or found.stale else 0
 
 
 def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
@@ -63,7 +82,8 @@ def _state(found: PipelineStatus) -> str:
         "killed": f"ended without a word (killed?), last heard of {duration(found.age)} ago",
     }
     away = f"; the source is away: {found.disconnected_by}" if found.state == "running" and found.away else ""
-    return texts[found.state] + away
+    stale = f"; stale: it has work to do, and was last heard of {duration(found.age)} ago" if found.stale else ""
+    return texts[found.state] + away + stale
 
 
 def _again(found: PipelineStatus) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cdckit.config.debezium_options import PROMISES
 from cdckit.config.draft import Draft, Options, flatten
 from cdckit.config.model import PluginConfig
 from cdckit.config.serializer_options import add_serializer
@@ -43,6 +44,12 @@ PIPELINE_WIDE = (
 )
 
 
+SERVER = "debezium.source."
+"""What Debezium Server puts before the connector's options."""
+
+CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$).+)?")
+
+
 def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, list[str]] | None:
     """The connector's own options out of whatever wraps them, its name, and the wrapper's members without meaning.
 
@@ -74,7 +81,7 @@ def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> 
     """
     reading = _Reading(given)
     registration = reading.source()
-    draft = Draft({}, name, labels={"source": "", "serializer": "converter"}, ignored=ignored)
+    draft = Draft({}, name, labels={"source": "", "serializer": "converter"}, ignored=ignored, placeholders=True)
     draft.options["predicates"] = reading.predicates()
     draft.options["transforms"] = reading.transforms(draft.labels)
     add_serializer(reading.take_converters(), draft)
@@ -115,7 +122,7 @@ class _Reading:
 
     def take_converters(self) -> Options:
         """The options of the converters, with `key.`, `value.` or `header.` before them where they have it."""
-        taken = {name: value for name, value in self.left.items() if _CONVERTER.fullmatch(name)}
+        taken = {name: value for name, value in self.left.items() if CONVERTER.fullmatch(name)}
         for name in taken:
             del self.left[name]
         return taken
@@ -129,7 +136,6 @@ class _Reading:
 
 
 _SHAPING = re.compile(r"connector\.class|transforms|predicates|(transforms|predicates)\.[^.]+\.type|(\w+\.)?converter")
-_CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$).+)?")
 
 
 def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
@@ -140,5 +146,7 @@ def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
             draft.sink_options[name] = value
         elif source.knows(name) or not any(re.fullmatch(pattern, name) for pattern in WITHOUT_MEANING):
             draft.options["source"][name] = value
+        elif broken := [promise.why for promise in PROMISES if promise.means(name) and not promise.takes(value)]:
+            draft.problems.append(f"{name}: {broken[0]}")
         elif name != "name":
             draft.ignored.append(name)

@@ -4,9 +4,41 @@ from __future__ import annotations
 
 from cdckit.config.no_meaning import NoMeaning
 
-OF_EVERY_CONNECTOR = (
+PROMISES = (
     NoMeaning(
-        r"name|tasks\.max|connector\.class|exactly\.once\.support|transaction\.boundary|predicates|transforms",
+        r"exactly\.once\.support",
+        "a pipeline repeats what was not saved when it was killed, and tells so; Spark's Delta tables have each change "
+        "once: remove it, or ask for it as `requested`",
+        taken=("requested",),
+    ),
+    NoMeaning(
+        r"errors\.tolerance",
+        "a record that a transform or the serializer fails on is never left out, so `all` cannot be kept: remove it; "
+        "*.failure.handling.mode says what becomes of events that cannot be decoded",
+        taken=("none",),
+    ),
+    NoMeaning(
+        r"offset\.storage",
+        "offsets are kept in the pipeline's `state` (on Spark, `checkpoint` keeps them in an object store), not where "
+        "this class keeps them: remove it",
+        taken=(
+            "org.apache.kafka.connect.storage.fileoffsetbackingstore",
+            "org.apache.kafka.connect.storage.memoryoffsetbackingstore",
+        ),
+    ),
+    NoMeaning(
+        r"offset\.storage\.(?!file\.).+",
+        "offsets are kept in the pipeline's `state` (on Spark, `checkpoint` keeps them in an object store), nowhere "
+        "else: remove it",
+        taken=(),
+    ),
+)
+"""What Kafka Connect and Debezium's engine would promise by these, and cannot be kept here."""
+
+OF_EVERY_CONNECTOR = (
+    *PROMISES,
+    NoMeaning(
+        r"name|tasks\.max|connector\.class|transaction\.boundary|predicates|transforms",
         "Kafka Connect's own; the pipeline file has `type`, `transforms` and `predicates` for them",
     ),
     NoMeaning(

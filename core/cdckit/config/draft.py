@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cdckit.config.variables import substitute
 from cdckit.errors import ConfigError
 
 Options = dict[str, Any]
@@ -24,6 +25,7 @@ class Draft:
         sink_options: options that are the sink's if it knows them, unless its own say otherwise.
         ignored: options that mean nothing here.
         problems: what is wrong so far.
+        placeholders: whether `${NAME}` may stay where the environment has no such name.
     """
 
     options: Options
@@ -32,6 +34,7 @@ class Draft:
     sink_options: Options = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    placeholders: bool = False
 
     def label(self, path: str) -> str:
         """What messages call the option at `path`."""
@@ -40,13 +43,16 @@ class Draft:
                 return f"{outer}{path.removeprefix(inner)}".removeprefix(".")
         return path
 
-    def set(self, assignment: str) -> None:
+    def set(self, assignment: str, environment: Mapping[str, str] | None = None) -> None:
         """Applies `KEY=VALUE`: KEY is an option's full path, such as `source.database.port`.
+
+        Variables in VALUE are replaced as in the file, where an environment is given.
 
         Raises:
             ConfigError: it is no assignment, or names no option.
         """
-        key, equals, value = assignment.partition("=")
+        key, equals, text = assignment.partition("=")
+        value = text if environment is None else substitute(text, environment, placeholders=self.placeholders)
         if not equals or not key:
             raise ConfigError(f"--set {key}: write it as KEY=VALUE, such as source.database.port=3307")
         first, _, rest = key.partition(".")

@@ -53,7 +53,8 @@ def _parse_yaml(path: Path, text: str) -> Iterable[Any]:
         return [document for document in yaml.load_all(text, TextLoader) if document is not None]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        _fail(path, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, str(error.problem))
+        remedy = "; YAML is indented by spaces: put some in the tab's place" if "'\\t'" in str(error.problem) else ""
+        _fail(path, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, f"{error.problem}{remedy}")
     except (yaml.YAMLError, ValueError, TypeError, ArithmeticError) as error:  # the last three by tags such as !!int
         raise ConfigError(f"{path}: {error}") from error
 
@@ -104,6 +105,8 @@ _PARSERS: dict[str, Callable[[Path, str], Iterable[Any]]] = {
     ".toml": _parse_toml,
     ".properties": _parse_properties,
 }
+SUFFIXES = frozenset(_PARSERS)
+"""How the names of such files end."""
 
 
 def _guess(text: str) -> Callable[[Path, str], Iterable[Any]]:

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from cdckit.config.accepted_values import Json, accepts_of, inner_mappings, nested
+from cdckit.config.accepted_values import described_property as _property
 from cdckit.config.model import PluginConfig
 from cdckit.config.options import collects_patterns, json_schema_of, plain_type
 from cdckit.config.pipeline import PipelineConfig
 from cdckit.errors import ConfigError
 from cdckit.plugins import Kind, config_model, registrations
 
-Json = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 STEP: Json = {
     "name": {"type": "string", "description": "What messages call this transform."},
     "predicate": {"type": "string", "description": "The name of the predicate that says which records it sees."},
-    "negate": {"type": "boolean", "description": "Apply it to the records that the predicate does not mean."},
+    "negate": {
+        "type": ["boolean", "string"],
+        "description": "Apply it to the records that the predicate does not mean.",
+    },
 }
 
 
 def pipeline_schema() -> Json:
     """The schema of a pipeline file; what stands under a component depends on its `type`."""
     whole = json_schema_of(PipelineConfig)
-    properties = {name: _property(described, whole) for name, described in whole["properties"].items()}
+    properties = {
+        name: _property(described, whole, accepts_of(PipelineConfig, name))
+        for name, described in whole["properties"].items()
+    }
     for kind in ("source", "sink", "serializer"):
         properties[kind] = {"$ref": f"#/$defs/{kind}", "description": properties[kind]["description"]}
-    properties["transforms"] = {**properties["transforms"], "items": {"$ref": "#/$defs/transform"}}
-    properties["predicates"] = {**properties["predicates"], "additionalProperties": {"$ref": "#/$defs/predicate"}}
+    chain = {"type": ["array", "null"], "items": {"$ref": "#/$defs/transform"}}
+    conditions = {"type": ["object", "null"], "additionalProperties": {"$ref": "#/$defs/predicate"}}
+    properties["transforms"] = {**chain, "description": properties["transforms"]["description"]}
+    properties["predicates"] = {**conditions, "description": properties["predicates"]["description"]}
     kinds: tuple[Kind, ...] = ("source", "sink", "serializer", "transform", "predicate")
     return {
         "$schema": DIALECT,
         "title": "cdckit pipeline",
         "type": "object",
-        "properties": properties,
+        "properties": nested(properties),
         "required": ["source"],
         "additionalProperties": False,
         "$defs": {kind: _one_of_a_kind(kind) for kind in kinds},
@@ -63,29 +71,32 @@ def _one_of_a_kind(kind: Kind) -> Json:
 def _options(model: type[PluginConfig], more: Json) -> Json:
     whole = json_schema_of(model)
     described = whole.get("properties", {})
-    properties = {name: _property(described[name], whole) for name in described if not collects_patterns(name, model)}
-    members = [f"^{re.escape(name)}\\." for name, option in properties.items() if option.get("type") == "object"]
+    properties = {
+        name: _property(described[name], whole, accepts_of(model, name))
+        for name in described
+        if not collects_patterns(name, model)
+    }
+    members = [f"^{re.escape(name)}\\." for name in described if not collects_patterns(name, model) and
+               plain_type(described[name], whole).get("type") == "object"]  # fmt: skip
     meaningless = (group.names for group in model.without_meaning)
     patterns = [f"^(?:{pattern})$" for pattern in (*model.patterns, *model.passed_over, *meaningless)]
     if model.named:
         first_words = sorted({name.partition(".")[0] for name in (*properties, *model.renamed)})
         patterns.append(rf"^(?!(?:{'|'.join(first_words)})\.)[^.]+\.")
-    old = {old: {**properties[now], "deprecated": True} for old, now in model.renamed.items() if now in properties}
+    others = {**model.renamed, **model.stand_ins}
+    old = {old: {**properties[now], "deprecated": True} for old, now in others.items() if now in properties}
+    spellings = {now: [now, *(old for old in others if others[old] == now)] for now in whole.get("required", [])}
     return {
-        "properties": {"type": {}, **more, **properties, **old},
-        "patternProperties": {pattern: {} for pattern in (*members, *patterns)},
-        "required": whole.get("required", []),
+        "properties": {"type": {}, **more, **nested({**properties, **old})},
+        "patternProperties": {pattern: {} for pattern in (*members, *patterns, inner_mappings((*properties, *old)))},
+        "required": [name for name, all_names in spellings.items() if all_names == [name] and "." not in name],
+        "allOf": [{}, *(_given(names) for name, names in spellings.items() if names != [name] or "." in name)],
         "additionalProperties": False,
     }
 
 
-def _property(described: Json, whole: Json) -> Json:
-    """An option's schema; a text with a variable in it may stand for any value."""
-    left_out = ("title", "anyOf", "default")
-    plain = {name: value for name, value in plain_type(described, whole).items() if name not in left_out}
-    about = {"description": " ".join(plain.pop("description", "").split())}
-    if described.get("default") is not None:
-        about["default"] = described["default"]
-    if plain.get("type") in ("object", "array") or (plain.get("type") == "string" and "enum" not in plain):
-        return {**plain, **about}
-    return {"anyOf": [plain, {"type": "string", "pattern": r"\$\{"}], **about}
+def _given(spellings: list[str]) -> Json:
+    """That one of the names is given, be it as a member of mappings; whether these have it is told by `validate`."""
+    parts = [name.split(".") for name in spellings]
+    begun = dict.fromkeys(".".join(words[:length]) for words in parts for length in range(len(words), 0, -1))
+    return {"anyOf": [{"required": [name]} for name in begun]}

@@ -8,13 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cdckit.config.connect import connector_draft, connector_options
-from cdckit.config.draft import Draft, pipeline_draft
+from cdckit.config.connect import CONVERTER, SERVER, connector_draft, connector_options
+from cdckit.config.draft import Draft, flatten, pipeline_draft
 from cdckit.config.formats import Tree, read_documents
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.config.resolve import resolve
 from cdckit.config.variables import substitute
 from cdckit.errors import ConfigError
+
+
+class NoPipelineError(ConfigError):
+    """The file describes no pipeline."""
 
 
 def load_pipeline(
@@ -24,6 +28,7 @@ def load_pipeline(
     runner: str | None = None,
     sink: str | None = None,
     environment: Mapping[str, str] | None = None,
+    incomplete: bool = False,
 ) -> ResolvedPipeline:
     """The pipeline that a file describes: a pipeline file, or a connector's configuration as it is.
 
@@ -33,40 +38,59 @@ def load_pipeline(
         runner: stronger than the file's.
         sink: another sink in the place of the file's, whose options then mean nothing.
         environment: what `${VAR}` stands for; by default the process's environment.
+        incomplete: whether variables may lack a value: for commands that connect to nothing and need no secrets.
 
     Raises:
         ConfigError: with all that is wrong at once, each fault with the option's full name.
     """
-    draft = read_draft(path, os.environ if environment is None else environment)
+    variables = os.environ if environment is None else environment
+    draft = read_draft(path, variables, overrides)
     if runner is not None:
         draft.options["runner"] = runner
     if sink is not None and _sink_type(draft) != sink:
         draft.options["sink"] = {"type": sink}
     for assignment in overrides:
+        if draft.placeholders and _converter(assignment):
+            continue  # it had a part in choosing the serializer
         try:
-            draft.set(assignment)
+            draft.set(assignment, variables)
         except ConfigError as error:
             draft.problems += error.problems
-    return resolve(draft)
+    return resolve(draft, incomplete=incomplete)
 
 
-def read_draft(path: Path, environment: Mapping[str, str]) -> Draft:
-    """What the file says, in the shape of a pipeline file.
+def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[str] = ()) -> Draft:
+    """What the file says, in the shape of a pipeline file; of a connector's, with what `overrides` say of converters.
 
     Raises:
-        ConfigError: the file cannot be read, or is neither of the two kinds.
+        NoPipelineError: it is neither of the two kinds.
+        ConfigError: the file cannot be read.
     """
-    tree = substitute(_choose(path, read_documents(path)), environment)
+    written = _choose(path, read_documents(path))
+    tree = substitute(written, environment, placeholders=connector_options(written) is not None)
     stem = path.name.partition(".")[0]
     connector = connector_options(tree)
     if connector is not None:
         options, name, ignored = connector
+        converters = dict(pair for assignment in overrides if (pair := _converter(assignment)))
+        options = {**options, **substitute(converters, environment, placeholders=True)}
         return connector_draft(options, _as_name(name or stem), ignored)
-    if "source" not in tree:
+    if any(name.startswith(SERVER) for name, _ in flatten(tree)):
         raise ConfigError(
+            f"{path}: is Debezium Server's configuration, for a program with a sink of its own: write what stands "
+            f"behind '{SERVER}' into a file as a connector's options (connector.class=…), and name the sink by --sink"
+        )
+    if "source" not in tree:
+        raise NoPipelineError(
             f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
         )
     return pipeline_draft(tree, _as_name(stem))
+
+
+def _converter(assignment: str) -> tuple[str, str] | None:
+    """A converter's option and its value, or None where the assignment is of something else."""
+    key, equals, value = assignment.partition("=")
+    return (key, value) if equals and CONVERTER.fullmatch(key) else None
 
 
 def _as_name(text: str) -> str:

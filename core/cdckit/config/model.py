@@ -55,6 +55,8 @@ class PluginConfig(BaseModel):
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """Old option names and what they are called now."""
+    stand_ins: ClassVar[Mapping[str, str]] = {}
+    """Other systems' options, and the option that each one sets unless that is given itself."""
     patterns: ClassVar[Mapping[str, str]] = {}
     """Regular expressions of option names, and the field (a dict of name to value) that collects them."""
     named: ClassVar[Mapping[str, str]] = {}
@@ -83,7 +85,7 @@ class PluginConfig(BaseModel):
     def __init_subclass__(cls, **more: Any) -> None:
         """A model made of several has what they all name."""
         super().__init_subclass__(**more)
-        for attribute in ("renamed", "patterns", "named"):
+        for attribute in ("renamed", "stand_ins", "patterns", "named"):
             merged: dict[str, str] = {}
             for base in reversed(cls.__mro__):
                 merged |= base.__dict__.get(attribute, {})
@@ -117,14 +119,15 @@ class PluginConfig(BaseModel):
         sorter = _Sorter(cls, where, component, elsewhere or {})
         sorter.note_names(options)
         sorter.sort_all(options)
+        sorter.take_stand_ins()
         sorter.ignored += ignored
         try:
             config = cls.model_validate(sorter.taken)
         except ValidationError as error:
-            raise ConfigError(*sorter.problems, *sorter.explain(error)) from None
+            config = sorter.without_unresolved(error)
         if sorter.problems:
             raise ConfigError(*sorter.problems)
-        return config, sorter.warnings()
+        return config, sorter.warnings(config.remarks())
 
     @classmethod
     def advice(cls, given: Mapping[str, str]) -> list[str]:
@@ -135,6 +138,19 @@ class PluginConfig(BaseModel):
         """
         return []
 
+    def remarks(self) -> list[str]:
+        """What a user should be told of the values that the options have, one sentence each."""
+        return []
+
+    def not_on_spark(self) -> dict[str, str]:
+        """The options whose values cannot be kept while several workers read, and why and what to do instead."""
+        return {}
+
+    @classmethod
+    def present_name(cls, name: str) -> str:
+        """What an option of another name is called here; the name itself where it is none."""
+        return cls.renamed.get(name) or cls.stand_ins.get(name, name)
+
     @classmethod
     def option_names(cls) -> list[str]:
         """Every option's present name."""
@@ -143,7 +159,7 @@ class PluginConfig(BaseModel):
     @classmethod
     def knows(cls, name: str) -> bool:
         """Whether an option of this name means anything to the component, be it only that it is passed over."""
-        return placement(cls, cls.renamed.get(name, name)) is not None
+        return placement(cls, cls.present_name(name)) is not None
 
 
 def placement(model: type[PluginConfig], name: str) -> Placement:
@@ -181,6 +197,7 @@ class _Sorter:
         self.ignored: list[str] = []
         self.meaningless: dict[str, list[str]] = {}
         self.old: list[tuple[str, str]] = []
+        self.stand_ins: dict[str, Any] = {}
         self.problems: list[str] = []
 
     def note_names(self, options: Mapping[str, Any]) -> None:
@@ -196,7 +213,19 @@ class _Sorter:
             else:
                 self.sort(name, value)
 
+    def take_stand_ins(self) -> None:
+        """Takes what stands for another option, where that is not given."""
+        for name, value in self.stand_ins.items():
+            now = self.model.stand_ins[name]
+            if now in self.taken:
+                self.meaningless.setdefault(f"{self.given_as[now]} is given", []).append(name)
+            else:
+                self._take(now, name, value)
+
     def sort(self, name: str, value: Any) -> None:
+        if name in self.model.stand_ins:
+            self.stand_ins[name] = value
+            return
         now = self.model.renamed.get(name, name)
         if now != name:
             self.old.append((name, now))
@@ -205,13 +234,13 @@ class _Sorter:
                 self._take(now, name, value)
             case "member", field, key:
                 self.taken.setdefault(field, {})[key] = value
-            case NoMeaning() as found:
+            case NoMeaning() as found if not (found.anyones and self._is_misspelt(name)):
                 self._without_meaning(found, name, value)
             case "not yet":
                 self._refuse_unless_default(now, name, value)
             case "passed over":
                 self.ignored.append(name)
-            case None:
+            case _:
                 self.problems.append(f"{self._path(name)}: unknown option{self._meant(name)}")
 
     def place(self, name: str) -> Placement:
@@ -248,9 +277,10 @@ class _Sorter:
         self.given_as[now] = name
 
     def _without_meaning(self, group: NoMeaning, name: str, value: Any) -> None:
-        if not group.takes(value):
+        changes_nothing = group.takes(value)
+        if group.refused and not changes_nothing:
             self.problems.append(f"{self._path(name)}: {group.why}")
-        elif group.taken is None:
+        elif group.taken is None or not changes_nothing:
             self.meaningless.setdefault(group.why, []).append(name)
 
     def _refuse_unless_default(self, now: str, name: str, value: Any) -> None:
@@ -260,10 +290,20 @@ class _Sorter:
         allowed = f" (only its default, '{default}', is)" if default else ""
         self.problems.append(f"{self._path(name)}: not yet supported{allowed}; remove it")
 
+    def _is_misspelt(self, name: str) -> bool:
+        """Whether the last part of a name is close to that of an option."""
+        before, _, last = name.rpartition(".")
+        begun = f"{before}."
+        others = [known.removeprefix(begun) for known in self._candidates() if known.startswith(begun)]
+        return bool(did_you_mean(last, others))
+
+    def _candidates(self) -> list[str]:
+        return [*self.known, *self.model.renamed, *self.model.not_yet]
+
     def _meant(self, name: str) -> str:
         if name in self.elsewhere:
             return f"; it belongs at '{self.elsewhere[name]}'"
-        candidates = [*self.known, *self.model.renamed, *self.model.not_yet]
+        candidates = self._candidates()
         for meant in (name, name.rpartition(".")[0], name.partition(".")[0]):
             if hint := did_you_mean(meant, candidates):
                 return hint
@@ -272,7 +312,7 @@ class _Sorter:
     def _path(self, name: str) -> str:
         return f"{self.where}.{name}" if self.where else name
 
-    def warnings(self) -> list[str]:
+    def warnings(self, remarks: Iterable[str]) -> list[str]:
         said = []
         at = f"{self.where}: " if self.where else ""
         left_out = [", ".join(sorted(self.ignored))] if self.ignored else []
@@ -282,7 +322,22 @@ class _Sorter:
         if self.old:
             pairs = ", ".join(f"{old} (now {now})" for old, now in self.old)
             said.append(f"{at}old option names: {pairs}")
-        return said + [at + sentence for sentence in self.model.advice(self.given_as)]
+        return said + [at + sentence for sentence in (*self.model.advice(self.given_as), *remarks)]
+
+    def without_unresolved(self, error: ValidationError) -> Any:
+        """What the options are without those whose variables have no value, which is told by itself.
+
+        Raises:
+            ConfigError: something else is wrong, too.
+        """
+        if problems := [*self.problems, *self.explain(error)]:
+            raise ConfigError(*problems)
+        for fault in error.errors(include_url=False):
+            self.taken.pop(str(fault["loc"][0]), None)
+        try:
+            return self.model.model_validate(self.taken)
+        except ValidationError:
+            raise ConfigError from None
 
     def explain(self, error: ValidationError) -> list[str]:
         """Pydantic's findings as sentences that name the option as the user wrote it."""

@@ -33,7 +33,7 @@ def peer_options(model: type[PluginConfig]) -> Iterator[PeerOption]:
     """Each of the options that `model.peer_options` names, in that order."""
     own = {option.name: option for option in options_of(model)}
     for name, default in model.peer_options.items():
-        now = model.renamed.get(name, name)
+        now = model.present_name(name)
         old_names = tuple(old for old, new in model.renamed.items() if new == name)
         state, known = _translated(now) if now != name else _state(name, default, model, own)
         yield PeerOption(name, default, old_names, state, known)
@@ -46,7 +46,11 @@ def _translated(now: str) -> tuple[str, bool]:
 def _state(name: str, default: str, model: type[PluginConfig], own: dict[str, Option]) -> tuple[str, bool]:
     match placement(model, name):
         case NoMeaning() as found:
-            only = f" (only {', '.join(f'`{value}`' for value in found.taken)} is taken)" if found.taken else ""
+            only = (
+                f" (only {', '.join(f'`{value}`' for value in found.taken)} is taken)"
+                if found.taken and found.refused
+                else ""
+            )
             return f"no meaning: {found.why}{only}", True
         case "option":
             return f"supported{_other_default(default, own[name])}", True

@@ -7,24 +7,30 @@ from pathlib import Path
 
 from cdckit.config.components import ComponentReader
 from cdckit.config.draft import COMPONENTS, LISTED, Draft, Options
+from cdckit.config.model import PluginConfig
 from cdckit.config.pipeline import Component, PipelineConfig, ResolvedPipeline
 from cdckit.config.steps import read_steps
-from cdckit.config.variables import unresolved
+from cdckit.config.variables import names_left, unresolved
 from cdckit.errors import ConfigError
 from cdckit.plugins import config_model, find
 
 CHECKED_APART = ("source", "sink", "serializer", *LISTED)
 
 
-def resolve(draft: Draft) -> ResolvedPipeline:
+def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
     """The pipeline that a draft describes.
+
+    Args:
+        draft: the options as they were written.
+        incomplete: whether variables may lack a value, but those in its name and its state.
 
     Raises:
         ConfigError: with all that is wrong at once.
     """
     reader = ComponentReader(draft.label)
     reader.problems += draft.problems
-    reader.problems += [f"{draft.label(path)}: {problem}" for path, problem in unresolved(draft.options)]
+    lacking = {path: f"{draft.label(path)}: {problem}" for path, problem in unresolved(draft.options)}
+    reader.problems += [said for path, said in lacking.items() if not incomplete or _tells_the_state(draft, path)]
     pipeline = _pipeline_options(draft, reader)
     ignored = list(draft.ignored)
     sink = reader.component("sink", "sink", _sink_options(draft, ignored))
@@ -32,7 +38,7 @@ def resolve(draft: Draft) -> ResolvedPipeline:
     serializer = reader.component("serializer", "serializer", _serializer_options(draft))
     steps = read_steps(draft.options.get("transforms", []), draft.options.get("predicates", {}), reader)
     if pipeline is None or source is None or serializer is None or sink is None or reader.problems:
-        raise ConfigError(*dict.fromkeys(reader.problems))
+        raise ConfigError(*dict.fromkeys((*reader.problems, *lacking.values())))
     name = pipeline.name or getattr(source.config, "topic_prefix", None) or draft.fallback_name
     return ResolvedPipeline(
         name=name,
@@ -48,8 +54,25 @@ def resolve(draft: Draft) -> ResolvedPipeline:
         checkpoint=pipeline.checkpoint,
         idle_wait_ms=pipeline.idle_wait_ms,
         metrics=pipeline.metrics,
-        warnings=(*reader.warnings, *_left_out(pipeline, source)),
+        warnings=(*reader.warnings, *_left_out(pipeline, source), *_taken_as_text(draft)),
     )
+
+
+def _tells_the_state(draft: Draft, path: str) -> bool:
+    """Whether the option at the path decides where the pipeline's state is."""
+    if path in ("name", "state"):
+        return True
+    first, _, option = path.partition(".")
+    return first == "source" and _source_model(draft).present_name(option) in ("topic.prefix", "type")
+
+
+def _source_model(draft: Draft) -> type[PluginConfig]:
+    """The model of the source's options; where it cannot be had, which is told elsewhere, that of none."""
+    options = draft.options.get("source")
+    try:
+        return config_model(find("source", str(options.get("type", "")) if isinstance(options, dict) else ""))
+    except ConfigError:
+        return PluginConfig
 
 
 def _left_out(pipeline: PipelineConfig, source: Component) -> list[str]:
@@ -60,6 +83,23 @@ def _left_out(pipeline: PipelineConfig, source: Component) -> list[str]:
             "the next heartbeat; --runner direct has them"
         ]
     return []
+
+
+def _taken_as_text(draft: Draft) -> list[str]:
+    """The options that no transform reads and in which a variable may have been meant."""
+    if not draft.placeholders:
+        return []
+    left = {
+        f"{kind}.{option}": names_left(value)
+        for kind in ("source", "sink", "serializer")
+        for option, value in draft.options.get(kind, {}).items()
+    }
+    return [
+        f"{draft.label(path)}: {', '.join(f'${{{name}}}' for name in names)} is taken as it stands, for the "
+        "environment has no variable of that name"
+        for path, names in left.items()
+        if names
+    ]
 
 
 def _pipeline_options(draft: Draft, reader: ComponentReader) -> PipelineConfig | None:
@@ -95,11 +135,7 @@ def _serializer_options(draft: Draft) -> Options:
 
 def _options_of_source(draft: Draft) -> dict[str, str]:
     """Where the source's options belong, for who writes one at the top level."""
-    options = draft.options.get("source")
-    try:
-        model = config_model(find("source", str(options.get("type", "")) if isinstance(options, dict) else ""))
-    except ConfigError:
-        return {}
+    model = _source_model(draft)
     names = {*model.option_names(), *model.renamed} - {*COMPONENTS, *LISTED}
     return {name: f"source.{name}" for name in names}
 

@@ -2,6 +2,9 @@
 
 `${env:VAR}`, `${file:PATH:KEY}` and `${dir:PATH:KEY}` mean what the config providers do that Kafka ships under these
 names (Kafka's documentation, "Configuration Providers"). `$${` stands for a literal `${`.
+
+In a connector's configuration `${NAME}` is no variable for Kafka, but a placeholder that transforms read, such as
+`${routedByValue}`: there it is replaced only where the environment has that name.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ _REFERENCE = re.compile(r"\$(\$\{)|\$\{([^}]*)\}")
 _PLACEHOLDERS = frozenset({"database.server.name", "topic.prefix"})
 """What Debezium's own options put in their values' place (`transaction.topic`); the environment has no such names."""
 _NAME = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+_OF_A_PROVIDER = re.compile(r"[\w.-]+:[^:]+:.+", re.DOTALL)
+_BARE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class Unresolved(str):
@@ -31,16 +36,27 @@ class Unresolved(str):
     problem: str
 
 
-def substitute(tree: Any, environment: Mapping[str, str]) -> Any:
-    """The tree with the variables in its texts replaced; what cannot be is an `Unresolved`."""
+def substitute(tree: Any, environment: Mapping[str, str], *, placeholders: bool = False) -> Any:
+    """The tree with the variables in its texts replaced; what cannot be is an `Unresolved`.
+
+    Args:
+        tree: dicts, lists and texts.
+        environment: the variables that there are.
+        placeholders: whether a name that the environment lacks is left as it stands, as Kafka Connect does.
+    """
     if isinstance(tree, dict):
-        return {name: substitute(value, environment) for name, value in tree.items()}
+        return {name: substitute(value, environment, placeholders=placeholders) for name, value in tree.items()}
     if isinstance(tree, list):
-        return [substitute(item, environment) for item in tree]
+        return [substitute(item, environment, placeholders=placeholders) for item in tree]
     try:
-        return _REFERENCE.sub(lambda found: _replacement(found, environment), tree)
+        return _REFERENCE.sub(lambda found: _replacement(found, environment, placeholders), tree)
     except LookupError as error:
         return Unresolved(tree, str(error.args[0]))
+
+
+def names_left(text: Any) -> list[str]:
+    """The names in `${NAME}` that stand in an option's value still."""
+    return _BARE.findall(text) if isinstance(text, str) else []
 
 
 def unresolved(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -55,20 +71,28 @@ def unresolved(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield from unresolved(item, f"{path}.{index}")
 
 
-def _replacement(found: re.Match[str], environment: Mapping[str, str]) -> str:
+def _replacement(found: re.Match[str], environment: Mapping[str, str], placeholders: bool) -> str:
     if found[1]:
         return found[1]
     reference = found[2]
     if reference in _PLACEHOLDERS:
         return found[0]
     if variable := _NAME.fullmatch(reference):
+        if placeholders and reference == variable[1] and reference not in environment:
+            return found[0]
         return _variable(variable[1], variable[2], environment)
+    return _from_provider(reference, placeholders)
+
+
+def _from_provider(reference: str, placeholders: bool) -> str:
     provider, _, rest = reference.partition(":")
     path, _, key = rest.rpartition(":")
     if provider == "file" and path:
         return _from_properties(Path(path), key)
     if provider == "dir" and path:
         return _from_folder(Path(path), key)
+    if placeholders and not _OF_A_PROVIDER.fullmatch(reference):
+        return f"${{{reference}}}"
     raise LookupError(
         f"${{{reference}}} cannot be resolved: there are ${{VAR}}, ${{VAR:-default}}, ${{env:VAR}}, "
         "${file:PATH:KEY} and ${dir:PATH:KEY}; write $${ for a literal ${"

@@ -14,6 +14,9 @@ from cdckit.resnapshot import KEPT_AS, of
 from cdckit.state.authority import current_offset
 from cdckit.state.sqlite import read_history_sizes, read_kept
 
+STALE_SECONDS = 300
+"""How long a pipeline that has work to do may say nothing: it tells of every batch."""
+
 State = Literal["never run", "running", "stopped", "failed", "killed"]
 
 
@@ -47,6 +50,7 @@ class PipelineStatus:
         histories: each history in the state store: its name, how many entries it has, and their bytes.
         resnapshot: the tables that are asked for to be read again, until that is done.
         run: what the last run has written, or None.
+        stale_after: for how many seconds it may say nothing while it has work to do.
         at: when this was found out, in seconds since 1970.
     """
 
@@ -55,6 +59,7 @@ class PipelineStatus:
     histories: tuple[tuple[str, int, int], ...]
     resnapshot: tuple[str, ...]
     run: Mapping[str, Any] | None
+    stale_after: int = STALE_SECONDS
     at: float = field(default_factory=now)
 
     @property
@@ -99,6 +104,14 @@ class PipelineStatus:
     def away(self) -> bool:
         """Whether the source's connection is lost."""
         return bool(self._said("disconnects")) and not self._said("connected")
+
+    @property
+    def stale(self) -> bool:
+        """Whether it runs, had work to do, and has not been heard of for long; an idle one has nothing to say."""
+        if self.state != "running" or self.age <= self.stale_after:
+            return False
+        reads_tables = self.snapshot is not None and self.snapshot.state == "running"
+        return self.away or reads_tables or bool(self.lag_seconds)
 
     @property
     def disconnected_by(self) -> str | None:
@@ -181,6 +194,7 @@ class PipelineStatus:
         return {
             "pipeline": self.pipeline,
             "state": self.state,
+            "stale": self.stale,
             "runner": self._said("runner"),
             "pid": self.pid,
             "error": self.error,
@@ -218,7 +232,7 @@ def _json(snapshot: SnapshotStatus) -> dict[str, Any]:
     return {**asdict(snapshot), "tables": [table._asdict() for table in snapshot.tables]}
 
 
-def pipeline_status(pipeline: str, folder: Path) -> PipelineStatus:
+def pipeline_status(pipeline: str, folder: Path, stale_after: int = STALE_SECONDS) -> PipelineStatus:
     """The status of the pipeline with that state folder, which may be running.
 
     Raises:
@@ -227,4 +241,4 @@ def pipeline_status(pipeline: str, folder: Path) -> PipelineStatus:
     offset = current_offset(folder)
     wanted = of(read_kept(folder, KEPT_AS), offset)
     again = wanted.tables if wanted is not None else ()
-    return PipelineStatus(pipeline, offset, read_history_sizes(folder), again, read_status(folder))
+    return PipelineStatus(pipeline, offset, read_history_sizes(folder), again, read_status(folder), stale_after)

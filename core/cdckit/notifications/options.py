@@ -10,6 +10,7 @@ from cdckit.config.lists import NameList, split_names
 from cdckit.config.model import PluginConfig
 
 _CHANNELS = ("sink", "log")
+_NO_JMX = "there is no JVM and so no 'jmx'; plugins get every notification through the hook cdckit_notification"
 
 
 class NotificationOptions(PluginConfig):
@@ -23,12 +24,9 @@ class NotificationOptions(PluginConfig):
     @model_validator(mode="after")
     def _notifications(self) -> Self:
         channels = split_names(self.notification_enabled_channels)
-        if "jmx" in channels:
-            raise ValueError(
-                "notification.enabled.channels: there is no JVM and so no 'jmx'; plugins get every notification "
-                "through the hook cdckit_notification"
-            )
-        unknown = [name for name in channels if name not in _CHANNELS]
+        if channels == ("jmx",):
+            raise ValueError(f"notification.enabled.channels: {_NO_JMX}")
+        unknown = [name for name in channels if name not in (*_CHANNELS, "jmx")]
         if unknown:
             raise ValueError(
                 f"notification.enabled.channels: '{unknown[0]}' is no channel; there are {', '.join(_CHANNELS)}"
@@ -36,6 +34,11 @@ class NotificationOptions(PluginConfig):
         if "sink" in channels and not self.notification_sink_topic_name:
             raise ValueError("notification.sink.topic.name is required with the notification channel 'sink'")
         return self
+
+    def remarks(self) -> list[str]:
+        """A channel that cannot be is left out beside others."""
+        beside = "jmx" in split_names(self.notification_enabled_channels)
+        return super().remarks() + ([f"notification.enabled.channels: {_NO_JMX}"] if beside else [])
 
     @property
     def notification_topic(self) -> str | None:

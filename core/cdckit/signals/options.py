@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit.config.lists import NameList, split_names
 from cdckit.config.model import PluginConfig
+from cdckit.signals.signal import OF_EVERY_SOURCE
 
 CHANNELS = ("source", "file", "kafka", "in-process")
+_NO_JMX = "there is no JVM and so no 'jmx'; use in-process"
 
 
 class SignalOptions(PluginConfig):
     """Signals and incremental snapshots."""
+
+    signal_types: ClassVar[tuple[str, ...]] = OF_EVERY_SOURCE
+    """What the source can be told to do."""
 
     signal_data_collection: str = ""
     """The table or collection (`database.name`) whose rows or documents tell the source what to do, such as to read a
@@ -62,19 +67,24 @@ class SignalOptions(PluginConfig):
         database, _, name = self.signal_data_collection.partition(".")
         if self.signal_data_collection and not (database and name):
             raise ValueError("signal.data.collection should be of the form database.name")
+        if split_names(self.signal_enabled_channels) == ("jmx",):
+            raise ValueError(f"signal.enabled.channels: {_NO_JMX}")
         for name in self.channels:
-            if name == "jmx":
-                raise ValueError("signal.enabled.channels: there is no JVM and so no 'jmx'; use in-process")
             if name not in CHANNELS:
                 raise ValueError(f"signal.enabled.channels: '{name}' is no channel; there are {', '.join(CHANNELS)}")
         if "kafka" in self.channels and not self.signal_kafka_bootstrap_servers:
             raise ValueError("signal.kafka.bootstrap.servers is required with the signal channel 'kafka'")
         return self
 
+    def remarks(self) -> list[str]:
+        """A channel that cannot be is left out beside others."""
+        said = [f"signal.enabled.channels: {_NO_JMX}"] if "jmx" in split_names(self.signal_enabled_channels) else []
+        return super().remarks() + said
+
     @property
     def channels(self) -> tuple[str, ...]:
         """Where signals come from."""
-        return split_names(self.signal_enabled_channels)
+        return tuple(name for name in split_names(self.signal_enabled_channels) if name != "jmx")
 
     @property
     def takes_signals(self) -> bool:

@@ -17,6 +17,9 @@ LOG = "log"
 SET_BINLOG_POSITION = "set-binlog-position"
 SCHEMA_CHANGES = "schema-changes"
 
+OF_EVERY_SOURCE = (EXECUTE_SNAPSHOT, STOP_SNAPSHOT, PAUSE_SNAPSHOT, RESUME_SNAPSHOT, LOG)
+"""What every source that takes signals can be told to do."""
+
 _LONGEST_LINE = 10_000
 
 

@@ -38,5 +38,6 @@ class DebeziumNames(PluginConfig):
         "database.history.store.only.monitored.tables.ddl": ("schema.history.internal.store.only.captured.tables.ddl"),
         "database.history.skip.unparseable.ddl": "schema.history.internal.skip.unparseable.ddl",
     }
+    stand_ins: ClassVar[Mapping[str, str]] = {"errors.retry.delay.max.ms": "retriable.restart.connector.wait.ms"}
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = peer_options("debezium_options.tsv")

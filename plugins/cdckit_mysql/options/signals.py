@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from cdckit.notifications import NotificationOptions
 from cdckit.signals import SignalOptions
+from cdckit.signals.signal import OF_EVERY_SOURCE, SCHEMA_CHANGES, SET_BINLOG_POSITION
 
 
 class SignallingOptions(NotificationOptions, SignalOptions):
     """Signals and notifications."""
+
+    signal_types: ClassVar[tuple[str, ...]] = (*OF_EVERY_SOURCE, SET_BINLOG_POSITION, SCHEMA_CHANGES)
 
     read_only: bool = False
     """Whether incremental snapshots write nothing and go by GTIDs instead of watermarks."""

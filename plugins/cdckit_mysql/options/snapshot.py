@@ -115,6 +115,21 @@ class SnapshotOptions(PluginConfig):
             _require(query_by_plugin(name), "query.mode", name)
         return self
 
+    def not_on_spark(self) -> dict[str, str]:
+        """Spark reads the chunks without a lock, and the log beside them."""
+        found = super().not_on_spark()
+        if self.snapshot_locking_mode in ("extended", "custom"):
+            found["snapshot.locking.mode"] = (
+                f"'{self.snapshot_locking_mode}' cannot be kept on Spark, whose workers read the tables without a lock "
+                "while the log tells of what changes: remove it, or set 'runner: direct' (--runner direct)"
+            )
+        if self.streaming_delay_ms:
+            found["streaming.delay.ms"] = (
+                "there is no pause between snapshot and log on Spark: remove it, or set 'runner: direct' "
+                "(--runner direct)"
+            )
+        return found
+
     def statement_for(self, table: str) -> str | None:
         """The user's snapshot statement for `database.table`, or None."""
         if table not in split_names(self.snapshot_select_statement_overrides):

@@ -7,12 +7,14 @@ from cdckit.config.no_meaning import NoMeaning
 
 WITHOUT_MEANING = (
     NoMeaning(
-        r"errors\.(tolerance|log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
+        r"errors\.(log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
         "Kafka Connect's own; what becomes of events that fail is said by *.failure.handling.mode",
     ),
     NoMeaning(
-        r"errors\.retry\.delay\.(initial|max)\.ms",
+        r"errors\.retry\.delay\.initial\.ms",
         "waits between attempts double from 300 ms to retriable.restart.connector.wait.ms",
+        taken=("300",),
+        refused=False,
     ),
     NoMeaning(
         r"(driver|database\.jdbc|database\.protocol)(\..+)?",
@@ -40,6 +42,12 @@ WITHOUT_MEANING = (
         r"(schema\.history\.internal|database\.history)(\.(kafka|producer|consumer|file|connector|name)(\..+)?)?"
         r"|schema\.history\.internal\.prefer\.ddl",
         "the schema history is in the pipeline's `state`, durable before any offset beyond it",
+    ),
+    NoMeaning(
+        r"(schema\.history\.internal|database\.history)\.(redis|jdbc|s3|azure|rocketmq)\..+",
+        "not supported: the schema history is in the pipeline's `state`, with a copy in Kafka where "
+        "schema.history.internal=kafka asks for one: remove it",
+        taken=(),
     ),
     NoMeaning(
         r"connect\.keep\.alive",
@@ -91,8 +99,14 @@ WITHOUT_MEANING = (
     ),
     NoMeaning(
         r"gtid\.new\.channel\.position",
-        "a replication channel that is new is always read from its beginning, as Debezium does since 1.3",
-        taken=("earliest", "latest"),
+        "a replication channel that is new is always read from its beginning, never from where it is now: remove it, "
+        "or say earliest",
+        taken=("earliest",),
+    ),
+    NoMeaning(
+        r"database\.[A-Za-z0-9]+",
+        "what is no option of the connector's goes to the JDBC driver, and there is none here",
+        anyones=True,
     ),
     *OF_EVERY_CONNECTOR,
 )
