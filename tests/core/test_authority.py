@@ -63,6 +63,17 @@ def test_a_batch_that_was_only_planned_belongs_to_its_generation(tmp_path: Path)
     assert hand_over(tmp_path) == first
 
 
+def test_a_checkpoint_whose_first_note_was_broken_off_is_not_gone_on_with(tmp_path: Path) -> None:
+    """Spark refuses: `STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY`."""
+    first = hand_over(tmp_path)
+    notes = first.checkpoint(tmp_path) / "offsets"
+    notes.mkdir(parents=True)
+    assert hand_over(tmp_path) == first
+    (notes / ".0.12aa2454.tmp").touch()
+    second = hand_over(tmp_path)
+    assert (second.id != first.id, second.start, first.checkpoint(tmp_path).exists()) == (True, None, False)
+
+
 def test_another_offset_begins_a_new_generation(tmp_path: Path) -> None:
     first = hand_over(tmp_path)
     batch(tmp_path, first, 0, {"n": 1})

@@ -21,7 +21,7 @@ from pathlib import Path
 from cdckit.damage import DAMAGE, reason_of
 from cdckit.errors import StateError
 from cdckit.record import Offset
-from cdckit.state.spark_checkpoint import Folder, committed_batch
+from cdckit.state.spark_checkpoint import Folder, begun_in_vain, committed_batch
 from cdckit.state.sqlite import SqliteStateStore, read_kept, read_state
 from cdckit.state.store import Json, StateStore
 
@@ -96,7 +96,9 @@ def hand_to_spark(
     """
     last = _note(store.get(NOTE)) or _found(store, folder, checkpoints)
     offset, place = store.load_offset(), "" if checkpoints is None else str(checkpoints)
-    if last is None or anew or last.place != place or offset != _reached(last, folder, checkpoints):
+    if last is not None and (last.place != place or begun_in_vain(_checkpoint(last, folder, checkpoints))):
+        last = None
+    if last is None or anew or offset != _reached(last, folder, checkpoints):
         last = Generation(uuid.uuid4().hex, offset, authority=True, place=place)
     generation = replace(last, authority=True)
     store.put(NOTE, asdict(generation))
@@ -141,6 +143,10 @@ def _reached(generation: Generation, folder: Path, checkpoints: Folder | None = 
     if committed is None:
         committed = committed_batch(generation.checkpoint(folder))
     return generation.start if committed is None else committed.end
+
+
+def _checkpoint(generation: Generation, folder: Path, checkpoints: Folder | None) -> Folder:
+    return generation.checkpoint(folder) if checkpoints is None else checkpoints / generation.id
 
 
 def _found(store: StateStore, folder: Path, elsewhere: Folder | None) -> Generation | None:

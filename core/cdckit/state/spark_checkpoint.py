@@ -88,6 +88,16 @@ def planned_batch(checkpoint: Folder) -> int | None:
     return _last_number(checkpoint / "offsets")
 
 
+def begun_in_vain(checkpoint: Folder) -> bool:
+    """Whether the query died while it noted its first batch: Spark begins none where the rest of such a note stands.
+
+    Raises:
+        StateError: the files cannot be read.
+    """
+    log = checkpoint / "offsets"
+    return planned_batch(checkpoint) is None and log.is_dir() and any(log.iterdir())
+
+
 def show_batch(checkpoint: Path, batch: CommittedBatch) -> None:
     """Notes a batch that is committed to a checkpoint elsewhere, for who reads the state folder alone."""
     offset = json.dumps(batch.end)
