@@ -11,7 +11,6 @@ LAKES = ("mirror", "changelog")
 _XA = "changes of an XA transaction are told when it is prepared, as Debezium does; what is then rolled back stays"
 _PARTITIONS = "what goes or comes with a partition is not told of"
 _DEFAULTS = "an event shows no default for what an INSERT leaves out of the log"
-_WORKER = "where Spark's daemon of workers dies, the next start ends with Py4JJavaError"
 _EVERYWHERE = {
     "xa rolled back": _XA,
     "truncate partition": _PARTITIONS,
@@ -26,11 +25,9 @@ OFF: dict[str, dict[str, str]] = {
     "mirror": {
         "xa rolled back": _XA,
         "minimal default": _DEFAULTS,
-        "kill worker": _WORKER,
     },
     "changelog": {
         "xa rolled back": _XA,
-        "kill worker": _WORKER,
         **dict.fromkeys(DEFINITIONS.keys() - {"truncate", "truncate shard", "comment"}, _AS_IT_WAS),
         **dict.fromkeys(("minimal image", "noblob image", "minimal key change", "minimal default"), _AS_IT_WAS),
         "partial json": _AS_IT_WAS,

@@ -46,3 +46,13 @@ def test_other_errors_pass_and_other_texts_hold_none() -> None:
 def test_a_python_process_that_did_not_start_in_time_is_tried_again() -> None:
     found = recover("org.apache.spark.SparkException: Python worker failed to connect back.\n\tat org.apache.spark")
     assert type(found) is RetriableSourceError
+
+
+def test_a_python_process_that_was_killed_is_tried_again() -> None:
+    found = recover(
+        "An error occurred while calling o3210.load.\n: java.io.IOException: Stream closed\n"
+        "\tat java.base/java.io.DataOutputStream.flush(DataOutputStream.java:128)\n"
+        "\tat org.apache.spark.api.python.PythonWorkerFactory.$anonfun$stopWorker$1(PythonWorkerFactory.scala:501)"
+    )
+    assert type(found) is RetriableSourceError
+    assert "is gone" in str(found)

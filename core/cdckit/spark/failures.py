@@ -16,6 +16,11 @@ _NOT_STARTED = "Python worker failed to connect back"
 
 _OVERLOADED = "Spark could not start a Python process in time: the machine is overloaded"
 
+_KILLED = "java.io.IOException", "org.apache.spark.api.python.PythonWorkerFactory"
+"""What Spark's text has where the process is gone that starts its Python workers: it learns of that by asking it."""
+
+_GONE = "a Python process that Spark kept is gone: killed, perhaps by a system that was out of memory"
+
 _SEALED = re.compile(r"\[cdckit:([A-Za-z0-9+/=]+)\]")
 
 
@@ -42,10 +47,16 @@ def recover(text: str) -> CdcError | None:
     """The first `CdcError` sealed in the text of an exception from Spark, or what the text means, or None."""
     found = _SEALED.search(text)
     if found is None:
-        return RetriableSourceError(_OVERLOADED) if _NOT_STARTED in text else None
+        return _of_processes(text)
     kind, parts = json.loads(base64.b64decode(found[1]))
     error: CdcError = getattr(errors, kind)(*parts)
     return error
+
+
+def _of_processes(text: str) -> CdcError | None:
+    if _NOT_STARTED in text:
+        return RetriableSourceError(_OVERLOADED)
+    return RetriableSourceError(_GONE) if all(part in text for part in _KILLED) else None
 
 
 def _nearest_kind(kind: type[CdcError]) -> str:

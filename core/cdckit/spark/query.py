@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -106,14 +107,27 @@ class PipelineQuery:
         starts = planned_batch(self.checkpoint) == self._planned_before
         self.session.dataSource.register(bound_to(replace(self.job, starts=starts)))
         writer = (
-            self.session.readStream.format("cdckit")
-            .load()
+            self._loaded()
             .writeStream.foreachBatch(self._deliver)
             .option("checkpointLocation", self.checkpoint.absolute().as_uri())
         )
         if once or not self.source.streams:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self.delivery.interval_ms} milliseconds").start()
+
+    def _loaded(self) -> DataFrame:
+        """The data source.
+
+        Raises:
+            CdcError: it cannot be had.
+        """
+        try:
+            return self.session.readStream.format("cdckit").load()
+        except (Py4JJavaError, PySparkException) as error:
+            found = recover(str(error))
+            if found is None:
+                raise
+            raise found from error
 
     def _deliver(self, frame: DataFrame, batch: int) -> None:
         if self._refusing:
@@ -177,7 +191,7 @@ class PipelineQuery:
         text = f"{self._fault or ''}\n{failure}"
         if self._refusing and _RefusedError.__name__ in text:
             return
-        found = recover(text)
+        found = recover(f"{text}\n{getattr(failure, '_stackTrace', '')}")  # the text has no causes
         if found is not None:
             raise found from failure
         log.debug("the query ended by", exc_info=failure)
