@@ -48,11 +48,16 @@ def test_a_python_process_that_did_not_start_in_time_is_tried_again() -> None:
     assert type(found) is RetriableSourceError
 
 
-def test_a_python_process_that_was_killed_is_tried_again() -> None:
-    found = recover(
-        "An error occurred while calling o3210.load.\n: java.io.IOException: Stream closed\n"
-        "\tat java.base/java.io.DataOutputStream.flush(DataOutputStream.java:128)\n"
-        "\tat org.apache.spark.api.python.PythonWorkerFactory.$anonfun$stopWorker$1(PythonWorkerFactory.scala:501)"
-    )
+FACTORY = "\tat org.apache.spark.api.python.PythonWorkerFactory.$anonfun$stopWorker$1(PythonWorkerFactory.scala:501)"
+
+
+@pytest.mark.parametrize("said", ["java.io.IOException: Stream closed", "SparkException: EOFException occurred while"])
+def test_a_python_process_that_was_killed_is_tried_again(said: str) -> None:
+    found = recover(f"An error occurred while calling o3210.load.\n: {said}\n\tat java.io.DataOutputStream\n{FACTORY}")
     assert type(found) is RetriableSourceError
     assert "is gone" in str(found)
+
+
+def test_a_python_that_is_not_there_is_not() -> None:
+    said = 'java.io.IOException: Cannot run program "python9": error=2, No such file or directory'
+    assert recover(f"{said}\n{FACTORY}") is None

@@ -16,10 +16,16 @@ _NOT_STARTED = "Python worker failed to connect back"
 
 _OVERLOADED = "Spark could not start a Python process in time: the machine is overloaded"
 
-_KILLED = "java.io.IOException", "org.apache.spark.api.python.PythonWorkerFactory"
-"""What Spark's text has where the process is gone that starts its Python workers: it learns of that by asking it."""
+_FACTORY = "org.apache.spark.api.python.PythonWorkerFactory"
+_KILLED = "IOException: Stream closed", "IOException: Broken pipe", "EOFException"
+"""What Spark says, with that class below, where the process is gone that starts its Python workers: it learns of it by
+asking it.
+"""
 
 _GONE = "a Python process that Spark kept is gone: killed, perhaps by a system that was out of memory"
+
+_CAUSES = 20
+"""How deep causes of causes are looked for."""
 
 _SEALED = re.compile(r"\[cdckit:([A-Za-z0-9+/=]+)\]")
 
@@ -53,10 +59,21 @@ def recover(text: str) -> CdcError | None:
     return error
 
 
+def stack_of(failure: BaseException) -> str:
+    """Java's side of an exception of PySpark's, which its text leaves out: where it and its causes come from."""
+    said: list[str] = []
+    at: object = failure
+    while at is not None and len(said) < _CAUSES:
+        said.append(str(getattr(at, "_stackTrace", "")))
+        at = getattr(at, "_cause", None)
+    return "\n".join(said)
+
+
 def _of_processes(text: str) -> CdcError | None:
     if _NOT_STARTED in text:
         return RetriableSourceError(_OVERLOADED)
-    return RetriableSourceError(_GONE) if all(part in text for part in _KILLED) else None
+    killed = _FACTORY in text and any(said in text for said in _KILLED)
+    return RetriableSourceError(_GONE) if killed else None
 
 
 def _nearest_kind(kind: type[CdcError]) -> str:
