@@ -48,11 +48,12 @@ def reset(chosen: Chosen) -> None:
 def set_offset(chosen: Chosen, offset: str) -> None:
     """Save OFFSET, a JSON object as `show` prints it, or `-` to read it. The pipeline must not be running."""
     wanted = _parsed(sys.stdin.read() if offset == "-" else offset)
+    pipeline = load(chosen, incomplete=True)
     try:
-        make_source(load(chosen, incomplete=True)).check_offset(wanted)
+        make_source(pipeline).check_offset(wanted)
     except StateError as error:
         raise ConfigError(f"OFFSET: {error}") from error
-    with held(load(chosen, incomplete=True)) as state:
+    with held(pipeline) as state:
         state.save_offset(wanted)
 
 

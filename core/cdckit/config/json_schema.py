@@ -71,13 +71,10 @@ def _one_of_a_kind(kind: Kind) -> Json:
 def _options(model: type[PluginConfig], more: Json) -> Json:
     whole = json_schema_of(model)
     described = whole.get("properties", {})
-    properties = {
-        name: _property(described[name], whole, accepts_of(model, name))
-        for name in described
-        if not collects_patterns(name, model)
-    }
-    members = [f"^{re.escape(name)}\\." for name in described if not collects_patterns(name, model) and
-               plain_type(described[name], whole).get("type") == "object"]  # fmt: skip
+    own = {name: option for name, option in described.items() if not collects_patterns(name, model)}
+    properties = {name: _property(option, whole, accepts_of(model, name)) for name, option in own.items()}
+    mappings = (name for name, option in own.items() if plain_type(option, whole).get("type") == "object")
+    members = [f"^{re.escape(name)}\\." for name in mappings]
     meaningless = (group.names for group in model.without_meaning)
     patterns = [f"^(?:{pattern})$" for pattern in (*model.patterns, *model.passed_over, *meaningless)]
     if model.named:

@@ -59,14 +59,19 @@ def recover(text: str) -> CdcError | None:
     return error
 
 
-def stack_of(failure: BaseException) -> str:
-    """Java's side of an exception of PySpark's, which its text leaves out: where it and its causes come from."""
-    said: list[str] = []
+def behind(failure: BaseException, more: str = "") -> CdcError | None:
+    """As `recover`, of an exception of PySpark's with what its text leaves out: where it and its causes come from.
+
+    Args:
+        failure: the exception.
+        more: what else is known.
+    """
+    said = [more, str(failure)]
     at: object = failure
     while at is not None and len(said) < _CAUSES:
         said.append(str(getattr(at, "_stackTrace", "")))
         at = getattr(at, "_cause", None)
-    return "\n".join(said)
+    return recover("\n".join(said))
 
 
 def _of_processes(text: str) -> CdcError | None:

@@ -18,7 +18,7 @@ from cdckit.runners.stop import StopSignal
 from cdckit.source import Notify, Source
 from cdckit.spark.datasource import bound_to
 from cdckit.spark.delivery import Delivery
-from cdckit.spark.failures import recover, stack_of
+from cdckit.spark.failures import behind
 from cdckit.spark.job import Job
 from cdckit.spark.notices import Notices
 from cdckit.spark.passing import passes
@@ -124,7 +124,7 @@ class PipelineQuery:
         try:
             return self.session.readStream.format("cdckit").load()
         except (Py4JJavaError, PySparkException) as error:
-            found = recover(str(error))
+            found = behind(error)
             if found is None:
                 raise
             raise found from error
@@ -191,7 +191,7 @@ class PipelineQuery:
         text = f"{self._fault or ''}\n{failure}"
         if self._refusing and _RefusedError.__name__ in text:
             return
-        found = recover(f"{text}\n{stack_of(failure)}")
+        found = behind(failure, str(self._fault or ""))
         if found is not None:
             raise found from failure
         log.debug("the query ended by", exc_info=failure)
