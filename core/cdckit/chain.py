@@ -56,6 +56,12 @@ class TransformChain:
             records = _apply_to_all(step, records) if step.predicate is None else _apply_to_some(step, records)
         return records
 
+    def found(self) -> dict[str, bool]:
+        """Whether what steps look for among the topics' names was found; those that have seen none are left out."""
+        seekers = [(step.name, seeker) for step in self.steps for seeker in (step.predicate, step.transform) if seeker]
+        sought = [(name, each) for name, seeker in seekers if (each := seeker.sought()) is not None]
+        return {f"transform '{name}': {each.pattern}": each.found for name, each in sought if each.found is not None}
+
     def close(self) -> None:
         """Lets go of what the transforms hold."""
         for step in self.steps:

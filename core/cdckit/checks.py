@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -47,3 +47,10 @@ class PositionChecks(Protocol):
     def check_position(cls, config: Any, offset: Offset) -> Sequence[Finding]:
         """Connects, looks for the offset's place, and changes nothing; asked where `check` found no fault."""
         ...
+
+
+def unmatched_findings(entries: Iterable[str]) -> Iterator[Finding]:
+    """What `cdckit.choice.unmatched` says of the include lists."""
+    for said in entries:
+        option, _, message = said.removeprefix("source.").partition(": ")
+        yield Finding(option, "warn", message, "correct the name, or leave it for one that is to come")

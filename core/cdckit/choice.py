@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from cdckit.config.lists import patterns
+from collections.abc import Collection, Iterator
+
+from cdckit.config.lists import patterns, split_names
+from cdckit.config.model import did_you_mean
+from cdckit.java_regex import compile_java, split_patterns
 
 
 class Matcher:
@@ -52,3 +56,20 @@ class Choice:
     def __call__(self, *names: str) -> bool:
         """Whether what has these names is chosen: one of them is included, or none excluded."""
         return any(map(self._include, names)) if self._include else not any(map(self._exclude, names))
+
+
+def unmatched(text: str, names: Collection[str], option: str, *, literal: bool = False) -> Iterator[str]:
+    """A sentence about each entry of an include list that matches nothing, with the nearest name.
+
+    Args:
+        text: the list.
+        names: what there is.
+        option: whose value it is.
+        literal: whether it holds names, and not regular expressions.
+    """
+    for entry in split_names(text) if literal else split_patterns(text):
+        if entry in names:
+            continue
+        if literal or not any(map(compile_java(entry, ignore_case=True, option=option).fullmatch, names)):
+            near = did_you_mean(entry.replace("\\", ""), names)
+            yield f"source.{option}: '{entry}' matches nothing that there is{near}"

@@ -219,6 +219,11 @@ def cdckit_captured(pipeline: str, data_collections: Sequence[str]) -> None:
 
 
 @hookspec
+def cdckit_unmatched(pipeline: str, entries: Sequence[str]) -> None:
+    """What was found at the start of entries in the include lists that match nothing: a sentence about each."""
+
+
+@hookspec
 def cdckit_connection(pipeline: str, connected: bool, reason: str) -> None:
     """The connection that the log is read from stands, or was lost for a `reason` and is opened anew."""
 

@@ -193,6 +193,14 @@ class Source(ABC):
         """
         raise ConfigError("source.type: this source reads no tables, so that none can be read again")
 
+    def unmatched(self) -> Sequence[str]:
+        """A sentence about each entry of the include lists that matches nothing; none where that cannot be told.
+
+        Raises:
+            SourceError: the system cannot be reached, or refuses.
+        """
+        return ()
+
     def owes_rows(self, start: Offset) -> bool:
         """Whether tables are to be read again beyond `start`. Asks nobody; False by default."""
         return False

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from cdckit.record import Record
+
+
+class Sought(NamedTuple):
+    """What a transform or a predicate looks for among the topics' names.
+
+    Attributes:
+        pattern: its option and that one's value, for messages: `regex 'x.*'`.
+        found: whether a topic has matched; None while it has seen none.
+    """
+
+    pattern: str
+    found: bool | None
 
 
 class Transform(ABC):
@@ -18,6 +31,10 @@ class Transform(ABC):
     def apply(self, record: Record) -> Record | Sequence[Record] | None:
         """The record itself, a new one, several, or None to drop it. The record given is not changed in place."""
 
+    def sought(self) -> Sought | None:
+        """What it looks for among the topics' names; None: nothing, by default."""
+        return None
+
     def close(self) -> None:
         """Nothing to let go of by default."""
 
@@ -28,3 +45,7 @@ class Predicate(ABC):
     @abstractmethod
     def test(self, record: Record) -> bool:
         """Whether the record is meant."""
+
+    def sought(self) -> Sought | None:
+        """As a transform's."""
+        return None

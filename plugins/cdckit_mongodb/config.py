@@ -18,6 +18,7 @@ from cdckit.config.operations import OperationList, skipped_operations
 from cdckit.config.topic_names import NamePart
 from cdckit.guardrail import GuardrailOptions
 from cdckit.metrics.tags import MetricTags
+from cdckit.newly_captured import NewTablesOptions, capture_lists
 from cdckit.notifications import NotificationOptions
 from cdckit.plugins import mode_by_plugin
 from cdckit.signals import SignalOptions
@@ -79,11 +80,15 @@ def authority(uri: str) -> str:
     return uri.partition("://")[2].partition("/")[0].partition("?")[0]
 
 
-class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, SignalOptions, MetricTags):
+class MongoDbConfig(
+    EventFormatDefaults, GuardrailOptions, NewTablesOptions, NotificationOptions, SignalOptions, MetricTags
+):
     """Options of the `mongodb` source."""
 
     connector: ClassVar[str] = "mongodb"
     """What events say in `source.connector`."""
+    identifying: ClassVar[tuple[str, ...]] = ("topic_prefix", "capture_scope", "capture_target")
+    choosing: ClassVar[tuple[str, ...]] = (*capture_lists("database", "collection"), "filters_match_mode")
 
     topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     """The logical name of the cluster: the first part of every topic's name. Letters, digits, `.`, `_` and `-`."""
@@ -414,9 +419,7 @@ class MongoDbConfig(EventFormatDefaults, GuardrailOptions, NotificationOptions, 
         if self.capture_scope == "collection" and self.signal_data_collection != self.capture_target:
             raise ValueError("with capture.scope=collection the stream does not see signal.data.collection; widen it")
         if self.capture_scope == "database" and database != self.capture_target:
-            raise ValueError(
-                "signal.data.collection should be in the database of capture.target: the stream sees no other"
-            )
+            raise ValueError("signal.data.collection should be in the database of capture.target, which alone is seen")
         return self
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cdckit.checks import Finding
+from cdckit.checks import Finding, unmatched_findings
 from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, is_not_allowed, place, read_cluster, told
@@ -16,6 +16,7 @@ from cdckit_mongodb.read_preference import read_preference_findings
 from cdckit_mongodb.rights import grant, needed_by_scope, rights_findings
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.streaming.cursor import ChangeStream
+from cdckit_mongodb.unmatched import unmatched_entries
 from cdckit_mongodb.versions import version_findings
 
 
@@ -78,4 +79,6 @@ def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
         yield Finding("collections", "ok", f"{len(found)} are captured")
     else:
         yield Finding("collections", "warn", "none that there is now is captured", "check the include lists")
+    with told(config, "asking for the collections"):
+        yield from unmatched_findings(unmatched_entries(client, config))
     yield from images_finding(client, config, found)

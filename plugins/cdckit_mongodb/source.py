@@ -46,6 +46,7 @@ from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_
 from cdckit_mongodb.streaming.reader import StreamReader
 from cdckit_mongodb.streaming.retention import why_lost
 from cdckit_mongodb.tokens import check_token
+from cdckit_mongodb.unmatched import unmatched_entries
 from cdckit_mongodb.versions import check_version
 
 log = logging.getLogger("cdckit.mongodb")
@@ -375,6 +376,11 @@ class MongoDbSource(Source):
         """The captured collections that there are."""
         with told(self._config, "asking for the captured collections"):
             return [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+
+    def unmatched(self) -> Sequence[str]:
+        """Of the lists of databases and of collections."""
+        with told(self._config, "asking for the collections"):
+            return list(unmatched_entries(self._asked(), self._config))
 
     def owes_rows(self, start: Offset) -> bool:
         """As the state says."""

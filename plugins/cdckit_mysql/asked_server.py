@@ -11,9 +11,12 @@ from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, at_once, connect, place, release, told
+from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server import Dialect, Server, log_end, log_files, read_dialect, read_server
+from cdckit_mysql.snapshot.selection import stored_tables
 from cdckit_mysql.streaming.planning import bytes_between
+from cdckit_mysql.unmatched import unmatched_entries
 
 _IDLE = 10.0
 """After so many seconds without use, the connection is asked whether it is still there."""
@@ -84,6 +87,17 @@ class AskedServer:
         _, connection = self.ready()
         with told(self._config, "asking for the log files"), at_once(connection, self._config):
             return bytes_between(log_files(connection), start, end)
+
+    def captured(self, filters: Filters) -> list[str]:
+        """The captured tables that there are, but for that of signals."""
+        with told(self._config, "listing the tables"):
+            found = [table.id for table in stored_tables(self.ready()[1], filters)]
+        return [str(table) for table in found if not filters.signals(*table)]
+
+    def unmatched_entries(self) -> list[str]:
+        """Of the include lists."""
+        with told(self._config, "listing the tables"):
+            return unmatched_entries(self.ready()[1], self._config)
 
     def close(self) -> None:
         """Lets the connection go."""

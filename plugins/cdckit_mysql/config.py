@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from cdckit.newly_captured import capture_lists
 from cdckit_mysql.options.capture import CaptureOptions
 from cdckit_mysql.options.connection import ConnectionOptions, SslMode
 from cdckit_mysql.options.debezium import DebeziumNames, peer_options
@@ -42,6 +43,8 @@ class MySqlConfig(
 
     connector: ClassVar[str] = "mysql"
     """What events say in `source.connector`."""
+    identifying: ClassVar[tuple[str, ...]] = ("topic_prefix",)
+    choosing: ClassVar[tuple[str, ...]] = capture_lists("database", "table")
 
 
 class MariaDbConfig(MySqlConfig):

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pymysql
 
-from cdckit.checks import Finding
+from cdckit.checks import Finding, unmatched_findings
 from cdckit.errors import CdcError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import PLAIN_TEXT, Connection, connect, encrypted, told
@@ -16,6 +16,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.grants import EVERYTHING, granted
 from cdckit_mysql.incremental.readiness import signal_table
 from cdckit_mysql.server import Server, log_files, query, read_server
+from cdckit_mysql.unmatched import unmatched_entries
 
 DAY = 86_400
 EXPIRY = "binlog_expire_logs_seconds"
@@ -197,6 +198,7 @@ def _tables(connection: Connection, _server: Server, config: MySqlConfig) -> Ite
     else:
         remedy = "check database.include.list and table.include.list: each must match a whole name (database.table)"
         yield Finding("captured tables", "warn", "none of the tables that the user may see", remedy)
+    yield from unmatched_findings(unmatched_entries(connection, config))
 
 
 def _variable(connection: Connection, name: str) -> str | None:

@@ -45,7 +45,7 @@ from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point, pause
 from cdckit_mysql.snapshot.need import SnapshotNeed
 from cdckit_mysql.snapshot.recovery import recover_history
-from cdckit_mysql.snapshot.selection import choose_tables, stored_tables
+from cdckit_mysql.snapshot.selection import choose_tables
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.kept_log import read_kept
@@ -159,9 +159,8 @@ class MySqlSource(Source):
         """Makes the definitions that Debezium's records give for `at` the history's."""
         server, _ = self._asked.ready()
         tables = definitions_at(records, at, self._asked.dialect, fold=server.lower_case_table_names)
-        for table in list(tables):
-            if not self._filters.tracks(*table.id):
-                tables.remove(*table.id)
+        for table in [table for table in tables if not self._filters.tracks(*table.id)]:
+            tables.remove(*table.id)
         self._history.rebuild(at.position, tables)
 
     def _restore_history(self, at: LogOffset) -> None:
@@ -430,10 +429,11 @@ class MySqlSource(Source):
 
     def readable(self) -> Sequence[str]:
         """The captured tables that the server has, but for that of signals."""
-        _, connection = self._asked.ready()
-        with told(self._config, "listing the tables"):
-            found = [table.id for table in stored_tables(connection, self._filters)]
-        return [str(table) for table in found if not self._filters.signals(*table)]
+        return self._asked.captured(self._filters)
+
+    def unmatched(self) -> Sequence[str]:
+        """Of the lists of databases and of tables."""
+        return self._asked.unmatched_entries()
 
     def owes_rows(self, start: Offset) -> bool:
         """As the state says."""

@@ -132,6 +132,8 @@ class TopicsConfig(MetricTags):
 class TicdcConfig(TopicsConfig):
     """Options of the source `ticdc`."""
 
+    identifying: ClassVar[tuple[str, ...]] = ("topic_prefix", "storage_url")
+
     protocol: Protocol
     """The changefeed's protocol: `debezium`, `debezium-avro`, `canal-json`, `open-protocol`, `simple` or `avro`; with
     `storage.url` `canal-json` or `csv`.
@@ -234,6 +236,8 @@ class TicdcConfig(TopicsConfig):
 
 class DebeziumConfig(TopicsConfig):
     """Options of the source `debezium`."""
+
+    identifying: ClassVar[tuple[str, ...]] = ("topic_naming",)
 
     topic_naming: Literal["message", "table"] = "message"
     """Whether records keep the topic that their message was read from, or take `server.database.table`: for topics

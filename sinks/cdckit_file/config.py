@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 from cdckit.config.model import PluginConfig
 
 
 class FileConfig(PluginConfig):
     """Options of the sink `file`."""
+
+    identifying: ClassVar[tuple[str, ...]] = ("path",)
 
     path: Path
     """The file to append to. Its folder must exist; the file is made when it is missing."""

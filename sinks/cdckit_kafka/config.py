@@ -95,6 +95,10 @@ class KafkaSinkConfig(PluginConfig):
         check_acks(self)
         return self
 
+    def identity(self) -> dict[str, str | list[str]]:
+        """The brokers, of which one that is asked still makes it the same cluster."""
+        return {"bootstrap.servers": list(split_list(self.bootstrap_servers))}
+
     @property
     def java_options(self) -> JavaProducerOptions:
         """What `producer` says, in librdkafka's words."""

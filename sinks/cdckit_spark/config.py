@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit.config.lists import NameList, split_names
-from cdckit.config.model import PluginConfig
+from cdckit.config.model import PluginConfig, identifying_text
 from cdckit_spark.behavior import Behavior, EvolutionMode, kinds_of
 from cdckit_spark.documents import DeclaredColumn, parse_columns
 
@@ -31,6 +32,8 @@ DocumentColumns = Annotated[str, AfterValidator(_checked_columns)]
 
 class LakeConfig(PluginConfig):
     """Options of the sink `spark`."""
+
+    identifying: ClassVar[tuple[str, ...]] = ("format", "mode", "path", "database")
 
     format: Literal["delta", "parquet"] = "delta"
     """How tables are stored: `delta`, or `parquet` (files alone, for `mode: changelog` only)."""
@@ -85,6 +88,11 @@ class LakeConfig(PluginConfig):
                 "'document.columns: inferred' needs 'format: delta', which keeps the columns with the table"
             )
         return self
+
+    def identity(self) -> dict[str, str | list[str]]:
+        """A path on this machine does not depend on where it is looked at from."""
+        local = self.path is not None and ":" not in self.path
+        return super().identity() | ({"path": identifying_text(Path(self.path or ""))} if local else {})
 
     @property
     def behavior(self) -> Behavior:

@@ -31,6 +31,10 @@ from cdckit_spark.targets import BatchId, DeltaTarget, ParquetTarget, Target
 log = logging.getLogger("cdckit.spark")
 
 
+BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
+"""With these a source table's rows are all told from here on."""
+
+
 class Asked(NamedTuple):
     """What the user asks for of single source tables, as a `TableContext` gives it."""
 
@@ -46,11 +50,13 @@ class LakeSink(SparkTableSink):
     def __init__(self, config: LakeConfig) -> None:
         self.config = config
         self.needs_delta = config.format == "delta"
+        self.mirrors = config.mode == "mirror"
         self.commit_interval_ms = config.commit_interval_ms
         self._names = Names()
         self._tables: dict[str, Evolution] = {}
         self._inferences: dict[str, Inference] = {}
         self._sources: dict[str, Sources] = {}
+        self._begun: set[str] = set()
 
     def encoder(self) -> RowEncoder:
         """Typed rows, with columns about the change for a changelog."""
@@ -124,6 +130,8 @@ class LakeSink(SparkTableSink):
         table = self._table(topic)
         begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
         try:
+            if self.mirrors and self._context.marks:
+                self._require_begun(topic, table, rows)
             if awaited := table.awaits(asked.read_again) - begun:
                 rows = rows.without(awaited)  # whatever they say, others replace them
             if self.config.infers_columns:
@@ -139,6 +147,15 @@ class LakeSink(SparkTableSink):
         except (PySparkException, Py4JJavaError) as error:
             kind = RetriableSinkError if passes(error) else SinkError
             raise kind(f"table {table.target}: {_reason(error)}") from error
+
+    def _require_begun(self, topic: str, table: Evolution, rows: TableRows) -> None:
+        """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""
+        if topic not in self._begun and table.present():
+            self._sources_of(topic, table.target).begin(here=any(mark.kind in BEGINS for mark in rows.marks))
+            self._begun.add(topic)
+
+    def _sources_of(self, topic: str, target: Target) -> Sources:
+        return self._sources.setdefault(topic, Sources(target, self._context.name))
 
     def _asked(self) -> Asked:
         """What the user asks for now; rows that come anew mean something to mirrors alone."""
@@ -163,7 +180,7 @@ class LakeSink(SparkTableSink):
         refuse_unfollowed(marks, target)
         if not table.present():
             return  # whatever happened to it, it has never had a row
-        sources = self._sources.setdefault(topic, Sources(target, self._context.name))
+        sources = self._sources_of(topic, target)
         here = {head.layout.source for head in rows.headings if head.layout.kind == "rows"}
         sources.add(here)
         parts = [(part, emptied(part.marks, sources.names, target)) for part in segments(marks)]

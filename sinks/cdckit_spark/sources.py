@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
+from cdckit.errors import SinkError
 from cdckit_spark.targets import Target
 
 NOTE = "sources"
@@ -31,6 +32,26 @@ class Sources:
         others = {f"{name} (pipeline {one})" for one, names in noted.items() if one != self._pipeline for name in names}
         return others | set(noted.get(self._pipeline, ()))
 
+    def begin(self, *, here: bool) -> None:
+        """Sees to it that the pipeline has begun the mirror, and so told it all rows.
+
+        Args:
+            here: whether it does so now.
+
+        Raises:
+            SinkError: other pipelines have, and it has not.
+        """
+        noted = self._load()
+        if not noted or self._pipeline in noted:  # one that says nothing was made by an older version
+            return
+        if not here:
+            raise SinkError(
+                f"table {self._target}: was begun by pipeline {_named(noted)}, and pipeline '{self._pipeline}' comes "
+                "with changes alone, so that rows would be missing: have its rows read with `cdc resnapshot FILE "
+                "--table NAME`, or write to another place"
+            )
+        self._keep({**noted, self._pipeline: []})
+
     def add(self, names: Set[str]) -> None:
         """Rows of these come."""
         noted = self._load()
@@ -52,3 +73,7 @@ class Sources:
     def _keep(self, noted: dict[str, list[str]]) -> None:
         self._target.note({NOTE: json.dumps(noted)})
         self._noted = noted
+
+
+def _named(noted: Mapping[str, object]) -> str:
+    return ", ".join(f"'{name}'" for name in sorted(noted))

@@ -18,6 +18,8 @@ from cdckit.metrics.status_file import read_status
 from cdckit.resnapshot import KEPT_AS, pending
 from cdckit.state.authority import NOTE, current_offset, open_state
 from cdckit.state.copies import copy_state, restore_state
+from cdckit.state.made_for import KEPT_AS as MADE_FOR
+from cdckit.state.made_for import MadeFor
 from cdckit.state.spark_checkpoint import committed_batch, planned_batch
 from cdckit.state.sqlite import SqliteStateStore, read_history_sizes, read_kept
 from cdckit.state.store import HistoryEntry
@@ -54,6 +56,12 @@ MONGODB: dict[str, Any] = {
     "transaction_data_collection_order_d.c": 2, "cdckit_incremental": INCREMENTAL,
 }  # fmt: skip
 TOPICS = {"partitions": {"t": {"0": 5, "1": 7}}, "read": {"t": {"0": 9}}, "watermark": 4, "at_watermark": ["a"]}
+MADE = {
+    "source": {"source.type": "mysql", "source.topic.prefix": "p"},
+    "sink": {"sink.type": "kafka", "sink.bootstrap.servers": ["a:9092", "b:9092"]},
+    "lists": {"table_include_list": "d.t"},
+    "form": {"serializer.type": "json"},
+}
 AT = LogPosition(0, "binlog.000001", 4)
 
 
@@ -108,6 +116,7 @@ def _filled(folder: Path) -> None:
         entry = {"database": "d", "table": "t", "since": 1, "columns": [], "key": ["id"]}
         store.append_history(DEFINITIONS, [HistoryEntry("1", entry)])
         store.put(KEPT_AS, AGAIN)
+        store.put(MADE_FOR, MADE)
         store.put(KEY, {"s 0000": MYSQL})
         store.put(NOTE, {"id": "g", "start": MYSQL, "authority": True, "place": ""})
         store.save_offset(MYSQL)
@@ -126,6 +135,7 @@ def _read_all(folder: Path) -> None:
             lambda: SchemaHistory(store).created_at(AT),
             lambda: RangeEnds(store).known(LogOffset(server="s")),
             lambda: Definitions(store),
+            lambda: MadeFor.from_json(store.get(MADE_FOR)),
             lambda: LogOffset.kept(store.load_offset() or {}),
         ):
             with suppress(StateError):

@@ -80,7 +80,6 @@ def test_every_allowed_value_is_taken_or_refused_with_a_reason(model: type[MySql
         ("openlineage.integration.enabled", "true", "lineage is not told"),
         ("sourceinfo.struct.maker", "com.example.Maker", "event.format says"),
         ("schema.include.list", "a", "use database.include.list"),
-        ("snapshot.new.tables", "parallel", "execute-snapshot"),
         ("exactly.once.support", "required", "a pipeline repeats"),
         ("errors.tolerance", "all", "cannot be kept"),
         ("offset.storage", "io.debezium.storage.redis.offset.RedisOffsetBackingStore", "`state`"),

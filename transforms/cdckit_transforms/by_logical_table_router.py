@@ -18,7 +18,7 @@ from cdckit.java_regex.topic_rewrite import TopicRewrite
 from cdckit.record import Datum, Record, SchemaAndValue
 from cdckit.schema import STRING, Field, Schema
 from cdckit.struct import Struct
-from cdckit.transform import Transform
+from cdckit.transform import Sought, Transform
 from cdckit_transforms.envelope import is_null
 from cdckit_transforms.renamed_envelope import EnvelopeRenamer
 
@@ -94,6 +94,10 @@ class ByLogicalTableRouter(Transform):
             record.timestamp,
             record.partition,
         )
+
+    def sought(self) -> Sought:
+        """Physical tables."""
+        return Sought(f"topic.regex '{self._config.topic_regex}'", self._topic.matched)
 
     def _route(self, topic: str) -> _Route | None:
         """Where the records of a topic go; None: nowhere else."""

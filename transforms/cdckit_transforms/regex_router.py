@@ -10,7 +10,7 @@ from cdckit.config.model import PluginConfig
 from cdckit.java_regex import JavaRegex
 from cdckit.java_regex.topic_rewrite import TopicRewrite
 from cdckit.record import Record
-from cdckit.transform import Transform
+from cdckit.transform import Sought, Transform
 
 
 class RegexRouterConfig(PluginConfig):
@@ -31,6 +31,7 @@ class RegexRouter(Transform):
     """Renames topics; key, value and headers stay."""
 
     def __init__(self, config: RegexRouterConfig) -> None:
+        self._regex = config.regex
         self._rewrite = TopicRewrite(config.regex, config.replacement, "regex")
         self._topics: dict[str, str] = {}
 
@@ -46,3 +47,7 @@ class RegexRouter(Transform):
         return Record(
             topic, record.key, record.value, record.headers, record.position, record.timestamp, record.partition
         )
+
+    def sought(self) -> Sought:
+        """Topics to rename."""
+        return Sought(f"regex '{self._regex}'", self._rewrite.matched)

@@ -16,6 +16,7 @@ from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.errors import ConfigError, StateError
 from cdckit.pipeline import make_source
 from cdckit.source import SourceContext
+from cdckit.state import made_for
 from cdckit.state.authority import current_offset
 from cdckit.takeover.history import read_history
 from cdckit.takeover.offsets import offsets_of
@@ -42,6 +43,20 @@ def reset(chosen: Chosen) -> None:
         state.put(resnapshot.KEPT_AS, None)
 
 
+@offsets.command("keep", cls=Command)
+@pipeline_options
+def keep(chosen: Chosen) -> None:
+    """Go on from the saved offset though FILE names another source or target: nothing is missing there.
+
+    The pipeline must not be running.
+    """
+    pipeline = load(chosen, incomplete=True)
+    with held(pipeline) as state:
+        if state.load_offset() is None:
+            raise StateError(f"state {pipeline.state}: the pipeline has no offset, and there is nothing to keep")
+        made_for.keep_offset(state)
+
+
 @offsets.command("set", cls=Command)
 @pipeline_options
 @click.argument("offset")
@@ -55,6 +70,7 @@ def set_offset(chosen: Chosen, offset: str) -> None:
         raise ConfigError(f"OFFSET: {error}") from error
     with held(pipeline) as state:
         state.save_offset(wanted)
+        made_for.keep_offset(state)
 
 
 @offsets.command("import", cls=Command)
@@ -81,6 +97,7 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None) -> Non
         finally:
             source.close()
         state.save_offset(adopted)
+        made_for.keep(state, pipeline)
     click.echo(json.dumps(adopted, indent=2))
     if any("incremental_snapshot_collections" in (each.offset or {}) for each in found):
         click.echo(

@@ -68,6 +68,8 @@ def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
         yield "again", f"{', '.join(found.resnapshot)}: {_again(found)}"
     for name, entries, stored in found.histories:
         yield "history", f"{name}: {entries:,} entries, {size(stored)}"
+    for said in found.unmatched:
+        yield "list", said
     for name, count in found.skipped.items():
         yield "skipped", f"{name}: {count:,} events"
 

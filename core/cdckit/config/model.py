@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
@@ -71,6 +72,11 @@ class PluginConfig(BaseModel):
     """Known options that are not supported yet, and the one value (the default) that is allowed."""
     not_yet_patterns: ClassVar[tuple[str, ...]] = ()
     """Regular expressions of more of them, which have no default."""
+    identifying: ClassVar[tuple[str, ...]] = ()
+    """Of a source or sink: the fields that say which one it is. An offset that was saved for others is not gone on
+    from (`cdckit.state.made_for`), so they hold no secrets."""
+    choosing: ClassVar[tuple[str, ...]] = ()
+    """Of a source: the fields that say which tables are captured, where these can be listed (`Source.readable`)."""
 
     @field_validator("*")
     @classmethod
@@ -146,6 +152,11 @@ class PluginConfig(BaseModel):
         """The options whose values cannot be kept while several workers read, and why and what to do instead."""
         return {}
 
+    def identity(self) -> dict[str, str | list[str]]:
+        """What identifies the source or target, by option; what is not set is left out."""
+        found = {dotted(name): getattr(self, name) for name in self.identifying}
+        return {name: identifying_text(value) for name, value in found.items() if value is not None}
+
     @classmethod
     def present_name(cls, name: str) -> str:
         """What an option of another name is called here; the name itself where it is none."""
@@ -160,6 +171,11 @@ class PluginConfig(BaseModel):
     def knows(cls, name: str) -> bool:
         """Whether an option of this name means anything to the component, be it only that it is passed over."""
         return placement(cls, cls.present_name(name)) is not None
+
+
+def identifying_text(value: Any) -> str:
+    """A value as one that is compared later: a path does not depend on where it is looked at from."""
+    return str(value.absolute() if isinstance(value, Path) else value)
 
 
 def placement(model: type[PluginConfig], name: str) -> Placement:

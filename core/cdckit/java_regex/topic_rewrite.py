@@ -27,6 +27,8 @@ class TopicRewrite:
         self._pattern = compile_java(regex, option=option)
         self._replacement = Replacement(replacement, self._pattern)
         self._known: dict[str, str | None] = {}
+        self.matched: bool | None = None
+        """Whether a topic has matched; None while it has seen none."""
 
     def __call__(self, topic: str) -> str | None:
         """What the topic becomes, or None where the pattern does not match it.
@@ -43,5 +45,7 @@ class TopicRewrite:
 
     def _rewritten(self, topic: str) -> str | None:
         if not self._pattern.fullmatch(topic):
+            self.matched = self.matched or False
             return None
+        self.matched = True
         return self._pattern.replace_first(self._replacement, topic)

@@ -184,6 +184,7 @@ class Figures:
         lag_bytes: how much of the log lay behind the offset when it was saved, or None.
         lag_messages: the same in messages.
         lag_seconds: how old the newest change was then; 0 at the log's end; None while not known.
+        unmatched: a sentence about each entry of the include lists that matched nothing at the start.
         commits: when the latest records were delivered, and how many.
         counts: what the source counted.
         snapshot: the newest snapshot.
@@ -205,6 +206,7 @@ class Figures:
     disconnected_by: str | None = None
     errors: Counter[str] = field(default_factory=Counter)
     captured: Sequence[str] = ()
+    unmatched: Sequence[str] = ()
     offset: Offset | None = None
     saved: float | None = None
     delivered: float | None = None

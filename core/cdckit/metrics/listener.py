@@ -70,6 +70,12 @@ class FiguresListener:
             self._figures.captured = tuple(data_collections)
 
     @hookimpl
+    def cdckit_unmatched(self, pipeline: str, entries: Sequence[str]) -> None:
+        """These entries of the include lists match nothing."""
+        if pipeline == self._figures.pipeline:
+            self._figures.unmatched = tuple(entries)
+
+    @hookimpl
     def cdckit_schema_history(self, pipeline: str, recovering: bool, changes: int, last: str | None) -> None:
         """The schema history is read."""
         history = self._figures.history

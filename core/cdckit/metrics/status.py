@@ -177,6 +177,11 @@ class PipelineStatus:
         return dict(self._said("skipped") or {})
 
     @property
+    def unmatched(self) -> list[str]:
+        """A sentence about each entry of the include lists that matched nothing when it started."""
+        return list(self._said("unmatched") or ())
+
+    @property
     def snapshot(self) -> SnapshotStatus | None:
         """The last run's snapshot, or None where it took none."""
         found: Mapping[str, Any] | None = self._said("snapshot")
@@ -218,6 +223,7 @@ class PipelineStatus:
             "resnapshot": list(self.resnapshot),
             "histories": {name: {"entries": entries, "bytes": size} for name, entries, size in self.histories},
             "skipped": self.skipped,
+            "unmatched": self.unmatched,
         }
 
     def _said(self, member: str) -> Any:

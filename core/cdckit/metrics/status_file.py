@@ -143,6 +143,7 @@ def _content(figures: Figures) -> dict[str, Any]:
         "operations": dict(figures.counts.operations),
         "skipped": dict(figures.counts.skipped),
         "commits": list(figures.commits),
+        "unmatched": list(figures.unmatched),
         "snapshot": _snapshot(figures),
     }
 

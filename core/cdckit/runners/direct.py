@@ -22,6 +22,8 @@ from cdckit.runners.garbage import spare_collections
 from cdckit.runners.progress import Progress
 from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
+from cdckit.runners.sought_topics import SoughtTopics
+from cdckit.runners.start import claim, look_at_lists
 from cdckit.signals.inbox import FOLDER
 from cdckit.sink import Sink, SinkContext
 from cdckit.source import Source, SourceContext, Split
@@ -44,6 +46,7 @@ class DirectRunner(Runner):
         sink = self._sink()
         state = open_state(self.pipeline.state)
         stack.callback(state.close)
+        claim(state, self.pipeline, self.stopping)
         encode = make_encoder(self.pipeline)
         stack.callback(encode.close)
         stack.callback(sink.close)
@@ -54,13 +57,15 @@ class DirectRunner(Runner):
         counts = SourceCounts(wanted=self.measured)
         inbox = self.pipeline.state / FOLDER
         source.open(SourceContext(name, state, self.notify, stopping, counts=counts, inbox=inbox))
+        look_at_lists(source, self.notify)
         saved = state.load_offset()
         self.notify("started", runner=self.name, offset=saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
         progress = Progress(saved, interval, sink, state, source, self.notify, counts)
         spare_collections()
+        sought = SoughtTopics()
         try:
-            self._drive(source, encode, sink, progress, once)
+            self._drive(source, encode, sink, progress, sought, once)
         except StoppedError as error:
             log.info("%s", error)
         except (SinkError, StateError):
@@ -69,6 +74,8 @@ class DirectRunner(Runner):
             progress.save()  # what came before the fault is delivered: the restart need not repeat it
             raise
         progress.save()
+        sought.add(encode.chain.found())
+        sought.say()
 
     def _sink(self) -> Sink:
         sink = make_sink(self.pipeline)
@@ -77,7 +84,9 @@ class DirectRunner(Runner):
             raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it")
         return sink
 
-    def _drive(self, source: Source, encode: Encoder, sink: Sink, progress: Progress, once: bool) -> None:
+    def _drive(
+        self, source: Source, encode: Encoder, sink: Sink, progress: Progress, sought: SoughtTopics, once: bool
+    ) -> None:
         """Reads on from where it has come; again after a pause while the source is away."""
         retries = Retries(source.retry_schedule(), self.stopping)
         offset = progress.offset if progress.offset is not None else source.initial_offset()
@@ -89,6 +98,7 @@ class DirectRunner(Runner):
                         sink.write(messages)
                     progress.took(batch)
                     retries.progressed()
+                    sought.look(encode.chain.found)
                     if self.stopping():
                         return
             except SnapshotDueError:  # the source has said why

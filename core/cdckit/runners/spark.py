@@ -13,6 +13,7 @@ from cdckit.metrics.figures import Figures
 from cdckit.pipeline import make_source
 from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
+from cdckit.runners.start import claim, look_at_lists
 from cdckit.source import SourceContext
 from cdckit.spark.delivery import make_delivery
 from cdckit.spark.hadoop import HadoopFolder
@@ -63,7 +64,7 @@ class SparkRunner(Runner):
         place = self._checkpoints(session)
         if place is not None:
             restore_state(self.pipeline.state, place / COPIES)
-        generation = self._hand_over(place, anew=anew)
+        generation = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
         delivery.open(session, generation)
         stack.callback(self._take_back, place)
         self.notify("started", runner=self.name, offset=generation.start)
@@ -84,7 +85,8 @@ class SparkRunner(Runner):
         )
         source = make_source(self.pipeline)
         stack.callback(source.close)
-        source.open(SourceContext(self.pipeline.name))
+        source.open(SourceContext(self.pipeline.name, stopping=self.stopping))
+        look_at_lists(source, self.notify)
         shown = generation.checkpoint(self.pipeline.state)
         checkpoint: Folder = shown if place is None else place / generation.id
         parts = (session, job, delivery, checkpoint, self.notify, notices, source)
@@ -125,9 +127,10 @@ class SparkRunner(Runner):
             else:
                 return
 
-    def _hand_over(self, place: HadoopFolder | None, *, anew: bool) -> Generation:
+    def _hand_over(self, place: HadoopFolder | None, *, anew: bool, mirrors: bool) -> Generation:
         state = open_state(self.pipeline.state, place)
         try:
+            claim(state, self.pipeline, self.stopping, mirrors=mirrors)
             generation = hand_to_spark(state, self.pipeline.state, place, anew=anew)
             if place is not None:
                 number_copy(state)

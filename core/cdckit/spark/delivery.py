@@ -49,6 +49,9 @@ class Delivery(ABC):
     marks: bool = False
     """Whether it takes table marks."""
 
+    mirrors: bool = False
+    """Whether it keeps tables that are to equal the source's."""
+
     interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
 
@@ -210,6 +213,7 @@ class TableDelivery(Delivery):
         self.sink = sink
         self.delta = sink.needs_delta
         self.marks = sink.follows_marks
+        self.mirrors = sink.mirrors
         self.interval_ms = sink.commit_interval_ms
 
     def open(self, session: SparkSession, generation: Generation) -> None:

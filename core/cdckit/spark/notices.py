@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdckit.record import Offset
+from cdckit.runners.sought_topics import SoughtTopics
 from cdckit.snapshot_progress import PartsProgress
 from cdckit.source import Notify
 from cdckit.source_counts import SourceCounts
@@ -50,6 +51,7 @@ class Notices:
         self.idle = False
         self._notify = notify
         self._parts = PartsProgress(notify)
+        self._sought = SoughtTopics()
         self._planned: deque[PlannedBatch] = deque()
         self._snapshot_end: Offset | None = None
         self._lock = threading.Lock()
@@ -59,6 +61,7 @@ class Notices:
             "snapshot_started": self._begin_snapshot,
             "snapshot_part": self._parts.part,
             "counted": self._count,
+            "topics_found": self._sought.add,
         }
 
     def __call__(self, notice: str, /, **facts: Any) -> None:
@@ -117,6 +120,7 @@ class Notices:
     def told_of(self, end: Offset) -> None:
         """The hooks know of all batches up to `end`: a snapshot that was one of them is over."""
         with self._lock:
+            self._sought.say()
             if self._snapshot_end is not None and self._snapshot_end == end:
                 self._snapshot_end = None
                 self._notify("snapshot_ended", completed=True)

@@ -105,6 +105,9 @@ class SparkTableSink(TableSink):
     commit_interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
 
+    mirrors: bool = False
+    """Whether its tables are to equal the source's: then rows are never left out unasked."""
+
     follows_marks: bool = False
     """Whether its encoders take table marks; a sink that does not never hears of any."""
 

@@ -49,11 +49,19 @@ class _Reading:
         context = SourceContext(job.pipeline.name, notify=self._notify, counts=self.counts, marks=job.marks)
         self.source.open(context)
         self._encoder = make_encoder(job.pipeline, positions=True)
+        self._found: dict[str, bool] = {}
 
     def _notify(self, notice: str, /, **facts: Any) -> None:
         """Passes on what only a reader knows; the planner tells the rest."""
         if notice == "snapshot_part":
             self.tell(notice, **facts)
+
+    def tell_found(self) -> None:
+        """Tells what transforms have found among the topics' names, where that is new."""
+        found = self._encoder.chain.found()
+        if found != self._found:
+            self._found = found
+            self.tell("topics_found", found=found)
 
     def output(self, buckets: int) -> Output:
         """The output for one split."""
@@ -91,6 +99,7 @@ def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]
             yield from output(records, marks)
         if counts := reading.counts.take():
             reading.tell("counted", counts=counts)
+        reading.tell_found()
 
 
 def _attempt() -> int:

@@ -9,10 +9,11 @@ from pydantic import model_validator
 from cdckit.config.lists import RegexList
 from cdckit.config.operations import OperationList, skipped_operations
 from cdckit.guardrail import GuardrailOptions
+from cdckit.newly_captured import NewTablesOptions
 from cdckit_mysql.option_types import KeyColumns
 
 
-class CaptureOptions(GuardrailOptions):
+class CaptureOptions(GuardrailOptions, NewTablesOptions):
     """What is captured."""
 
     database_include_list: RegexList = ""

@@ -93,11 +93,6 @@ WITHOUT_MEANING = (
     ),
     NoMeaning(r"database\.dbname", "all databases are captured that database.include.list names", taken=()),
     NoMeaning(
-        r"snapshot\.new\.tables",
-        "a table that joins table.include.list is read by a signal (execute-snapshot), while the log is followed",
-        taken=("off",),
-    ),
-    NoMeaning(
         r"gtid\.new\.channel\.position",
         "a replication channel that is new is always read from its beginning, never from where it is now: remove it, "
         "or say earliest",

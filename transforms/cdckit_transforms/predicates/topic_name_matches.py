@@ -7,7 +7,7 @@ from pydantic import field_validator
 from cdckit.config.model import PluginConfig
 from cdckit.java_regex import JavaRegex, compile_java
 from cdckit.record import Record
-from cdckit.transform import Predicate
+from cdckit.transform import Predicate, Sought
 
 
 class TopicNameMatchesConfig(PluginConfig):
@@ -29,6 +29,7 @@ class TopicNameMatches(Predicate):
 
     def __init__(self, config: TopicNameMatchesConfig) -> None:
         self._pattern = compile_java(config.pattern, option="pattern")
+        self._text = config.pattern
         self._answers: dict[str, bool] = {}
 
     def test(self, record: Record) -> bool:
@@ -37,3 +38,7 @@ class TopicNameMatches(Predicate):
         if answer is None:
             answer = self._answers[record.topic] = self._pattern.fullmatch(record.topic)
         return answer
+
+    def sought(self) -> Sought:
+        """The topics that are meant."""
+        return Sought(f"predicate's pattern '{self._text}'", any(self._answers.values()) if self._answers else None)
