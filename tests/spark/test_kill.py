@@ -6,6 +6,7 @@ import json
 import os
 import random
 import time
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from pyspark.sql import SparkSession
 
 from crash.documents import DocumentWriter
 from crash.journal import Journal
+from crash.proof import assert_complete, without_repeats
+from crash.targets import FileTarget, KafkaTarget
 from crash.writers import TABLES, BulkWriter, ShopWriter
 from histories.rows import at_source, columns_of, difference, keys_of
 from histories.sinks import Changelog, Mirror
@@ -63,6 +66,39 @@ def test_the_table_equals_the_source_after_kills(
         assert not difference(types, at_source(mysql_server, unique_name, table, types), found[table])
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ["file", "kafka"])
+def test_no_event_is_lost_or_out_of_order_after_kills(
+    mysql_server: MySQLServer, unique_name: str, tmp_path: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    """Behind a snapshot of empty tables, so that every change has an event."""
+    seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
+    print(f"CDCKIT_SEED={seed}")
+    chance = random.Random(seed)
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
+    create_reader(mysql_server)
+    target = (
+        FileTarget(tmp_path) if kind == "file" else KafkaTarget(request.getfixturevalue("kafka_broker"), unique_name)
+    )
+    pipeline = Pipeline(
+        tmp_path,
+        source_of(mysql_server, unique_name, topic_prefix=unique_name, include_schema_changes=False),
+        target.sink,
+        {"spark": {"spark.master": "local[2]", **FAST_JVM}, "serializer": {"schemas.enable": False}},
+    )
+    assert pipeline.run("--once").code == 0
+    journal = Journal()
+    with (
+        ShopWriter(mysql_server, unique_name, journal, seed, accounts=500, pause=0.02),
+        BulkWriter(mysql_server, unique_name, journal, seed, rows=500),
+    ):
+        for _ in range(8):
+            _kill_at_work(pipeline, chance, "--runner", "spark")
+    ended = pipeline.run("--once", "--runner", "spark", seconds=300)
+    assert ended.code == 0, ended.stderr
+    assert_complete(journal.changes(), without_repeats(target.delivered()), defaultdict(int))
+
+
 @pytest.mark.parametrize("columns", ["inferred", pytest.param("", marks=pytest.mark.nightly)])
 def test_the_mirror_equals_the_collections_after_kills(
     session: SparkSession, mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, columns: str, nightly: bool
@@ -95,10 +131,10 @@ def test_the_mirror_equals_the_collections_after_kills(
         client.drop_database(unique_name)
 
 
-def _kill_at_work(pipeline: Pipeline, chance: random.Random) -> None:
+def _kill_at_work(pipeline: Pipeline, chance: random.Random, *arguments: str) -> None:
     """Kills a run at a random instant after it has begun to write to its checkpoint or to the lake."""
     before = _files(pipeline)
-    with pipeline.running() as process:
+    with pipeline.running(*arguments) as process:
         process.wait_until(lambda: bool(_files(pipeline) - before), "anything written", 240)
         time.sleep(chance.uniform(0, LONGEST_WORK))
         process.kill()
