@@ -88,6 +88,13 @@ def test_decimals_as_numbers() -> None:
     assert written(value, schemas_enable=False, decimal_format="NUMERIC")["price"] == -12.34  # type: ignore[index]
 
 
+def test_decimals_keep_all_their_digits() -> None:
+    digits = "12345678901234567890123456789012345678.90"
+    value = row(price=int(digits.replace(".", "")).to_bytes(17, "big", signed=True))
+    messages = serializer(schemas_enable=False, decimal_format="NUMERIC").serialize([Record("t", None, value)])
+    assert f'"price":{digits},'.encode() in (messages.values[0] or b"")
+
+
 def test_schema_has_connects_members_in_connects_order() -> None:
     envelope = written(row())
     assert isinstance(envelope, dict)
