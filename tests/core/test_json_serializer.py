@@ -155,6 +155,14 @@ def test_headers_are_json_or_simple() -> None:
     assert simple == (("a", b"x"), ("b", b'{"k":1}'))
 
 
+def test_what_stands_around_a_position_makes_it_a_header_like_others() -> None:
+    for options in ({}, {"schemas_enable": False}, {"header_format": "simple"}):
+        made = serializer(**options)
+        [[(_, written_as)]] = made.serialize([Record("t", None, None, (Header("h", "0012-3"),))]).headers
+        before, behind = made.around_position
+        assert f"{before}0012-3{behind}".encode() == written_as
+
+
 def test_a_value_that_does_not_fit_names_topic_and_position() -> None:
     bad = Record("shop.orders", None, Struct(ROW, (1, "n", "no bytes", "s", b"", None, None)), position="p-7")
     good = Record("shop.orders", None, row())

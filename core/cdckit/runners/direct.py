@@ -16,14 +16,14 @@ from cdckit.errors import (
     StoppedError,
 )
 from cdckit.metrics.figures import Figures
-from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
+from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.record import Offset
 from cdckit.runners.garbage import spare_collections
 from cdckit.runners.progress import Progress
 from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
 from cdckit.signals.inbox import FOLDER
-from cdckit.sink import Sink, SinkContext
+from cdckit.sink import Sink
 from cdckit.source import Source, SourceContext, Split
 from cdckit.source_counts import SourceCounts
 from cdckit.state.authority import open_state
@@ -47,7 +47,7 @@ class DirectRunner(Runner):
         encode = make_encoder(self.pipeline)
         stack.callback(encode.close)
         stack.callback(sink.close)
-        sink.open(SinkContext(name, once, stopping, encode.serializer.writes_json))
+        sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
         figures.queue = sink.queue_fill
         source = make_source(self.pipeline)
         stack.callback(source.close)

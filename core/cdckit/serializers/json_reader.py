@@ -76,7 +76,7 @@ class JsonReader:
             _told("key", self.datum, line.get("key")),
             _told("value", self.datum, line.get("value")),
             tuple(self.header(key, value) for key, value in headers if key != POSITION_HEADER),
-            next((str(value) for key, value in headers if key == POSITION_HEADER), ""),
+            next((str(self.header(key, value).value) for key, value in headers if key == POSITION_HEADER), ""),
             line.get("timestamp"),
             line.get("partition"),
         )
