@@ -5,7 +5,7 @@ A `ResolvedPipeline` can be pickled and sent to a worker process; the parts made
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cdckit.chain import TransformChain, make_chain
@@ -14,7 +14,7 @@ from cdckit.messages import Messages
 from cdckit.plugins import make, plugin_manager
 from cdckit.record import Record
 from cdckit.serializer import Serializer
-from cdckit.sink import Sink, TableSink
+from cdckit.sink import Sink, SinkContext, TableSink
 from cdckit.source import Notify, Source
 
 PORTION_BYTES = 8 << 20
@@ -104,6 +104,15 @@ def make_encoder(pipeline: ResolvedPipeline, *, positions: bool = False) -> Enco
     """
     serializer: Serializer = _made(pipeline.serializer)
     return Encoder(make_chain(pipeline.transforms), serializer, position_header=positions or pipeline.position_header)
+
+
+def sink_context(
+    name: str, serializer: Serializer, *, once: bool = False, stopping: Callable[[], bool] = lambda: False
+) -> SinkContext:
+    """What a sink is told before it gets what the serializer writes."""
+    return SinkContext(
+        name, once, stopping, serializer.writes_json, serializer.json_headers, serializer.around_position
+    )
 
 
 def _made(component: Component) -> Any:

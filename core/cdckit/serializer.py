@@ -14,7 +14,17 @@ class Serializer(ABC):
     """Turns keys, values and headers into bytes. It is constructed with its config model's instance alone."""
 
     writes_json: ClassVar[bool] = False
-    """Whether keys, values and headers are JSON texts, which a sink may put into JSON as they are."""
+    """Whether keys and values are JSON texts, which a sink may put into JSON as they are."""
+
+    @property
+    def json_headers(self) -> bool:
+        """Whether headers are JSON texts, too; where keys and values alone are, headers are plain texts in UTF-8."""
+        return self.writes_json
+
+    @property
+    def around_position(self) -> tuple[str, str]:
+        """What stands before and behind a position in a message's header, which sinks write without a serializer."""
+        return "", ""
 
     @abstractmethod
     def serialize(self, records: Sequence[Record]) -> Messages:

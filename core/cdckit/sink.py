@@ -18,13 +18,17 @@ class SinkContext:
         name: the pipeline's name.
         once: whether the pipeline ends by itself: then an unreachable sink is an error after its timeout.
         stopping: once true, waiting for an unreachable sink gives up.
-        json_texts: whether keys, values and headers are JSON texts (`Serializer.writes_json`).
+        json_texts: whether keys and values are JSON texts (`Serializer.writes_json`).
+        json_headers: whether headers are, too (`Serializer.json_headers`).
+        around_position: what stands before and behind a position that becomes a message's header.
     """
 
     name: str
     once: bool = False
     stopping: Callable[[], bool] = field(default=lambda: False)
     json_texts: bool = True
+    json_headers: bool = True
+    around_position: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)

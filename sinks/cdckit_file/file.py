@@ -30,7 +30,7 @@ class FileSink(Sink):
 
     def open(self, context: SinkContext) -> None:
         """Opens the file for appending and cuts off a torn last line."""
-        self._lines = LineWriter(json_texts=context.json_texts)
+        self._lines = LineWriter(json_texts=context.json_texts, json_headers=context.json_headers)
         self._stopping = context.stopping
         self._open()
 

@@ -18,11 +18,13 @@ class LineWriter:
     """Renders batches; what neighbouring messages share (topic, headers, timestamp) is rendered once.
 
     Args:
-        json_texts: whether keys, values and headers are JSON texts; otherwise they are written as base64 strings.
+        json_texts: whether keys and values are JSON texts; otherwise they and headers are written as base64 strings.
+        json_headers: whether headers are JSON texts, too; otherwise they are texts, which are written as strings.
     """
 
-    def __init__(self, *, json_texts: bool) -> None:
+    def __init__(self, *, json_texts: bool, json_headers: bool = True) -> None:
         self._json_texts = json_texts
+        self._plain_headers = json_texts and not json_headers
 
     def lines(self, messages: Messages) -> bytes:
         """One line a message, each with its newline."""
@@ -54,9 +56,12 @@ class LineWriter:
             return [b"null" if text is None else text for text in column]
         return [b"null" if text is None else b'"%b"' % base64.b64encode(text) for text in column]
 
+    def _header(self, value: bytes | None) -> bytes | None:
+        return orjson.dumps(value.decode()) if self._plain_headers and value is not None else value
+
     def _headers(self, headers: EncodedHeaders, position: str) -> bytes:
         """The headers up to where the position's text comes."""
-        values = self._texts([value for _, value in headers])
+        values = self._texts([self._header(value) for _, value in headers])
         rendered = [
             b'{"key":%b,"value":%b}' % (orjson.dumps(key), value)
             for (key, _), value in zip(headers, values, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveFloat, field_validator, model_validator
 
@@ -29,6 +29,9 @@ Count = Annotated[int, BeforeValidator(partition_count)]
 
 class KafkaSinkConfig(PluginConfig):
     """Options of the sink `kafka`."""
+
+    for_the_serializer: ClassVar[Mapping[str, str]] = {"header.format": "simple"}
+    """Kafka Connect's default, which most readers of topics expect."""
 
     bootstrap_servers: Names = Field(min_length=1)
     """The brokers to ask first: `host:port`, several separated by commas."""

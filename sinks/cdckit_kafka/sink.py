@@ -122,6 +122,7 @@ class KafkaSink(Sink):
 
     def _produce(self, producer: Producer, messages: Messages) -> None:
         produce = producer.produce
+        before, behind = self._context.around_position
         shared: EncodedHeaders | None = None
         plain: list[Any] = []
         positioned: list[Any] = []
@@ -140,7 +141,7 @@ class KafkaSink(Sink):
                 plain = [*headers]
                 positioned = [*headers, None]
             if position:
-                positioned[-1] = (POSITION_HEADER, position)
+                positioned[-1] = (POSITION_HEADER, before + position + behind if before else position)
             produced: Produced = (
                 topic,
                 value,

@@ -178,6 +178,32 @@ def test_converters_become_the_serializers_options(tmp_path: Path) -> None:
     assert any("header.converter.schemas.enable" in warning for warning in pipeline.warnings)
 
 
+@pytest.mark.parametrize(
+    ("options", "format_", "schemas"),
+    [
+        ({}, "simple", None),
+        ({"header__converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter"}, "simple", None),
+        ({"header__converter": "org.apache.kafka.connect.json.JsonConverter"}, "json", True),
+        (
+            {
+                "header__converter": "org.apache.kafka.connect.json.JsonConverter",
+                "header__converter__schemas__enable": "false",
+            },
+            "json",
+            False,
+        ),
+    ],
+)
+def test_headers_are_written_as_connect_would(
+    tmp_path: Path, options: dict[str, str], format_: str, schemas: bool | None
+) -> None:
+    """By its own default where nothing is said; JSON with schemas, whatever values have."""
+    for value in ("org.apache.kafka.connect.json.JsonConverter", "io.debezium.converters.CloudEventsConverter"):
+        pipeline = connector(tmp_path, value__converter=value, value__converter__schemas__enable="false", **options)
+        config = pipeline.serializer.config
+        assert (config.header_format, config.header_schemas_enable) == (format_, schemas)  # type: ignore[attr-defined]
+
+
 def test_transforms_that_no_list_names_are_left_out(tmp_path: Path) -> None:
     pipeline = connector(tmp_path, transforms__x__type="nothing", predicates__y__type="nothing")
     assert pipeline.transforms == ()
@@ -251,7 +277,7 @@ def test_the_command_line_sets_converters_by_their_own_names(tmp_path: Path) -> 
     chosen = ["value.converter.schemas.enable=true", "key.converter.schemas.enable=false"]
     pipeline = load(tmp_path, PROPERTIES, "c.properties", *chosen)
     assert pipeline.serializer.config.model_dump(exclude_defaults=True) == {
-        "key_schemas_enable": False, "value_schemas_enable": True,
+        "key_schemas_enable": False, "value_schemas_enable": True, "header_format": "simple",
     }  # fmt: skip
     pipeline = load(tmp_path, PROPERTIES, "c.properties", f"value.converter={cloud_events}", "state=x")
     assert (pipeline.serializer.registration.name, pipeline.state) == ("cloudevents", Path("x"))

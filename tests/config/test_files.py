@@ -123,6 +123,22 @@ def test_defaults_name_runner_state_sink_and_serializer(tmp_path: Path) -> None:
     assert pipeline.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("sink", "serializer", "format_"),
+    [
+        ("{type: kafka, bootstrap.servers: h}", "{}", "simple"),
+        ("{type: kafka, bootstrap.servers: h}", "{type: cloudevents}", "simple"),
+        ("{type: kafka, bootstrap.servers: h}", "{header.format: json}", "json"),
+        ("{type: stdout}", "{}", "json"),
+    ],
+)
+def test_kafka_has_plain_headers_unless_told_otherwise(
+    tmp_path: Path, sink: str, serializer: str, format_: str
+) -> None:
+    text = f"source: {{type: scripted, script: x}}\nsink: {sink}\nserializer: {serializer}"
+    assert load(tmp_path, text).serializer.config.header_format == format_  # type: ignore[attr-defined]
+
+
 def test_a_resolved_pipeline_can_be_pickled_and_shows_no_secret(tmp_path: Path) -> None:
     import pickle
 

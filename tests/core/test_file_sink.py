@@ -43,6 +43,17 @@ def test_a_line_has_all_parts_and_a_tombstone_is_null(tmp_path: Path) -> None:
     assert second["value"] is None
 
 
+def test_plain_headers_are_strings(tmp_path: Path) -> None:
+    out = FileSink(FileConfig.load({"path": str(tmp_path / "o")}, "sink")[0])
+    out.open(SinkContext("test", json_headers=False))
+    of_row = messages(b"1")
+    of_row.headers = [(("h", '{"id":"é"\n'.encode()), ("n", None))]
+    out.write(of_row)
+    out.close()
+    shown = [header["value"] for header in json.loads((tmp_path / "o").read_text())["headers"]]
+    assert shown == ['{"id":"é"\n', None, "p1"]
+
+
 def test_bytes_that_are_no_json_are_written_as_base64(tmp_path: Path) -> None:
     out = sink(tmp_path / "o", json_texts=False)
     out.write(messages(b"\x00\x01"))

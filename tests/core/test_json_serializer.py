@@ -88,6 +88,13 @@ def test_decimals_as_numbers() -> None:
     assert written(value, schemas_enable=False, decimal_format="NUMERIC")["price"] == -12.34  # type: ignore[index]
 
 
+def test_decimals_keep_all_their_digits() -> None:
+    digits = "12345678901234567890123456789012345678.90"
+    value = row(price=int(digits.replace(".", "")).to_bytes(17, "big", signed=True))
+    messages = serializer(schemas_enable=False, decimal_format="NUMERIC").serialize([Record("t", None, value)])
+    assert f'"price":{digits},'.encode() in (messages.values[0] or b"")
+
+
 def test_schema_has_connects_members_in_connects_order() -> None:
     envelope = written(row())
     assert isinstance(envelope, dict)
@@ -146,6 +153,14 @@ def test_headers_are_json_or_simple() -> None:
     }
     simple = serializer(header_format="simple").serialize([record]).headers[0]
     assert simple == (("a", b"x"), ("b", b'{"k":1}'))
+
+
+def test_what_stands_around_a_position_makes_it_a_header_like_others() -> None:
+    for options in ({}, {"schemas_enable": False}, {"header_format": "simple"}):
+        made = serializer(**options)
+        [[(_, written_as)]] = made.serialize([Record("t", None, None, (Header("h", "0012-3"),))]).headers
+        before, behind = made.around_position
+        assert f"{before}0012-3{behind}".encode() == written_as
 
 
 def test_a_value_that_does_not_fit_names_topic_and_position() -> None:

@@ -137,7 +137,6 @@ class KafkaTarget(Target):
         for record in read_topics(self._broker.bootstrap, self._topics()):
             headers = {name: (value or b"").decode() for name, value in record.headers}
             key, value = json.loads(record.key or b""), json.loads(record.value) if record.value else None
-            headers[_RUN] = json.loads(headers[_RUN]) if headers[_RUN].startswith('"') else headers[_RUN]
             yield Arrived(record.topic, key, value, headers)
 
     def _topics(self) -> list[str]:

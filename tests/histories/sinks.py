@@ -149,9 +149,8 @@ class Kafka(Events):
 
 
 def _event(topic: str, partition: int, key: Any, value: Any, headers: Mapping[str, Any]) -> Event:
-    names = headers.get(UNAVAILABLE) or {"payload": ""}
-    told = json.loads(names) if isinstance(names, str) else names
-    absent = frozenset(filter(None, told["payload"].split(",")))
+    names = headers.get(UNAVAILABLE) or ""
+    absent = frozenset(filter(None, (names if isinstance(names, str) else names["payload"]).split(",")))
     return Event(topic, partition, key, value, headers.get(POSITION, ""), absent)
 
 

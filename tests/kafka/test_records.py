@@ -6,6 +6,7 @@ import pytest
 
 from cdckit.errors import SinkError
 from cdckit.record import POSITION_HEADER
+from cdckit.sink import SinkContext
 from kafka.reading import read_topic, topic_names
 from kafka.writing import Outgoing, batch, deliver, opened
 from servers.kafka import KafkaBroker
@@ -37,6 +38,15 @@ def test_headers_follow_their_own_record(kafka_broker: KafkaBroker, unique_name:
     marks = [((POSITION_HEADER, one.position.encode()),) if one.position else () for one in sent]
     read = read_topic(kafka_broker.bootstrap, unique_name)
     assert [record.headers for record in read] == [(*one.headers, *mark) for one, mark in zip(sent, marks, strict=True)]
+
+
+def test_a_position_is_written_as_other_headers_are(kafka_broker: KafkaBroker, unique_name: str) -> None:
+    context = SinkContext("test", once=True, around_position=('{"payload":"', '"}'))
+    with opened(kafka_broker.bootstrap, context=context) as sink:
+        sink.write(batch([Outgoing(unique_name, b"k", b"v", position="0001"), Outgoing(unique_name, b"k", b"v")]))
+        sink.flush()
+    read = read_topic(kafka_broker.bootstrap, unique_name)
+    assert [record.headers for record in read] == [((POSITION_HEADER, b'{"payload":"0001"}'),), ()]
 
 
 def test_a_tombstone_is_a_null_and_an_empty_value_is_not(kafka_broker: KafkaBroker, unique_name: str) -> None:

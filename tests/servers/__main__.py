@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from servers.connect import ConnectWorker
 from servers.delta import ensure_delta
 from servers.errors import ServerUnavailableError
 from servers.java import ensure_java
@@ -23,6 +24,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "mariadb": lambda: MariaDBServer().install(),
     "mongodb": lambda: MongoNode("any").install(),
     "kafka": lambda: KafkaBroker().install(),
+    "connect": lambda: ConnectWorker("any").install(),
     "registry": lambda: SchemaRegistry().install(),
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,

@@ -10,10 +10,10 @@ import click
 
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
-from cdckit.pipeline import make_encoder
+from cdckit.pipeline import make_encoder, sink_context
 from cdckit.plugins import config_model, find, make
 from cdckit.serializers.json_reader import read_records
-from cdckit.sink import Sink, SinkContext
+from cdckit.sink import Sink
 
 BATCH = 1000
 
@@ -29,7 +29,7 @@ def transform(chosen: Chosen, events: IO[bytes]) -> None:
     pipeline = load(chosen)
     with closing(make_encoder(pipeline)) as encode:
         stdout = _stdout()
-        stdout.open(SinkContext(pipeline.name, once=True, json_texts=encode.serializer.writes_json))
+        stdout.open(sink_context(pipeline.name, encode.serializer, once=True))
         records = read_records(events)
         while batch := list(islice(records, BATCH)):
             stdout.write(encode(batch))

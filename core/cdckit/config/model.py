@@ -68,6 +68,8 @@ class PluginConfig(BaseModel):
     """The same with a reason, which the warning tells; some of them are refused unless their value changes nothing."""
     peer_options: ClassVar[Mapping[str, str]] = {}
     """The options of the connector that this component stands for, with its defaults: docs tell what they are here."""
+    for_the_serializer: ClassVar[Mapping[str, str]] = {}
+    """Of a sink: the serializer's options, as far as it has them, where a pipeline does not say otherwise."""
     not_yet: ClassVar[Mapping[str, str | None]] = {}
     """Known options that are not supported yet, and the one value (the default) that is allowed."""
     not_yet_patterns: ClassVar[tuple[str, ...]] = ()

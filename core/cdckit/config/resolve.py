@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from cdckit.config.components import ComponentReader
 from cdckit.config.draft import COMPONENTS, LISTED, Draft, Options
@@ -12,7 +13,7 @@ from cdckit.config.pipeline import Component, PipelineConfig, ResolvedPipeline
 from cdckit.config.steps import read_steps
 from cdckit.config.variables import names_left, unresolved
 from cdckit.errors import ConfigError
-from cdckit.plugins import config_model, find
+from cdckit.plugins import Kind, config_model, find
 
 CHECKED_APART = ("source", "sink", "serializer", *LISTED)
 
@@ -67,12 +68,8 @@ def _tells_the_state(draft: Draft, path: str) -> bool:
 
 
 def _source_model(draft: Draft) -> type[PluginConfig]:
-    """The model of the source's options; where it cannot be had, which is told elsewhere, that of none."""
-    options = draft.options.get("source")
-    try:
-        return config_model(find("source", str(options.get("type", "")) if isinstance(options, dict) else ""))
-    except ConfigError:
-        return PluginConfig
+    """The model of the source's options; that of none where it cannot be had."""
+    return _model("source", draft.options.get("source")) or PluginConfig
 
 
 def _left_out(pipeline: PipelineConfig, source: Component) -> list[str]:
@@ -120,17 +117,31 @@ def _sink_options(draft: Draft, ignored: list[str]) -> Options:
     options: Options = draft.options.get("sink", {"type": "stdout"})
     if not isinstance(options, dict) or not draft.sink_options:
         return options
-    try:
-        model = config_model(find("sink", str(options.get("type", ""))))
-    except ConfigError:
+    model = _model("sink", options)
+    if model is None:
         return options
     ignored += [name for name in draft.sink_options if not model.knows(name)]
     return {name: value for name, value in draft.sink_options.items() if model.knows(name)} | options
 
 
 def _serializer_options(draft: Draft) -> Options:
-    given = draft.options.get("serializer", {})
-    return {"type": "json", **given} if isinstance(given, dict) else given
+    """The serializer's options; where they leave open what suits the sink, the sink has a say."""
+    options: Options = draft.options.get("serializer", {})
+    if not isinstance(options, dict):
+        return options
+    options = {"type": "json", **options}
+    model, sink = _model("serializer", options), _model("sink", draft.options.get("sink"))
+    if model is None or sink is None:
+        return options
+    return {name: value for name, value in sink.for_the_serializer.items() if model.knows(name)} | options
+
+
+def _model(kind: Kind, options: Any) -> type[PluginConfig] | None:
+    """The model of a component's options; None where it cannot be had, which is told elsewhere."""
+    try:
+        return config_model(find(kind, str(options.get("type", "")) if isinstance(options, dict) else ""))
+    except ConfigError:
+        return None
 
 
 def _options_of_source(draft: Draft) -> dict[str, str]:

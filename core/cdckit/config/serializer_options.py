@@ -9,10 +9,9 @@ from cdckit.errors import ConfigError
 from cdckit.hookspecs import Registration
 from cdckit.plugins import config_model, find, registrations
 
-HEADER_FORMATS = {
-    "org.apache.kafka.connect.json.JsonConverter": "json",
-    "org.apache.kafka.connect.storage.SimpleHeaderConverter": "simple",
-}
+CONNECTS_DEFAULT = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+HEADER_FORMATS = {"org.apache.kafka.connect.json.JsonConverter": "json", CONNECTS_DEFAULT: "simple"}
+_HEADER_SCHEMAS = "header.converter.schemas.enable"
 
 
 def add_serializer(converters: Options, draft: Draft) -> None:
@@ -25,10 +24,9 @@ def add_serializer(converters: Options, draft: Draft) -> None:
     reading = _Reading(converters, draft)
     for name, value in converters.items():
         side, _, option = name.rpartition("converter")
-        if option:
+        if option and side != "header.":
             reading.add(side.rstrip("."), option.removeprefix("."), value)
-    if header := converters.get("header.converter"):
-        reading.add_header_format(header)
+    reading.add_header_format(converters)
     draft.options["serializer"] = reading.options
 
 
@@ -53,20 +51,25 @@ class _Reading:
         own = f"{side}.{option}" if side else option
         if self.model.knows(own):
             self.options[own] = value
-        elif side == "header":
-            self.draft.ignored.append(f"header.converter.{option}")
         elif self.options.setdefault(option, value) != value:
             self.draft.problems.append(
                 f"{side}.converter.{option}: not yet supported to differ between keys and values"
             )
 
-    def add_header_format(self, converter: str) -> None:
-        chosen = HEADER_FORMATS.get(converter)
-        if chosen is None or not self.model.knows("header.format"):
+    def add_header_format(self, converters: Options) -> None:
+        """Adds what writes headers: Connect has a default of its own, and headers have their own `schemas.enable`."""
+        converter = converters.get("header.converter")
+        chosen = HEADER_FORMATS.get(converter or CONNECTS_DEFAULT)
+        if self.model.knows("header.format") and chosen is not None:
+            self.options["header.format"] = chosen
+        elif converter:
             known = ", ".join(HEADER_FORMATS)
             self.draft.problems.append(f"header.converter: '{converter}' is not yet supported (these are: {known})")
-        else:
-            self.options["header.format"] = chosen
+        given = [name for name in converters if name.startswith("header.converter.")]
+        if chosen == "json" and self.model.knows("header.schemas.enable"):
+            self.options["header.schemas.enable"] = converters.get(_HEADER_SCHEMAS, True)
+            given = [name for name in given if name != _HEADER_SCHEMAS]
+        self.draft.ignored += given
 
 
 def _named(converters: Options, option: str, draft: Draft) -> Registration | None:

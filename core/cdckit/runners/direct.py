@@ -16,7 +16,7 @@ from cdckit.errors import (
     StoppedError,
 )
 from cdckit.metrics.figures import Figures
-from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source
+from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.record import Offset
 from cdckit.runners.garbage import spare_collections
 from cdckit.runners.progress import Progress
@@ -25,7 +25,7 @@ from cdckit.runners.runner import Runner
 from cdckit.runners.sought_topics import SoughtTopics
 from cdckit.runners.start import claim, look_at_lists
 from cdckit.signals.inbox import FOLDER
-from cdckit.sink import Sink, SinkContext
+from cdckit.sink import Sink
 from cdckit.source import Source, SourceContext, Split
 from cdckit.source_counts import SourceCounts
 from cdckit.state.authority import open_state
@@ -50,7 +50,7 @@ class DirectRunner(Runner):
         encode = make_encoder(self.pipeline)
         stack.callback(encode.close)
         stack.callback(sink.close)
-        sink.open(SinkContext(name, once, stopping, encode.serializer.writes_json))
+        sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
         figures.queue = sink.queue_fill
         source = make_source(self.pipeline)
         stack.callback(source.close)

@@ -25,7 +25,7 @@ _TRACEPARENT = "traceparent"
 
 
 class CloudEventsSerializer(Serializer):
-    """Values as CloudEvents, keys and headers as JSON.
+    """Values as CloudEvents, keys and headers as JSON; headers may be plain texts.
 
     A record that is no change event (DDL, a transaction's end, a heartbeat) has no CloudEvent: its value is null, as
     Debezium writes it, and the first of each topic is logged.
@@ -41,6 +41,7 @@ class CloudEventsSerializer(Serializer):
                 {
                     "schemas.enable": config.schemas_enable,
                     "key.schemas.enable": config.key_schemas_enable,
+                    "header.schemas.enable": config.header_schemas_enable,
                     "header.format": config.header_format,
                 }
             )
@@ -54,6 +55,16 @@ class CloudEventsSerializer(Serializer):
         texts = TextCompiler(PayloadCompiler(data), with_schema=config.json_schemas_enable)
         self._writer = CloudEventWriter(texts, extensions=config.extension_attributes_enable)
         self._told: set[str] = set()
+
+    @property
+    def json_headers(self) -> bool:
+        """Whether headers are JSON texts, too."""
+        return self._json.json_headers
+
+    @property
+    def around_position(self) -> tuple[str, str]:
+        """What makes a position the header that the serializer would write of it."""
+        return self._json.around_position
 
     def serialize(self, records: Sequence[Record]) -> Messages:
         """The batch as columns of JSON texts."""

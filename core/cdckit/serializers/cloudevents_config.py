@@ -60,10 +60,15 @@ class CloudEventsConfig(PluginConfig):
     """Write keys and headers as `{"schema": …, "payload": …}`, as Kafka Connect's JSON does by default."""
     key_schemas_enable: bool | None = None
     """The same for keys alone; unset: as `schemas.enable` says."""
+    header_schemas_enable: bool | None = None
+    """The same for headers alone, where they are JSON; unset: as `schemas.enable` says."""
     key_serializer: Literal["json"] = "json"
     """What writes the keys."""
     header_format: Literal["json", "simple"] = Field(default="json", alias="header.format")
-    """Headers as JSON, or as Kafka Connect's SimpleHeaderConverter writes them: plain text."""
+    """Headers as JSON, or as Kafka Connect's SimpleHeaderConverter writes them: plain text.
+
+    Unset it is `simple` for the sink `kafka`, and in a connector's configuration without `header.converter`.
+    """
     json_schemas_enable: bool = True
     """Write the event's `data` as `{"schema": …, "payload": …}`."""
     json_decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"

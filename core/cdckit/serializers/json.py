@@ -10,18 +10,19 @@ import orjson
 from cdckit.errors import TransformError
 from cdckit.messages import EncodedHeaders, Messages
 from cdckit.record import Datum, Header, Record, SchemaAndValue
-from cdckit.schema import Schema
+from cdckit.schema import STRING, Schema
 from cdckit.serializer import Serializer
 from cdckit.serializers.json_config import JsonConfig
 from cdckit.serializers.json_payload import PayloadCompiler
 from cdckit.serializers.json_text import Text, TextCompiler
+from cdckit.serializers.simple_text import simple_text
 from cdckit.struct import Struct, Template, TemplateStruct
 
 Column = Callable[[Sequence[Datum | None]], list[bytes | None]]
 
 
 class JsonSerializer(Serializer):
-    """Keys, values and headers as JSON texts, with or without their schemas."""
+    """Keys, values and headers as JSON texts, with or without their schemas; headers may be plain texts."""
 
     writes_json = True
 
@@ -29,19 +30,33 @@ class JsonSerializer(Serializer):
         self.config = config
         payloads = PayloadCompiler(config)
         keys = TextCompiler(payloads, with_schema=_first(config.key_schemas_enable, config.schemas_enable))
-        self._values = TextCompiler(payloads, with_schema=_first(config.value_schemas_enable, config.schemas_enable))
-        self._plain = TextCompiler(payloads, with_schema=False)
+        of_values = _first(config.value_schemas_enable, config.schemas_enable)
+        of_headers = _first(config.header_schemas_enable, of_values)
+        self._header_texts = TextCompiler(payloads, with_schema=of_headers)
         self._key = self._column(keys)
-        self._value = self._column(self._values)
+        self._value = self._column(TextCompiler(payloads, with_schema=of_values))
         self._last_headers: tuple[Header, ...] | None = None
         self._last_encoded: EncodedHeaders = ()
+
+    @property
+    def json_headers(self) -> bool:
+        """Whether headers are JSON texts, too."""
+        return self.config.header_format == "json"
+
+    @property
+    def around_position(self) -> tuple[str, str]:
+        """What makes a position the header that the serializer would write of it."""
+        if not self.json_headers:
+            return "", ""
+        before, after = self._header_texts.around(STRING)
+        return f'{before.decode()}"', f'"{after.decode()}'
 
     def serialize(self, records: Sequence[Record]) -> Messages:
         """The batch as columns of JSON texts."""
         return self.around(records, self._encode_column(records, "value"))
 
     def around(self, records: Sequence[Record], values: list[bytes | None]) -> Messages:
-        """The batch with values that have been written otherwise; keys and headers as JSON texts."""
+        """The batch with values that have been written otherwise; keys as JSON texts."""
         return Messages(
             topics=[r.topic for r in records],
             partitions=[r.partition for r in records],
@@ -106,13 +121,9 @@ class JsonSerializer(Serializer):
         return self._last_encoded
 
     def _header(self, header: Header) -> bytes | None:
-        if self.config.header_format == "simple" and header.value is None:
-            return None
-        if self.config.header_format == "simple" and isinstance(header.value, str):
-            return header.value.encode()
-        if self.config.header_format == "simple":
-            return _single(self._plain, _datum(header))
-        return _single(self._values, _datum(header))
+        if self.config.header_format == "json":
+            return _single(self._header_texts, _datum(header))
+        return None if header.value is None else simple_text(header.schema, header.value).encode()
 
 
 def _datum(header: Header) -> Datum:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import orjson
 
+from cdckit.decimals import number_of
 from cdckit.schema import DECIMAL, Schema
 from cdckit.serializers.json_config import JsonConfig
 from cdckit.serializers.json_schema import default_to_json
@@ -34,8 +34,7 @@ def not_finite(value: float) -> str:
 
 def decimal_number(value: bytes, scale: int) -> orjson.Fragment:
     """An unscaled integer's bytes as a JSON number."""
-    number = Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)
-    return orjson.Fragment(format(number, "f").encode())
+    return orjson.Fragment(format(number_of(value, scale), "f").encode())
 
 
 class PayloadCompiler:

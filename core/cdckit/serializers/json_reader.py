@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import orjson
 
+from cdckit.decimals import bytes_of
 from cdckit.errors import DecodeError
 from cdckit.record import POSITION_HEADER, Datum, Header, Record, SchemaAndValue
 from cdckit.schema import DECIMAL, Field, Schema, Type
@@ -75,7 +76,7 @@ class JsonReader:
             _told("key", self.datum, line.get("key")),
             _told("value", self.datum, line.get("value")),
             tuple(self.header(key, value) for key, value in headers if key != POSITION_HEADER),
-            next((str(value) for key, value in headers if key == POSITION_HEADER), ""),
+            next((str(self.header(key, value).value) for key, value in headers if key == POSITION_HEADER), ""),
             line.get("timestamp"),
             line.get("partition"),
         )
@@ -242,8 +243,7 @@ def _decimal_reader(scale: int) -> Read:
     def read_decimal(document: Any) -> bytes:
         if isinstance(document, str):
             return _bytes(document)
-        unscaled = int(Decimal(str(document)).scaleb(scale))
-        return unscaled.to_bytes((unscaled + (unscaled < 0)).bit_length() // 8 + 1, "big", signed=True)
+        return bytes_of(Decimal(str(document)), scale)
 
     return read_decimal
 

@@ -15,7 +15,7 @@ from cdckit.accepted import KEPT_AS as ACCEPTED
 from cdckit.accepted import acceptances
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError, RetriableSinkError
-from cdckit.pipeline import make_encoder, make_sink, make_source
+from cdckit.pipeline import make_encoder, make_sink, make_source, sink_context
 from cdckit.resnapshot import KEPT_AS as RESNAPSHOT
 from cdckit.resnapshot import Resnapshot
 from cdckit.runners.retries import Retries
@@ -143,7 +143,7 @@ def _share_writer(
 
 
 def _context(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[[], bool] = lambda: False) -> SinkContext:
-    return SinkContext(pipeline.name, once, stopping, make_encoder(pipeline).serializer.writes_json)
+    return sink_context(pipeline.name, make_encoder(pipeline).serializer, once=once, stopping=stopping)
 
 
 class WriterDelivery(Delivery):

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import orjson
 
 from cdckit.errors import DecodeError
-from cdckit.record import LANE_END, POSITION_HEADER, Datum, Header, Record, SchemaAndValue
+from cdckit.record import LANE_END, Datum, Record, SchemaAndValue
 from cdckit.schema import BYTES, STRING, Schema
 from cdckit.serializers.json_reader import schema_from_json, value_reader
 from cdckit.struct import Struct
@@ -28,12 +28,13 @@ from cdckit_ticdc.columns.seen import seen_struct, transaction_metadata
 from cdckit_ticdc.decoding.avro import read_registered
 from cdckit_ticdc.decoding.decoder import FAULTS, told, topic_name
 from cdckit_ticdc.decoding.documents import read_document
+from cdckit_ticdc.decoding.headers import read_headers
 from cdckit_ticdc.decoding.schemaless import SchemalessEnvelopes
 from cdckit_ticdc.decoding.table_changes import definitions, moment
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.events import Ddl
 from cdckit_ticdc.layout import Layout
-from cdckit_ticdc.message import Message, RawHeaders
+from cdckit_ticdc.message import Message
 from cdckit_ticdc.registry import RegisteredSchema, Registry
 
 log = logging.getLogger("cdckit.debezium")
@@ -107,7 +108,7 @@ class EnvelopeDecoder:
         if content.layout is not None:
             self._layouts[message.topic] = content.layout
         key = self._key(message, content.layout or self._layouts.get(message.topic))
-        headers, position = _headers(message.headers)
+        headers, position = read_headers(message.headers, key)
         if not position:
             position = f"{message.partition:05d}{LANE_END}{message.offset:019d}"
         topic = self._topic(message, payload)
@@ -265,29 +266,3 @@ def _raw_key(text: bytes) -> SchemaAndValue:
         return SchemaAndValue(STRING, text.decode())
     except UnicodeDecodeError:
         return SchemaAndValue(BYTES, text)
-
-
-def _headers(raw: RawHeaders) -> tuple[tuple[Header, ...], str]:
-    """The headers, but for the position, which comes apart."""
-    made, position = [], ""
-    for name, value in raw:
-        text = None if value is None else value.decode(errors="replace")
-        if name == POSITION_HEADER:
-            position = (text or "").strip('"')
-        else:
-            made.append(_header(name, text))
-    return tuple(made), position
-
-
-def _header(name: str, text: str | None) -> Header:
-    """A header as Connect's converters write it: a text, or a JSON document with or without schema."""
-    if text is None or text[:1] not in {"{", '"'}:
-        return Header(name, text)
-    try:
-        document = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return Header(name, text)
-    if not isinstance(document, dict) or document.keys() != {"schema", "payload"} or document["schema"] is None:
-        return Header(name, document, STRING if isinstance(document, str) else None)
-    schema = schema_from_json(document["schema"])
-    return Header(name, value_reader(schema)(document["payload"]), schema)

@@ -1,0 +1,118 @@
+"""A worker of Kafka Connect with Debezium's JDBC sink, out of the archives on Maven Central."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from servers.cache import cached
+from servers.java import ensure_java, fetch_archive, fetch_jars
+from servers.process import spawn
+from servers.server import Server
+
+_HOME = "CDCKIT_CONNECT_HOME"
+_VERSION = "4.3.1"
+_ARTIFACTS = (
+    f"org.apache.kafka:connect-runtime:{_VERSION}",
+    f"org.apache.kafka:connect-json:{_VERSION}",
+    "org.slf4j:slf4j-simple:1.7.36",
+)
+_SINK_HOME = "CDCKIT_JDBC_SINK_HOME"
+_SINK_VERSION = "3.6.0.Final"
+_SINK = f"io.debezium:debezium-connector-jdbc:{_SINK_VERSION}:tar.gz:plugin"
+_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+_SECONDS = 30.0
+
+
+class ConnectWorker(Server):
+    """A standalone worker, which is told of its connectors over REST.
+
+    Keys, values and headers are read as Connect's defaults have it, where a connector does not say otherwise.
+
+    Args:
+        bootstrap: the broker.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__()
+        self._bootstrap = bootstrap
+
+    def create(self, name: str, config: Mapping[str, str]) -> None:
+        """Start a connector."""
+        self._ask("/connectors", {"name": name, "config": config})
+
+    def delete(self, name: str) -> None:
+        """Stop a connector."""
+        self._ask(f"/connectors/{name}", method="DELETE")
+
+    def failure(self, name: str) -> str | None:
+        """Return why a connector, or a task of it, has failed; None where it has not."""
+        told = self._ask(f"/connectors/{name}/status")
+        failed = [one["trace"] for one in (told["connector"], *told["tasks"]) if one["state"] == "FAILED"]
+        return failed[0] if failed else None
+
+    def install(self) -> None:
+        """Fetch Java, Kafka Connect and the sink."""
+        ensure_java()
+        _libs()
+        _plugins()
+
+    def _lay_out(self, data: Path) -> None:
+        data.mkdir()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        properties = self._folder / "worker.properties"
+        json_converter = "org.apache.kafka.connect.json.JsonConverter"
+        options = {
+            "bootstrap.servers": self._bootstrap,
+            "listeners": f"http://{self.host}:{self.port}",
+            "plugin.path": str(_plugins()),
+            "plugin.discovery": "service_load",
+            "key.converter": json_converter,
+            "value.converter": json_converter,
+            "offset.storage.file.filename": str(self.datadir / "offsets"),
+        }
+        properties.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
+        main = "org.apache.kafka.connect.cli.ConnectStandalone"
+        return spawn([ensure_java(), *_JVM, "-cp", f"{_libs()}/*", main, properties], self.errlog)
+
+    def _answers(self) -> bool:
+        try:
+            self._ask("/connectors")
+        except (OSError, urllib.error.URLError):
+            return False
+        return True
+
+    def _ask(self, path: str, body: Mapping[str, Any] | None = None, method: str | None = None) -> Any:
+        request = urllib.request.Request(
+            f"http://{self.host}:{self.port}{path}",
+            None if body is None else json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+
+@cache
+def _libs() -> Path:
+    """Return the folder of the worker's jars: of ``$CDCKIT_CONNECT_HOME``, or downloaded."""
+    if home := os.environ.get(_HOME):
+        return Path(home) / "libs"
+    return cached(f"connect-{_VERSION}", lambda folder: fetch_jars(_ARTIFACTS, folder))
+
+
+@cache
+def _plugins() -> Path:
+    """Return the folder in which the sink's folder is: ``$CDCKIT_JDBC_SINK_HOME``, or downloaded."""
+    if home := os.environ.get(_SINK_HOME):
+        return Path(home)
+    return cached(f"jdbc-sink-{_SINK_VERSION}", lambda folder: fetch_archive(_SINK, folder))
