@@ -39,11 +39,6 @@ WITHOUT_MEANING = (
         taken=("io.debezium.connector.mongodb.mongodbsourceinfostructmaker",),
     ),
     NoMeaning(
-        r"source\.struct\.version",
-        "event.format says which source block events have",
-        taken=("v2",),
-    ),
-    NoMeaning(
         r"binary\.handling\.mode",
         "documents are Extended JSON, which writes binaries in base64",
         taken=("bytes",),
