@@ -122,9 +122,9 @@ FIRST_SOURCE = struct_schema(
 """Where an event comes from, as Debezium before 0.10 has it, and version 1 with `source.struct.version=v1`."""
 
 
-def key_schema(name: str) -> Schema:
-    """The schema of a record's key."""
-    return struct_schema(name, {"id": STRING})
+def key_schema(name: str, mark: str | None) -> Schema:
+    """The schema of a record's key, with the field that tells the collection where there is one."""
+    return struct_schema(name, {"id": STRING} if mark is None else {"id": STRING, mark: STRING})
 
 
 def envelope_schema(name: str) -> Schema:
