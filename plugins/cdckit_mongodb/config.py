@@ -15,15 +15,14 @@ from cdckit.config.event_format import AS_TEXT, EventFormatDefaults
 from cdckit.config.lists import NameList, RegexList, patterns, split_names
 from cdckit.config.no_meaning import NoMeaning
 from cdckit.config.operations import OperationList, skipped_operations
-from cdckit.config.topic_names import NamePart
 from cdckit.guardrail import GuardrailOptions
 from cdckit.metrics.tags import MetricTags
 from cdckit.newly_captured import NewTablesOptions, capture_lists
 from cdckit.notifications import NotificationOptions
 from cdckit.plugins import mode_by_plugin
 from cdckit.signals import SignalOptions
-from cdckit.topic_owners import TopicCollisions
 from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
+from cdckit_mongodb.topic_options import TopicOptions
 from cdckit_mongodb.without_meaning import WITHOUT_MEANING
 
 _SNAPSHOT_MODES = {"never": "no_data"}
@@ -81,7 +80,13 @@ def authority(uri: str) -> str:
 
 
 class MongoDbConfig(
-    EventFormatDefaults, GuardrailOptions, NewTablesOptions, NotificationOptions, SignalOptions, MetricTags
+    TopicOptions,
+    EventFormatDefaults,
+    GuardrailOptions,
+    NewTablesOptions,
+    NotificationOptions,
+    SignalOptions,
+    MetricTags,
 ):
     """Options of the `mongodb` source."""
 
@@ -254,20 +259,8 @@ class MongoDbConfig(
     """Whether records carry the four `__debezium.context.*` headers."""
     schema_name_adjustment_mode: NameAdjustment = "none"
     """What replaces characters that Avro does not allow in schema names: nothing, `_`, or `_uXXXX`."""
-    topic_delimiter: NamePart = "."
-    """What stands between the parts of a topic's name."""
-    topic_collisions: TopicCollisions = "fail"
-    """What happens where the names of two collections make the same topic (`a b`, `a+b` and `a_b` do): the pipeline
-    ends and names both (`fail`), or they share it (`merge`).
-    """
-    topic_transaction: NamePart = "transaction"
-    """The last part of the name of the topic for begin and end of transactions."""
     heartbeat_interval_ms: NonNegativeInt = 0
     """How often a heartbeat record is sent, in milliseconds; 0: never."""
-    topic_heartbeat_prefix: NamePart = "__debezium-heartbeat"
-    """The first part of the name of the heartbeats' topic."""
-    topic_heartbeat_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]*$")] = ""
-    """Its whole name, so that several pipelines may share it."""
     event_processing_failure_handling_mode: FailureHandling = "fail"
     """What becomes of an event that cannot be decoded: `fail` stops; `warn`, `skip` and `ignore` leave it out and count
     it; `warn` logs each of them, the others the first of each collection.

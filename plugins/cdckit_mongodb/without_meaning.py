@@ -24,24 +24,9 @@ WITHOUT_MEANING = (
     NoMeaning(r"query\.fetch\.size", "snapshot.fetch.size and max.batch.size say how much is asked for at a time"),
     NoMeaning(r"topic\.cache\.size", "a topic's name is made once for each collection"),
     NoMeaning(
-        r"topic\.naming\.strategy",
-        "topics are PREFIX.DATABASE.COLLECTION: rename them with the transform RegexRouter or ByLogicalTableRouter",
-        taken=("io.debezium.schema.schematopicnamingstrategy", "io.debezium.schema.defaulttopicnamingstrategy"),
-    ),
-    NoMeaning(
-        r"transaction\.topic",
-        "topic.transaction is the last part of that topic's name",
-        taken=("${database.server.name}.transaction",),
-    ),
-    NoMeaning(
         r"sourceinfo\.struct\.maker",
         "a Java class, which cannot be loaded here: event.format says which source block events have",
         taken=("io.debezium.connector.mongodb.mongodbsourceinfostructmaker",),
-    ),
-    NoMeaning(
-        r"source\.struct\.version",
-        "event.format says which source block events have",
-        taken=("v2",),
     ),
     NoMeaning(
         r"binary\.handling\.mode",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cdckit.topic_owners import TopicOwners
+from cdckit.topics import Topics
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.events.names import Topics
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.table import TableId, Tables
 
@@ -21,7 +21,7 @@ class TableTopics:
     """
 
     def __init__(self, config: MySqlConfig, filters: Filters, tables: Tables) -> None:
-        self._topics = Topics(config)
+        self._topics = Topics(config, config.topic_prefix)
         self._filters = filters
         self._tables = tables
         merges = self._topics.shared or config.topic_collisions == "merge"

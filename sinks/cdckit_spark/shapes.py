@@ -66,13 +66,14 @@ class EnvelopeShape:
     def facts(self, values: tuple[Any, ...]) -> Facts:
         """What an envelope's values, or those that a template shares, say besides the rows."""
         source: Struct = values[self.source]
+        database, table = _place(source)
         return Facts(
             op=values[self.op],
             deleted=values[self.op] == "d",
-            source_ts_ms=source.get("ts_ms"),
+            source_ts_ms=_made_ms(source),
             ts_ms=None if self.ts_ms is None else values[self.ts_ms],
-            db=source.get("db"),
-            table=source.get("table") or source.get("collection"),
+            db=database,
+            table=table,
         )
 
     def image(self, value: Struct, *, before: bool) -> Struct | None:
@@ -89,6 +90,22 @@ class EnvelopeShape:
         """What an update has changed, where the event tells."""
         update: Struct | None = _member(value, self.update)
         return update
+
+
+def _made_ms(source: Struct) -> int | None:
+    """When a change was made; blocks of before Debezium 0.10 tell it in seconds."""
+    seconds: int | None = source.get("ts_sec", source.get("sec"))
+    made: int | None = source.get("ts_ms") if seconds is None else seconds * 1000
+    return made
+
+
+def _place(source: Struct) -> tuple[str | None, str | None]:
+    """Database, and table or collection; MongoDB's blocks of before Debezium 0.10 have both in one."""
+    namespace = source.get("ns")
+    if namespace is None:
+        return source.get("db"), source.get("table") or source.get("collection")
+    database, _, name = namespace.partition(".")
+    return database, name
 
 
 def _member(value: Struct, at: int | None) -> Any:

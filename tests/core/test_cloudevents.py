@@ -32,9 +32,9 @@ def serializer(**options: Any) -> Serializer:
     return made
 
 
-def event(connector: str = "other", extra: Schema = STRING) -> Record:
+def event(connector: str = "other", extra: Schema = STRING, time: str = "ts_ms") -> Record:
     """A change event of a connector that has a source block of its own."""
-    source = struct_schema("s", {"connector": STRING, "name": STRING, "ts_ms": INT64, "extra_one": extra})
+    source = struct_schema("s", {"connector": STRING, "name": STRING, time: INT64, "extra_one": extra})
     schema = struct_schema("t.Envelope", {"before": ROW, "after": ROW, "source": source, "op": STRING})
     value = (None, Struct(ROW, (1,)), Struct(source, (connector, "n", 86_399_001, "x")), "c")
     return Record("t", Struct(KEY, (1,)), Struct(schema, value), (Header("h", "v"),), position="00042")
@@ -103,6 +103,12 @@ def test_a_source_block_that_cannot_be_attributes_is_named() -> None:
     with pytest.raises(TransformError, match=r"topic t, position 00042: .*'extra_one' of the source"):
         written(event(extra=FLOAT64))
     assert "data" in written(event(extra=FLOAT64), **{"extension.attributes.enable": False})
+
+
+def test_a_source_block_of_before_debezium_0_10_is_refused() -> None:
+    """That of `source.struct.version=v1`."""
+    with pytest.raises(TransformError, match=r"topic t, position 00042: .* set source\.struct\.version=v2"):
+        written(event(time="ts_sec"))
 
 
 def test_what_is_no_change_event_has_a_null_value_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -52,6 +52,22 @@ def test_documents_of_every_kind_of_identifier(mongo: MongoReplicaSet, own_datab
     assert [shown(record)[2]["n"] for record in signalled.reads()] == in_order == list(reversed(range(len(KINDS))))
 
 
+def test_a_surrogate_key_is_not_needed(
+    mongo: MongoReplicaSet, own_database: Own, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every document has an `_id`: the collection is read by that, and the log says so."""
+    own_database.a.insert_many({"_id": n, "code": -n} for n in range(20))
+    signalled = Signalled(mongo, own_database)
+    signalled.once()
+    signalled.signal(data_collections=[signalled.name("a")], surrogate_key="code")
+    signalled.once()
+    assert [shown(record)[2]["_id"] for record in signalled.reads()] == list(range(20))
+    told = (
+        f"surrogate-key=code has no meaning: the documents of {signalled.name('a')} are read in the order of their _id"
+    )
+    assert caplog.messages.count(told) == 1
+
+
 @pytest.mark.parametrize("strategy", ["insert_insert", "insert_delete"])
 def test_what_changes_between_a_chunks_marks_is_newer(
     mongo: MongoReplicaSet, own_database: Own, monkeypatch: pytest.MonkeyPatch, strategy: str

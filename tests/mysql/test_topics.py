@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cdckit.errors import ConfigError
+from cdckit.topics import Topics
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.events.names import Topics
 from cdckit_mysql.table import TableId
 from mysql.conftest import NewCapture
 
@@ -19,7 +19,7 @@ SHARDS = {"topic.regex": r"(.*)\.orders_(\d+)", "topic.replacement": "$1.orders"
 
 def topics(prefix: str = "p", **options: str) -> Topics:
     config, _ = MySqlConfig.load({"topic.prefix": prefix, "database.user": "u", **options}, "source")
-    return Topics(config)
+    return Topics(config, prefix)
 
 
 @pytest.mark.parametrize(

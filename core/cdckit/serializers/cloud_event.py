@@ -84,8 +84,11 @@ class CloudEventWriter:
         """The event as JSON.
 
         Raises:
-            TransformError: a field of the source block cannot be an attribute.
+            TransformError: a field of the source block cannot be an attribute, or the block is one of before
+                Debezium 0.10.
         """
+        if "ts_ms" not in parts.source.schema.index:
+            raise TransformError("the source block has no ts_ms, which CloudEvents need: set source.struct.version=v2")
         connector, name = parts.source["connector"], parts.source["name"]
         attributes: Attributes = [
             ("id", parts.id or _identifier(parts, connector, name)),

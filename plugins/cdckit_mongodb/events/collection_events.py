@@ -14,9 +14,9 @@ from cdckit.context_headers import context_headers
 from cdckit.record import Header, Record
 from cdckit.struct import Struct, Template, TemplateStruct
 from cdckit.topic_owners import TopicOwners
+from cdckit.topics import Topics
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.formats import EventFormat, event_format
-from cdckit_mongodb.events.names import Topics
 from cdckit_mongodb.events.schemas import key_schema
 from cdckit_mongodb.extended_json import milliseconds_of
 from cdckit_mongodb.field_paths import FieldEdits, parse_exclusions, parse_renames
@@ -55,6 +55,7 @@ class CollectionEvents:
         made: the format of its events.
         headers: those of every record.
         edits: what is done to its documents, or None.
+        key_mark: the name and the value of a field behind the key's `id`, the same for all documents; or None.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class CollectionEvents:
         made: EventFormat,
         headers: tuple[Header, ...],
         edits: FieldEdits | None,
+        key_mark: tuple[str, str] | None,
     ) -> None:
         self.name = f"{database}.{collection}"
         self.topic = topic
@@ -77,7 +79,8 @@ class CollectionEvents:
         self._identifier = made.identifier.value
         self._tombstones = config.tombstones_on_delete
         adjusted = schema_names(config.schema_name_adjustment_mode)
-        self._key_schema = key_schema(adjusted(f"{topic}.Key"))
+        self._mark = () if key_mark is None else (key_mark[1],)
+        self._key_schema = key_schema(adjusted(f"{topic}.Key"), key_mark and key_mark[0])
         self._envelope = made.envelope_schema(adjusted(f"{topic}.Envelope"))
         self._templates = {
             operation: made.template(self._envelope, (database, collection), operation) for operation in "cud"
@@ -100,7 +103,8 @@ class CollectionEvents:
         source = form.snapshot_source(self._names, now, mark, Timestamp(*moment))
         template = Template(self._envelope, form.envelope(None, None, None, source, "r", now_ms, None), (form.after,))
         schema, topic, headers, identifier = self._key_schema, self.topic, self._headers, self._identifier
-        keys = [Struct(schema, (identifier(document["_id"]),)) for document in documents]
+        told = self._mark
+        keys = [Struct(schema, (identifier(document["_id"]), *told)) for document in documents]
         if self._edits is not None:
             documents = [self._edits.document(document) for document in documents]
         text = self._text
@@ -130,7 +134,7 @@ class CollectionEvents:
             block: the transaction block, or None.
         """
         now_ms = time.time_ns() // 1_000_000
-        key = Struct(self._key_schema, (self._identifier(event["documentKey"]["_id"]),))
+        key = Struct(self._key_schema, (self._identifier(event["documentKey"]["_id"]), *self._mark))
         after = self._document(event.get("fullDocument"))
         update = self._description(event["updateDescription"]) if "updateDescription" in event else None
         template = self._templates[operation]
@@ -179,14 +183,14 @@ class Collections:
     """Makes and keeps what makes the records of each collection of one source."""
 
     def __init__(self, config: MongoDbConfig) -> None:
-        self.topics = Topics(config)
+        self.topics = Topics(config, config.topic_prefix)
         self._config = config
         self.format = event_format(config)
         told = config.extended_headers_enabled and self.format.has_context_headers
         self._headers = context_headers(config.topic_prefix, config.connector) if told else ()
         self._paths = [*parse_exclusions(config.field_exclude_list), *parse_renames(config.field_renames)]
         self._known: dict[tuple[str, str], CollectionEvents] = {}
-        self._owners = TopicOwners(config.topic_collisions)
+        self._owners = TopicOwners("merge" if self.topics.shared else config.topic_collisions)
 
     def taken(self, database: str, collection: str) -> str:
         """A collection's topic, which is no other one's.
@@ -194,7 +198,7 @@ class Collections:
         Raises:
             ConfigError: another collection has it.
         """
-        topic = self.topics.data(database, collection)
+        topic = self.topics.data((database, collection))
         self._owners.take(topic, f"{database}.{collection}")
         return topic
 
@@ -204,6 +208,7 @@ class Collections:
         if made is None:
             topic = self.taken(database, collection)
             edits = FieldEdits.of(f"{database}.{collection}", self._paths)
-            made = CollectionEvents(database, collection, topic, self._config, self.format, self._headers, edits)
+            mark = self.topics.key_mark((database, collection))
+            made = CollectionEvents(database, collection, topic, self._config, self.format, self._headers, edits, mark)
             self._known[database, collection] = made
         return made

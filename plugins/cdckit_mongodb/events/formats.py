@@ -1,4 +1,4 @@
-"""The two formats of events (`event.format`): what Debezium 3 sends, and what 1.9 sent."""
+"""The formats of events (`event.format`): what Debezium 3 sends, and what 1.9 sent, with either source block."""
 
 from __future__ import annotations
 
@@ -145,6 +145,7 @@ class Format3(EventFormat):
 class Format19(EventFormat):
     """Debezium 1.9's. `stxnid`, which it took from the oplog, is null."""
 
+    source: ClassVar[Schema] = schemas.OLD_SOURCE
     compact, spaced, identifier = OLD_COMPACT, OLD_SPACED, OLD_IDENTIFIER
     update, truncated = schemas.OLD_UPDATE_DESCRIPTION, schemas.OLD_TRUNCATED_ARRAY
     after = (0,)
@@ -153,7 +154,7 @@ class Format19(EventFormat):
 
     def envelope_schema(self, name: str) -> Schema:
         """With `patch` and `filter`, which only the oplog gave."""
-        return schemas.old_envelope_schema(name)
+        return schemas.old_envelope_schema(name, self.source)
 
     def envelope(self, before: str | None, after: str | None, update: Struct | None, *rest: Any) -> Values:
         """It has no `before`."""
@@ -178,9 +179,24 @@ class Format19(EventFormat):
     ) -> Struct:
         database, collection = name
         place = (time.time * 1000, mark, database, None, self.replica_set, collection, time.inc)
-        return Struct(schemas.OLD_SOURCE, (*self._front, *place, None, None, None, lsid, number))
+        return Struct(self.source, (*self._front, *place, None, None, None, lsid, number))
+
+
+class FirstFormat(Format19):
+    """Debezium 1.9's with `source.struct.version=v1`: the source block of Debezium before 0.10."""
+
+    source = schemas.FIRST_SOURCE
+
+    def _source(
+        self, name: tuple[str, str], time: Timestamp, mark: str | None, _lsid: str | None, _number: int | None
+    ) -> Struct:
+        initial = True if mark is not None and mark != "incremental" else None
+        place = (self.replica_set, ".".join(name), time.time, time.inc, None, initial)
+        return Struct(self.source, (*self._front, *place))
 
 
 def event_format(config: MongoDbConfig) -> EventFormat:
     """The format that a configuration asks for."""
-    return Format3(config) if config.event_format == "3" else Format19(config)
+    if config.event_format == "3":
+        return Format3(config)
+    return FirstFormat(config) if config.source_struct_version == "v1" else Format19(config)

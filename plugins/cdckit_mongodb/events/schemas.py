@@ -104,10 +104,27 @@ OLD_SOURCE = struct_schema(
 )
 """The same three of Debezium 1.9."""
 
+FIRST_SOURCE = struct_schema(
+    "io.debezium.connector.mongo.Source",
+    {
+        "version": OPTIONAL_STRING,
+        "connector": OPTIONAL_STRING,
+        "name": STRING,
+        "rs": STRING,
+        "ns": STRING,
+        "sec": INT32,
+        "ord": INT32,
+        "h": OPTIONAL_INT64,
+        "initsync": Schema("boolean", optional=True, default=False),
+    },
+    version=1,
+)
+"""Where an event comes from, as Debezium before 0.10 has it, and version 1 with `source.struct.version=v1`."""
 
-def key_schema(name: str) -> Schema:
-    """The schema of a record's key."""
-    return struct_schema(name, {"id": STRING})
+
+def key_schema(name: str, mark: str | None) -> Schema:
+    """The schema of a record's key, with the field that tells the collection where there is one."""
+    return struct_schema(name, {"id": STRING} if mark is None else {"id": STRING, mark: STRING})
 
 
 def envelope_schema(name: str) -> Schema:
@@ -124,14 +141,14 @@ def envelope_schema(name: str) -> Schema:
     return struct_schema(name, members)
 
 
-def old_envelope_schema(name: str) -> Schema:
-    """The schema of a change event's value in Debezium 1.9."""
+def old_envelope_schema(name: str, source: Schema) -> Schema:
+    """The schema of a change event's value in Debezium 1.9, with one of its source blocks."""
     members = {
         "after": DOCUMENT,
         "patch": DOCUMENT,
         "filter": DOCUMENT,
         "updateDescription": OLD_UPDATE_DESCRIPTION,
-        "source": OLD_SOURCE,
+        "source": source,
         "op": OPTIONAL_STRING,
         "ts_ms": OPTIONAL_INT64,
         "transaction": OLD_TRANSACTIONS.block,

@@ -11,6 +11,7 @@ from bson import ObjectId, json_util
 from pymongo.errors import OperationFailure
 
 from cdckit.incremental import Chunk, Chunks, UnreadableError, Wanted
+from cdckit.signals.signal import one_line
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, told
 from cdckit_mongodb.extended_json import IDENTIFIER
@@ -49,9 +50,10 @@ class CollectionChunks(Chunks[Document]):
             return sorted(f"{database}.{name}" for database, name in names)
 
     def wanted(self, name: str, condition: object, surrogate_key: str | None, *, blocking: bool) -> Wanted:
-        """A collection, and a query document as Extended JSON."""
+        """A collection, and a query document as Extended JSON; each document has an `_id`, and needs no other key."""
         if surrogate_key:
-            raise ValueError("surrogate-key: documents are always read in the order of their _id")
+            said = "surrogate-key=%s has no meaning: the documents of %s are read in the order of their _id"
+            log.warning(said, one_line(surrogate_key), name)
         wanted = Wanted(name, _query(condition))
         query = _parsed(wanted)
         if self._config.signal_conditions == "safe":

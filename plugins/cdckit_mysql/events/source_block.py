@@ -66,6 +66,28 @@ def oldest_source_schema(connector: str) -> Schema:
     return struct_schema(_name(connector), {**_FRONT, "snapshot": snapshot, "db": STRING, **_PLACE})
 
 
+@cache
+def first_source_schema(connector: str) -> Schema:
+    """The block's schema, as Debezium before 0.10 has it, and version 1 with `source.struct.version=v1`."""
+    members = {
+        "version": OPTIONAL_STRING,
+        "connector": OPTIONAL_STRING,
+        "name": STRING,
+        "server_id": INT64,
+        "ts_sec": INT64,
+        "gtid": OPTIONAL_STRING,
+        "file": STRING,
+        "pos": INT64,
+        "row": INT32,
+        "snapshot": Schema("boolean", optional=True, default=False),
+        "thread": OPTIONAL_INT64,
+        "db": OPTIONAL_STRING,
+        "table": OPTIONAL_STRING,
+        "query": OPTIONAL_STRING,
+    }
+    return struct_schema(_name(connector), members)
+
+
 def _name(connector: str) -> str:
     return f"io.debezium.connector.{connector}.Source"
 
@@ -179,6 +201,34 @@ class OldBlocks(SourceBlocks):
         return Struct(self.schema, (*front, mark, table.database, None, *place))
 
 
+class FirstBlocks(SourceBlocks):
+    """Those of Debezium before 0.10, as version 1 sends them with `source.struct.version=v1`."""
+
+    def __init__(self, config: MySqlConfig) -> None:
+        super().__init__(config)
+        self._tells_when_read = config.event_format == "1.9"
+        self.schema = first_source_schema(config.connector)
+
+    def block(
+        self,
+        table: TableId,
+        time_us: int,
+        file: str,
+        pos: int,
+        snapshot: SnapshotMark | None = None,
+        server_id: int = 0,
+        gtid: str | None = None,
+        thread: int | None = None,
+        query: str | None = None,
+    ) -> Struct:
+        """In seconds; those of a snapshot are 0 in Debezium 1.1."""
+        seconds = time_us // 1_000_000 if snapshot is None or self._tells_when_read else 0
+        place = (server_id, seconds, gtid, file, pos, 0, snapshot and True, thread)
+        return Struct(self.schema, (*self._front, *place, table.database, table.name, query))
+
+
 def source_blocks(config: MySqlConfig) -> SourceBlocks:
     """What makes blocks in the format that a configuration asks for."""
-    return Blocks3(config) if config.event_format == "3" else OldBlocks(config)
+    if config.event_format == "3":
+        return Blocks3(config)
+    return FirstBlocks(config) if config.source_struct_version == "v1" else OldBlocks(config)

@@ -12,10 +12,10 @@ from cdckit.avro_names import field_names, schema_names
 from cdckit.context_headers import context_headers
 from cdckit.errors import DecodeError
 from cdckit.schema import Schema
+from cdckit.topics import Topics
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.converters.configured import Converters, converter_options
 from cdckit_mysql.events.formats import event_format
-from cdckit_mysql.events.names import Topics
 from cdckit_mysql.events.source_block import source_blocks
 from cdckit_mysql.events.table_events import EventOptions, TableEvents
 from cdckit_mysql.filters import Filters
@@ -64,7 +64,7 @@ class TableVersions:
     """
 
     def __init__(self, config: MySqlConfig, filters: Filters, rows: RowLogging, *, run_id: str) -> None:
-        self.topics = Topics(config)
+        self.topics = Topics(config, config.topic_prefix)
         self.format = event_format(config)
         self.blocks = source_blocks(config)
         self._filters = filters

@@ -82,11 +82,6 @@ WITHOUT_MEANING = (
         ),
     ),
     NoMeaning(
-        r"source\.struct\.version",
-        "event.format says which source block events have: 1.1 has the older one",
-        taken=("v2",),
-    ),
-    NoMeaning(
         r"schema\.(include|exclude)\.list",
         "MySQL has no schemas beside databases: use database.include.list and database.exclude.list",
         taken=(),

@@ -12,11 +12,11 @@ from cdckit.errors import DecodeError, RetriableSourceError, SourceError
 from cdckit.heartbeat import Heartbeats
 from cdckit.record import Batch, Record
 from cdckit.source import SourceContext
+from cdckit.topics import Topics
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.formats import event_format
-from cdckit_mysql.events.names import Topics
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
@@ -56,7 +56,7 @@ class LogReader:
         self._idle = min(context.idle_seconds, config.poll_interval_ms / 1000)
         self._heartbeat_action = HeartbeatAction(config)
         self._heartbeats = Heartbeats(
-            Topics(config).heartbeat,
+            Topics(config, config.topic_prefix).heartbeat,
             config.topic_prefix,
             config.heartbeat_interval_ms,
             versioned=event_format(config).versioned,
