@@ -8,6 +8,7 @@ from pydantic import AfterValidator, NonNegativeInt, PositiveInt, model_validato
 
 from cdckit.config.lists import NameList, split_names
 from cdckit.config.model import PluginConfig
+from cdckit.config.places import FolderUrl
 from cdckit_spark.behavior import Behavior, EvolutionMode, kinds_of
 from cdckit_spark.documents import DeclaredColumn, parse_columns
 
@@ -36,7 +37,7 @@ class LakeConfig(PluginConfig):
     """How tables are stored: `delta`, or `parquet` (files alone, for `mode: changelog` only)."""
     mode: Literal["changelog", "mirror"] = "changelog"
     """`changelog` appends every change as a row; `mirror` keeps one table for each source table, equal to it."""
-    path: str | None = None
+    path: FolderUrl | None = None
     """The folder, or an object store's URL, under which each topic has a table, named as the topic, with
     `_` and a digest where it has other characters than letters, digits, `.`, `_` and `-`.
     """
