@@ -94,9 +94,10 @@ def test_a_signal_file_without_a_name_does_too(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "url"),
     [
-        ("./lake", "file://{folder}/lake"),
-        ("lake", "file://{folder}/lake"),
+        ("./lake", "file:{folder}/lake"),
+        ("lake", "file:{folder}/lake"),
         ("/lake", "/lake"),
+        ("file:///lake", "file:/lake"),
         ("s3a://lake/shop", "s3a://lake/shop"),
     ],
 )

@@ -30,7 +30,7 @@ class Located:
 
     Attributes:
         listed: whether it is a list of paths, or a text with commas between them.
-        as_url: whether a relative path becomes a `file://` URL, for file systems whose default is another one.
+        as_url: whether a relative path becomes a `file:` URL, as Spark's default file system may be another one.
         members: for a collecting option, which of its members are paths.
     """
 
@@ -53,10 +53,12 @@ class Located:
         if not isinstance(value, str | Path) or isinstance(value, Unresolved):
             return value
         text = str(value).strip()
+        if self.as_url and text.startswith("file:///"):
+            return text.replace("file:///", "file:/", 1)  # the one form that Delta makes tables by
         if text in _NO_FILES or text[0] in "/~" or (_URL.match(text) and not isinstance(value, Path)):
             return value
         found = (Path.cwd() if isinstance(value, Typed) else folder.absolute()) / text
-        return f"file://{found}" if self.as_url else str(found)
+        return f"file:{found}" if self.as_url else str(found)
 
 
 LocalPath = Annotated[str, Located()]
