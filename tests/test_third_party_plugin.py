@@ -155,8 +155,8 @@ def test_a_running_pipeline_follows_and_ends_in_order(project: Project) -> None:
     [
         ("not json", (), 5, "people.jsonl, line before byte 9: no JSON"),
         ({"name": "Ann"}, (), 5, "should be an object with the key 'id'"),
-        ({"id": 1}, ("--set", "source.path=nowhere"), 3, "source.path: nowhere is no folder"),
-        ({"id": 1}, ("--set", "sink.path=no/such/people.db"), 4, "sink.path: no/such/people.db: unable to open"),
+        ({"id": 1}, ("--set", "source.path=nowhere"), 3, "/nowhere is no folder"),
+        ({"id": 1}, ("--set", "sink.path=no/such/people.db"), 4, "/no/such/people.db: unable to open"),
         ({"id": 1}, ("--set", "source.key.feild=x"), 2, "did you mean 'key.field'?"),
     ],
 )

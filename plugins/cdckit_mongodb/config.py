@@ -15,6 +15,7 @@ from cdckit.config.event_format import AS_TEXT, EventFormatDefaults
 from cdckit.config.lists import NameList, RegexList, patterns, split_names
 from cdckit.config.no_meaning import NoMeaning
 from cdckit.config.operations import OperationList, skipped_operations
+from cdckit.config.places import LocalPath
 from cdckit.guardrail import GuardrailOptions
 from cdckit.metrics.tags import MetricTags
 from cdckit.newly_captured import NewTablesOptions, capture_lists
@@ -119,11 +120,11 @@ class MongoDbConfig(
     """Whether connections are encrypted; the connection string can say so too (`tls=true`)."""
     mongodb_ssl_invalid_hostname_allowed: bool = False
     """Whether the server's certificate may name another host."""
-    mongodb_ssl_truststore: str | None = None
+    mongodb_ssl_truststore: LocalPath | None = None
     """File of the certificate authorities to trust: PEM, or a key store (PKCS12)."""
     mongodb_ssl_truststore_password: SecretStr | None = None
     """The password of that key store."""
-    mongodb_ssl_keystore: str | None = None
+    mongodb_ssl_keystore: LocalPath | None = None
     """File with the client's certificate and private key: PEM, or a key store (PKCS12)."""
     mongodb_ssl_keystore_password: SecretStr | None = None
     """The password of that key store, or of the private key."""

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import regex
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, field_validator, model_validator
 
+from cdckit.config.places import ClientFiles, LocalPath, Located
 from cdckit.java_regex import UserPattern
 from cdckit.metrics.tags import MetricTags
 from cdckit_ticdc.columns.options import BigIntMode, BinaryForm, DecimalMode
@@ -58,17 +59,17 @@ class TopicsConfig(MetricTags):
     """
     auto_offset_reset: Literal["earliest", "latest"] = "earliest"
     """Where a pipeline without saved offsets starts: at the beginning of the topics, or at their end."""
-    kafka: dict[str, Text] = Field(default_factory=dict, repr=False)
+    kafka: Annotated[dict[str, Text], ClientFiles] = Field(default_factory=dict, repr=False)
     """Any option of librdkafka's consumer, such as `kafka.security.protocol`, `kafka.sasl.password` or
     `kafka.fetch.message.max.bytes`.
     """
     request_timeout_ms: PositiveInt = 30000
     """How long to wait for an answer of the brokers and of the schema registry, in milliseconds."""
-    files: Names = ()
+    files: Annotated[Names, Located(listed=True)] = ()
     """In the place of topics: files with a recorded message a line (JSON lines, `kcat -J`, or values alone). `*`, `?`
     and `**` stand for other characters.
     """
-    schema_registry_url: str | None = None
+    schema_registry_url: LocalPath | None = None
     """The schema registry of Avro messages: an http or https URL, or a file with a JSON list of ids and schemas."""
     schema_registry_basic_auth_user_info: SecretStr = SecretStr("")
     """`user:password` for the schema registry."""
@@ -138,7 +139,7 @@ class TicdcConfig(TopicsConfig):
     """The changefeed's protocol: `debezium`, `debezium-avro`, `canal-json`, `open-protocol`, `simple` or `avro`; with
     `storage.url` `canal-json` or `csv`.
     """
-    storage_url: str | None = None
+    storage_url: LocalPath | None = None
     """In the place of topics: where the changefeed's storage sink writes, a folder or an object store's URL (`s3://`,
     `gs://`, `abfs://`).
     """

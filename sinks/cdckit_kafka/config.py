@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, PositiveFloat, field_validator, model_validator
 
 from cdckit.config.model import PluginConfig
+from cdckit.config.places import ClientFiles
 from cdckit_kafka.java_producer import JavaProducerOptions
 from cdckit_kafka.settings import OWN_SETTINGS, check_acks
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRules, partition_count, split_list
@@ -64,11 +65,11 @@ class KafkaSinkConfig(PluginConfig):
     """`topic.creation.default.SETTING` and `topic.creation.GROUP.SETTING`: any setting of a Kafka topic, such as
     `cleanup.policy` or `retention.ms`, for the topics that the sink creates.
     """
-    kafka: dict[str, Text] = Field(default_factory=dict, repr=False)
+    kafka: Annotated[dict[str, Text], ClientFiles] = Field(default_factory=dict, repr=False)
     """Any option of librdkafka, such as `kafka.security.protocol`, `kafka.sasl.password`, `kafka.linger.ms` or
     `kafka.message.max.bytes`. These win over all others.
     """
-    producer: dict[str, Text] = Field(default_factory=dict, repr=False)
+    producer: Annotated[dict[str, Text], ClientFiles] = Field(default_factory=dict, repr=False)
     """Options of Kafka's Java producer, as connectors have them (`producer.override.linger.ms`): translated to
     librdkafka's where it has the like, else left out with a warning.
     """

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit.config.lists import NameList, split_names
-from cdckit.config.model import PluginConfig, identifying_text
+from cdckit.config.model import PluginConfig
+from cdckit.config.places import FolderUrl
 from cdckit_spark.behavior import Behavior, EvolutionMode, kinds_of
 from cdckit_spark.documents import DeclaredColumn, parse_columns
 
 INFERRED = "inferred"
+_FILE = re.compile(r"^file:/+")
 
 
 def _checked_columns(text: str) -> str:
@@ -39,7 +41,7 @@ class LakeConfig(PluginConfig):
     """How tables are stored: `delta`, or `parquet` (files alone, for `mode: changelog` only)."""
     mode: Literal["changelog", "mirror"] = "changelog"
     """`changelog` appends every change as a row; `mirror` keeps one table for each source table, equal to it."""
-    path: str | None = None
+    path: FolderUrl | None = None
     """The folder, or an object store's URL, under which each topic has a table, named as the topic, with
     `_` and a digest where it has other characters than letters, digits, `.`, `_` and `-`.
     """
@@ -90,9 +92,9 @@ class LakeConfig(PluginConfig):
         return self
 
     def identity(self) -> dict[str, str | list[str]]:
-        """A path on this machine does not depend on where it is looked at from."""
-        local = self.path is not None and ":" not in self.path
-        return super().identity() | ({"path": identifying_text(Path(self.path or ""))} if local else {})
+        """A path is the same as its `file:` URL."""
+        path = {} if self.path is None else {"path": _FILE.sub("/", self.path)}
+        return super().identity() | path
 
     @property
     def behavior(self) -> Behavior:

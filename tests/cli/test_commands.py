@@ -37,11 +37,12 @@ def test_no_command_at_all_is_a_usage_error(cdc: Cdc) -> None:
     assert "No such command 'rn'" in cdc("rn").stderr
 
 
-def test_validate_says_what_the_pipeline_is(cdc: Cdc, pipeline: Path) -> None:
+def test_validate_says_what_the_pipeline_is(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
     called = cdc("validate", pipeline.name)
     assert called.code == 0
     assert called.stdout == (
-        "pipeline.yaml: valid: pipeline 'scripted': scripted -> stdout; runner direct; state state/scripted\n"
+        "pipeline.yaml: valid: pipeline 'scripted': scripted -> stdout; runner direct; "
+        f"state {tmp_path}/state/scripted\n"
     )
 
 
@@ -64,10 +65,13 @@ def test_validate_names_a_missing_extra(cdc: Cdc, pipeline: Path) -> None:
 def test_validate_looks_at_the_systems_where_asked(cdc: Cdc, pipeline: Path) -> None:
     called = cdc("validate", pipeline.name, "--connect")
     assert called.code == 0
-    assert called.stdout.splitlines()[1:] == ["ok   source: script: script.jsonl"]
+    assert called.stdout.splitlines()[1:] == [f"ok   source: script: {pipeline.parent}/script.jsonl"]
     called = cdc("validate", pipeline.name, "--connect", "--set", "source.script=gone")
     assert called.code == 3
-    assert called.stdout.splitlines()[1:] == ["fail source: script: gone does not exist", "     write it"]
+    assert called.stdout.splitlines()[1:] == [
+        f"fail source: script: {pipeline.parent}/gone does not exist",
+        "     write it",
+    ]
 
 
 def test_plugins_says_what_is_there_and_what_is_missing(cdc: Cdc) -> None:

@@ -126,7 +126,7 @@ def test_a_broken_status_file_is_named(cdc: Cdc, pipeline: Path, tmp_path: Path)
     (tmp_path / "state" / "scripted" / "status.json").write_text("{")
     called = cdc("status", pipeline.name)
     assert called.code == 7
-    assert "status file state/scripted/status.json: " in called.stderr
+    assert f"status file {tmp_path}/state/scripted/status.json: " in called.stderr
     assert cdc("run", pipeline.name, "--once").code == 0
     assert cdc("status", pipeline.name).code == 0
 

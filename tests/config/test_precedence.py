@@ -35,7 +35,7 @@ def load(file: Path, *overrides: str, **how: str) -> ResolvedPipeline:
 
 def test_variables_are_replaced_and_have_defaults(file: Path) -> None:
     pipeline = load(file)
-    assert pipeline.source.config.script == Path("play.jsonl")  # type: ignore[attr-defined]
+    assert pipeline.source.config.script == file.parent / "play.jsonl"  # type: ignore[attr-defined]
     assert pipeline.source.config.password.get_secret_value() == "s3cret"  # type: ignore[attr-defined]
 
 
@@ -79,8 +79,8 @@ def test_set_wins_over_the_file_and_is_converted(file: Path) -> None:
 
 
 def test_the_sink_is_replaced_or_kept(file: Path) -> None:
-    assert load(file, "sink.path=elsewhere", sink="file").sink.config.path == Path("elsewhere")  # type: ignore[attr-defined]
-    assert load(file, sink="file").sink.config.path == Path("out")  # type: ignore[attr-defined]
+    assert load(file, "sink.path=elsewhere", sink="file").sink.config.path == Path.cwd() / "elsewhere"  # type: ignore[attr-defined]
+    assert load(file, sink="file").sink.config.path == file.parent / "out"  # type: ignore[attr-defined]
     assert load(file, sink="stdout").sink.config.model_dump() == {}
     assert load(file, runner="direct").runner == "direct"
 
@@ -157,7 +157,7 @@ def test_variables_in_what_the_command_line_sets_are_replaced_as_in_the_file(fil
     pipeline = load(file, reference, "source.script=${OUT}.jsonl", "transforms.0.topic=$${OUT}")
     config = pipeline.source.config
     assert config.password.get_secret_value() == "from-file"  # type: ignore[attr-defined]
-    assert config.script == Path("out.jsonl")  # type: ignore[attr-defined]
+    assert config.script == Path.cwd() / "out.jsonl"  # type: ignore[attr-defined]
     assert pipeline.transforms[0].transform.config.topic == "${OUT}"  # type: ignore[attr-defined]
     with pytest.raises(ConfigError, match=r"source\.password: .*gone"):
         load(file, f"source.password=${{file:{tmp_path}/gone:password}}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from cdckit.config.draft import Options
@@ -22,9 +23,10 @@ class ComponentReader:
         warnings: what the user should know, a sentence each.
     """
 
-    def __init__(self, label: Callable[[str], str] = str) -> None:
-        """A reader whose messages call the option at a path as `label` says."""
+    def __init__(self, label: Callable[[str], str] = str, folder: Path | None = None) -> None:
+        """A reader whose messages call the option at a path as `label` says; relative paths begin in `folder`."""
         self.label = label
+        self._folder = folder
         self.problems: list[str] = []
         self.warnings: list[str] = []
 
@@ -64,7 +66,7 @@ class ComponentReader:
     def load(self, model: type[_Config], options: Options, where: str, **how: Any) -> _Config | None:
         """The model's instance, or None after noting what is wrong; `how` is what `PluginConfig.load` takes."""
         try:
-            config, warnings = model.load(options, where, **how)
+            config, warnings = model.load(options, where, folder=self._folder, **how)
         except ConfigError as error:
             self.problems += error.problems
             return None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from cdckit.config.variables import substitute
+from cdckit.config.places import Typed
+from cdckit.config.variables import Unresolved, substitute
 from cdckit.errors import ConfigError
 
 Options = dict[str, Any]
@@ -26,6 +28,7 @@ class Draft:
         ignored: options that mean nothing here.
         problems: what is wrong so far.
         placeholders: whether `${NAME}` may stay where the environment has no such name.
+        folder: where relative paths begin.
     """
 
     options: Options
@@ -35,6 +38,7 @@ class Draft:
     ignored: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     placeholders: bool = False
+    folder: Path = Path()
 
     def label(self, path: str) -> str:
         """What messages call the option at `path`."""
@@ -55,6 +59,8 @@ class Draft:
         value = text if environment is None else substitute(text, environment, placeholders=self.placeholders)
         if not equals or not key:
             raise ConfigError(f"--set {key}: write it as KEY=VALUE, such as source.database.port=3307")
+        if not isinstance(value, Unresolved):
+            value = Typed(value)
         first, _, rest = key.partition(".")
         if first in (*COMPONENTS, *LISTED) and not rest:
             raise ConfigError(f"--set {key}: name one of its options, such as {key}.{_EXAMPLES[key]}")

@@ -11,6 +11,7 @@ from typing import Any
 from cdckit.config.connect import CONVERTER, SERVER, connector_draft, connector_options
 from cdckit.config.draft import Draft, flatten, pipeline_draft
 from cdckit.config.formats import Tree, read_documents
+from cdckit.config.left_behind import refuse_left_behind
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.config.resolve import resolve
 from cdckit.config.variables import substitute
@@ -41,10 +42,12 @@ def load_pipeline(
         incomplete: whether variables may lack a value: for commands that connect to nothing and need no secrets.
 
     Raises:
-        ConfigError: with all that is wrong at once, each fault with the option's full name.
+        ConfigError: with all that is wrong at once, each fault with the option's full name; or an earlier version's
+            state would be left behind.
     """
     variables = os.environ if environment is None else environment
     draft = read_draft(path, variables, overrides)
+    draft.folder = _folder_of(path)
     if runner is not None:
         draft.options["runner"] = runner
     if sink is not None and _sink_type(draft) != sink:
@@ -56,7 +59,14 @@ def load_pipeline(
             draft.set(assignment, variables)
         except ConfigError as error:
             draft.problems += error.problems
-    return resolve(draft, incomplete=incomplete)
+    pipeline = resolve(draft, incomplete=incomplete)
+    refuse_left_behind(pipeline, draft)
+    return pipeline
+
+
+def _folder_of(path: Path) -> Path:
+    folder = path.absolute().parent
+    return folder.resolve() if ".." in folder.parts else folder
 
 
 def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[str] = ()) -> Draft:
@@ -67,7 +77,8 @@ def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[s
         ConfigError: the file cannot be read.
     """
     written = _choose(path, read_documents(path))
-    tree = substitute(written, environment, placeholders=connector_options(written) is not None)
+    placeholders = connector_options(written) is not None
+    tree = substitute(written, environment, placeholders=placeholders, folder=path.parent)
     stem = path.name.partition(".")[0]
     connector = connector_options(tree)
     if connector is not None:

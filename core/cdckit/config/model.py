@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from cdckit.config.lists import listed, split_names
 from cdckit.config.no_meaning import NoMeaning
+from cdckit.config.places import with_places
 from cdckit.config.variables import Unresolved
 from cdckit.errors import ConfigError
 
@@ -108,6 +109,7 @@ class PluginConfig(BaseModel):
         component: str = "",
         elsewhere: Mapping[str, str] | None = None,
         ignored: Iterable[str] = (),
+        folder: Path | None = None,
     ) -> tuple[Self, list[str]]:
         """Validates `options`.
 
@@ -117,6 +119,7 @@ class PluginConfig(BaseModel):
             component: what `cdc describe` knows the component by, for messages.
             elsewhere: options which users misplace here, and the path of each one's right place.
             ignored: more options without meaning, for the one warning that lists them.
+            folder: where relative paths begin that were not typed; None: they stay as they are.
 
         Returns:
             the config and the warnings.
@@ -129,6 +132,8 @@ class PluginConfig(BaseModel):
         sorter.sort_all(options)
         sorter.take_stand_ins()
         sorter.ignored += ignored
+        if folder is not None:
+            sorter.taken = with_places(cls.model_fields, sorter.taken, folder)
         try:
             config = cls.model_validate(sorter.taken)
         except ValidationError as error:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, NonNegativeInt, SecretStr, StringConstraints, model_validator
 
 from cdckit.config.model import PluginConfig
+from cdckit.config.places import LocalPath
 from cdckit.hookspecs import Registration
 from cdckit.metrics.access import MetricsAccess
 from cdckit.metrics.address import Address
@@ -32,8 +33,10 @@ class PipelineConfig(PluginConfig):
     (one process, no JVM, lowest latency).
     """
     state: Path | None = None
-    """The directory of offsets, schema history and snapshot progress. By default `./state/NAME`."""
-    checkpoint: str | None = None
+    """The directory of offsets, schema history and snapshot progress. By default `./state/NAME`, beside the pipeline
+    file.
+    """
+    checkpoint: LocalPath | None = None
     """On Spark: a folder or URL (`s3a://BUCKET/FOLDER`, `hdfs://…`, `file:///…`) where Spark's checkpoint is kept, with
     copies of the state, so that the state directory may be lost. By default the checkpoint stands in that directory.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from cdckit.config.components import ComponentReader
@@ -28,7 +27,7 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
     Raises:
         ConfigError: with all that is wrong at once.
     """
-    reader = ComponentReader(draft.label)
+    reader = ComponentReader(draft.label, draft.folder)
     reader.problems += draft.problems
     lacking = {path: f"{draft.label(path)}: {problem}" for path, problem in unresolved(draft.options)}
     reader.problems += [said for path, said in lacking.items() if not incomplete or _tells_the_state(draft, path)]
@@ -44,7 +43,7 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
     return ResolvedPipeline(
         name=name,
         runner=pipeline.runner,
-        state=pipeline.state or Path("state", name),
+        state=pipeline.state or draft.folder.absolute() / "state" / name,
         source=source,
         transforms=steps,
         serializer=serializer,

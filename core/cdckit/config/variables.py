@@ -36,20 +36,24 @@ class Unresolved(str):
     problem: str
 
 
-def substitute(tree: Any, environment: Mapping[str, str], *, placeholders: bool = False) -> Any:
+def substitute(
+    tree: Any, environment: Mapping[str, str], *, placeholders: bool = False, folder: Path | None = None
+) -> Any:
     """The tree with the variables in its texts replaced; what cannot be is an `Unresolved`.
 
     Args:
         tree: dicts, lists and texts.
         environment: the variables that there are.
         placeholders: whether a name that the environment lacks is left as it stands, as Kafka Connect does.
+        folder: where a provider's relative paths begin; by default the working directory.
     """
+    how: dict[str, Any] = {"placeholders": placeholders, "folder": folder}
     if isinstance(tree, dict):
-        return {name: substitute(value, environment, placeholders=placeholders) for name, value in tree.items()}
+        return {name: substitute(value, environment, **how) for name, value in tree.items()}
     if isinstance(tree, list):
-        return [substitute(item, environment, placeholders=placeholders) for item in tree]
+        return [substitute(item, environment, **how) for item in tree]
     try:
-        return _REFERENCE.sub(lambda found: _replacement(found, environment, placeholders), tree)
+        return _REFERENCE.sub(lambda found: _replacement(found, environment, **how), tree)
     except LookupError as error:
         return Unresolved(tree, str(error.args[0]))
 
@@ -71,7 +75,7 @@ def unresolved(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield from unresolved(item, f"{path}.{index}")
 
 
-def _replacement(found: re.Match[str], environment: Mapping[str, str], placeholders: bool) -> str:
+def _replacement(found: re.Match[str], environment: Mapping[str, str], placeholders: bool, folder: Path | None) -> str:
     if found[1]:
         return found[1]
     reference = found[2]
@@ -81,16 +85,16 @@ def _replacement(found: re.Match[str], environment: Mapping[str, str], placehold
         if placeholders and reference == variable[1] and reference not in environment:
             return found[0]
         return _variable(variable[1], variable[2], environment)
-    return _from_provider(reference, placeholders)
+    return _from_provider(reference, placeholders, folder or Path())
 
 
-def _from_provider(reference: str, placeholders: bool) -> str:
+def _from_provider(reference: str, placeholders: bool, folder: Path) -> str:
     provider, _, rest = reference.partition(":")
     path, _, key = rest.rpartition(":")
     if provider == "file" and path:
-        return _from_properties(Path(path), key)
+        return _from_properties(folder / path, key)
     if provider == "dir" and path:
-        return _from_folder(Path(path), key)
+        return _from_folder(folder / path, key)
     if placeholders and not _OF_A_PROVIDER.fullmatch(reference):
         return f"${{{reference}}}"
     raise LookupError(

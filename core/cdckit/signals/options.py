@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_
 
 from cdckit.config.lists import NameList, split_names
 from cdckit.config.model import PluginConfig
+from cdckit.config.places import ClientFiles, LocalPath
 from cdckit.signals.signal import OF_EVERY_SOURCE
 
 CHANNELS = ("source", "file", "kafka", "in-process")
@@ -31,7 +32,7 @@ class SignalOptions(PluginConfig):
     """
     signal_poll_interval_ms: PositiveInt = 5000
     """How often channels other than `source` are looked at, in milliseconds."""
-    signal_file: str = "file-signals.txt"
+    signal_file: LocalPath = "file-signals.txt"
     """The file of the channel `file`: a JSON object a line; what has been read is taken out of it."""
     signal_kafka_topic: str = ""
     """The topic of the channel `kafka`, which has one partition; by default `topic.prefix` followed by `-signal`."""
@@ -41,7 +42,7 @@ class SignalOptions(PluginConfig):
     """The consumer group of that topic."""
     signal_kafka_poll_timeout_ms: NonNegativeInt = 100
     """How long to wait for messages of that topic each time, in milliseconds."""
-    signal_consumer: dict[str, str] = Field(default_factory=dict)
+    signal_consumer: Annotated[dict[str, str], ClientFiles] = Field(default_factory=dict)
     """More properties of that topic's consumer, in librdkafka's words; `offset.commit.enabled: true` makes it go on
     where it was, instead of at the topic's end; `socket.timeout.ms` (10 s) is how long an answer is waited for.
     """

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr
 
 from cdckit.config.model import PluginConfig
+from cdckit.config.places import LocalPath
 
 _SSL_MODES = {
     "disable": "disabled",
@@ -72,11 +73,11 @@ class ConnectionOptions(PluginConfig):
     """`disabled`, `preferred` (encrypted when the server can), `required`, `verify_ca` (its certificate is checked),
     `verify_identity` (the host's name too).
     """
-    database_ssl_truststore: str | None = None
+    database_ssl_truststore: LocalPath | None = None
     """File of the certificate authorities to trust: PEM, or a key store (PKCS12)."""
     database_ssl_truststore_password: SecretStr | None = None
     """The password of that key store."""
-    database_ssl_keystore: str | None = None
+    database_ssl_keystore: LocalPath | None = None
     """File with the client's certificate and private key: PEM, or a key store (PKCS12)."""
     database_ssl_keystore_password: SecretStr | None = None
     """The password of that key store, or of the private key."""

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
 
+from cdckit.config.places import LocalPath
 from cdckit_mysql.options.connection import ConnectionOptions
 
 _PLACE = re.compile(r"(?P<file>[^:/\s]+)(?::(?P<pos>\d+))?")
@@ -37,7 +38,7 @@ LogPlaceText = Annotated[str, AfterValidator(_checked)]
 class LogFileOptions(ConnectionOptions):
     """Files of the binary log, in the place of a server."""
 
-    binlog_files: str = ""
+    binlog_files: LocalPath = ""
     """Files of a binary log that are read instead of a server: a path or glob pattern, local or an URL that fsspec
     knows (`s3://archive/binlog.*`). The pipeline ends where the files end.
     """

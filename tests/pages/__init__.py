@@ -1,0 +1,1 @@
+"""Pages of the docs, run as their readers run them."""
