@@ -25,7 +25,6 @@ from fuzz.changes import Servers, damaged_answer, recorded
 from fuzz.documents import mutated_bytes
 from fuzz.guard import limited
 
-CASES, NIGHTLY_CASES = 2_000, 100_000
 START = StreamOffset(sec=1, ord=1)
 SERIALIZER = JsonSerializer(JsonConfig())
 
@@ -69,9 +68,9 @@ def test_recorded_answers_are_read() -> None:
     assert sum(read(_first(answer)) for answer in recorded()) > 50
 
 
-def test_damaged_answers(nightly: bool) -> None:
+def test_damaged_answers(cases: range) -> None:
     answers, told_of = [_first(answer) for answer in recorded()], 0
-    for seed in range(NIGHTLY_CASES if nightly else CASES):
+    for seed in cases:
         random = Random(seed)
         answer = damaged_answer(random.choice(answers), random)
         with limited(f"seed {seed}", DecodeError, TransformError):
@@ -117,10 +116,10 @@ def _snapshot(batch: bytes) -> None:
         SERIALIZER.serialize(collection.reads(found, START.time, 0))
 
 
-def test_damaged_documents_of_a_snapshot(nightly: bool) -> None:
+def test_damaged_documents_of_a_snapshot(cases: range) -> None:
     events = [event for answer in recorded() for event in bson.decode(_first(answer), CODEC)["cursor"]["firstBatch"]]
     kept = [bson.encode(event["fullDocument"], codec_options=CODEC) for event in events if event.get("fullDocument")]
-    for seed in range(NIGHTLY_CASES if nightly else CASES):
+    for seed in cases:
         random = Random(seed)
         batch = mutated_bytes(b"".join(random.sample(kept, 3)), random, as_long=random.random() < 0.8)
         with limited(f"seed {seed}", DecodeError):

@@ -29,7 +29,6 @@ from fuzz.guard import limited
 from fuzz.logs import Recording, damaged_file, log_file, recordings
 from fuzz.memory_state import MemoryState
 
-CASES, NIGHTLY_CASES = 2_000, 100_000
 FLAVORS = ("mysql", "mariadb")
 KINDS = ("off", "on", "right")
 TOLD = (DecodeError, SourceError, ConfigError, TransformError)
@@ -88,9 +87,9 @@ def test_recorded_files_are_read(flavor: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("flavor", FLAVORS)
-def test_damaged_logs(flavor: str, kind: str, tmp_path: Path, nightly: bool) -> None:
+def test_damaged_logs(flavor: str, kind: str, tmp_path: Path, cases: range) -> None:
     path, told = tmp_path / "log.000001", 0
-    for seed in range(NIGHTLY_CASES if nightly else CASES):
+    for seed in cases:
         random = Random(seed)
         path.write_bytes(damaged_file(random.choice(_recordings(flavor)), random, kind))
         with limited(f"{flavor}, {kind}, seed {seed}", *TOLD):
