@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError, TransformError
+from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
 from cdckit.record import Batch
 from cdckit.runners.stop import StopSignal
 from cdckit.serializers.json import JsonSerializer
@@ -31,7 +31,7 @@ from fuzz.memory_state import MemoryState
 
 FLAVORS = ("mysql", "mariadb")
 KINDS = ("off", "on", "right")
-TOLD = (DecodeError, SourceError, ConfigError, TransformError)
+TOLD = (DecodeError, SourceError, ConfigError)
 SERIALIZER = JsonSerializer(JsonConfig())
 
 
@@ -104,10 +104,9 @@ def test_damaged_logs(flavor: str, kind: str, tmp_path: Path, cases: range) -> N
 
 
 def _says_where(error: Exception, path: Path) -> None:
-    """A file does not come back, so it is not waited for; a key that is NULL is seen when it is written."""
+    """A file does not come back, so it is not waited for."""
     assert not isinstance(error, RetriableSourceError)
-    places = {DecodeError: f"{path.name}:", TransformError: "position 0000-0000000001-"}
-    assert all(place in str(error) for kind, place in places.items() if isinstance(error, kind))
+    assert not isinstance(error, DecodeError) or f"{path.name}:" in str(error)
 
 
 def test_packets_that_are_too_short_for_an_event() -> None:
