@@ -23,6 +23,8 @@ settings.load_profile("project")  # how fast a busy machine is tells nothing of 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nightly", action="store_true", help="run the long series: more rounds, more rows")
+    parser.addoption("--first-seed", type=int, default=0, help="the fuzzers' first seed: other cases than usual")
+    parser.addoption("--cases", type=int, default=0, help="how many cases the fuzzers take of each kind")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -26,6 +26,8 @@ Write = Callable[[Any], str]
 
 _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _LATEST_ISO_MS = 253402300799999
+_LARGEST_MS = (2**63 - 1) // 1_000_000
+"""More milliseconds have no 64 bits of nanoseconds."""
 _EPOCH = datetime(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 _THIRD_LEVEL = b"\n      "
@@ -196,6 +198,18 @@ def _relaxed(dialect: Dialect, power: str = "E+") -> Mapping[type, Write]:
 def milliseconds_of(value: datetime | DatetimeMS) -> int:
     """A date as milliseconds since 1970; those of no Python date come as `DatetimeMS`."""
     return (value - _EPOCH) // _MILLISECOND if isinstance(value, datetime) else int(value)
+
+
+def wall_time_ms(value: datetime | DatetimeMS) -> int:
+    """When a server made a change, in milliseconds since 1970.
+
+    Raises:
+        ValueError: events cannot tell it in nanoseconds, so it is no server's.
+    """
+    milliseconds = milliseconds_of(value)
+    if abs(milliseconds) > _LARGEST_MS:
+        raise ValueError(f"its wallTime, {milliseconds} ms, is beyond 64 bits in nanoseconds")
+    return milliseconds
 
 
 def _iso_date(milliseconds: int) -> str:

@@ -37,6 +37,28 @@ def test_a_flipped_bit_in_the_servers_log_is_told(server: SQLServer, tmp_path: P
     assert [after for _, _, after in rows(made)] == [(1, "a"), (2, "b"), (3, "right"), (4, "wrong"), (5, "later")]
 
 
+def test_a_key_that_is_null_is_damage_where_no_checksum_tells(server: SQLServer, tmp_path: Path) -> None:
+    made = to_file(tmp_path, source_of(server, DATABASE))
+    server.execute("SET GLOBAL binlog_checksum = 'NONE'")
+    try:
+        assert made.run("--once").code == 0
+        for number, text in ((3, "right"), (4, "wrong")):
+            server.execute(f"INSERT INTO t VALUES ({number}, '{text}')", database=DATABASE)
+        status = "MASTER" if made.source["type"] == "mariadb" else "BINARY LOG"
+        log = server.datadir / server.execute(f"SHOW {status} STATUS")[0][0]
+        content = bytearray(log.read_bytes())
+        content[content.rindex(b"\x04\0\0\0\x05wrong") - 1] |= 1  # the row's first null bit
+        log.write_bytes(content)
+        ended = made.run("--once")
+    finally:
+        server.execute("SET GLOBAL binlog_checksum = 'CRC32'")
+    assert ended.code == 5, ended.stderr
+    assert f"{log.name}:" in ended.errors
+    assert f"{DATABASE}.t: " in ended.errors
+    assert "column id of the key is NULL, which it cannot be: the row is damaged" in ended.errors
+    assert rows(made) == [*BEFORE, ("c", None, (3, "right"))]
+
+
 def test_a_log_that_was_begun_anew_is_not_taken_for_the_one_that_was_read(server: SQLServer, tmp_path: Path) -> None:
     """It has the same server, file name and GTIDs, and is longer."""
     made = to_file(tmp_path, source_of(server, DATABASE))

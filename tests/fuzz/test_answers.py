@@ -19,7 +19,6 @@ from fuzz.guard import limited
 from mysql.capture import config_for
 from servers.mysql_family import SQLServer
 
-CASES, NIGHTLY_CASES = 2_000, 100_000
 STATEMENTS = ("SHOW VARIABLES LIKE 'version%'", "SELECT 1.5, 'é', NOW(), NULL, x'00ff'")
 
 
@@ -90,10 +89,10 @@ def answers(db_server: SQLServer) -> Iterator[list[bytes]]:
     yield [answer for answer in relay.answers if answer]
 
 
-def test_damaged_answers(answers: list[bytes], db_server: SQLServer, nightly: bool) -> None:
+def test_damaged_answers(answers: list[bytes], db_server: SQLServer, cases: range) -> None:
     server, told_of = Replaying(), 0
     config = config_for(db_server, database_port=server.port, database_ssl_mode="disabled", connect_timeout_ms=1000)
-    for seed in range(NIGHTLY_CASES if nightly else CASES):
+    for seed in cases:
         random = Random(seed)
         at = random.randrange(len(answers))
         answer = mutated_bytes(answers[at], random, as_long=random.random() < 0.5)

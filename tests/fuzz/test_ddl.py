@@ -12,7 +12,6 @@ from cdckit_mysql.table import Tables
 from fuzz.ddl_mutations import corpus, mutated
 from fuzz.guard import limited
 
-CASES, NIGHTLY_CASES = 2_000, 100_000
 READERS = (DdlReader(Flavor.MYSQL, version=90704), DdlReader(Flavor.MARIADB, version=101119))
 MODES = (SqlMode.NONE, SqlMode.NONE, SqlMode.ANSI_QUOTES, SqlMode.NO_BACKSLASH_ESCAPES, SqlMode.ORACLE)
 
@@ -42,8 +41,8 @@ def test_what_was_found_stays_mended(reader: DdlReader, statement: str) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.flavor)
-def test_mutated_statements(reader: DdlReader, nightly: bool) -> None:
-    wanted, done, seed = NIGHTLY_CASES if nightly else CASES, 0, 0
+def test_mutated_statements(reader: DdlReader, cases: range) -> None:
+    wanted, done, seed = len(cases), 0, cases.start
     files = corpus()
     while done < wanted:
         random = Random(seed)

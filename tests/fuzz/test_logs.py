@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError, TransformError
+from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
 from cdckit.record import Batch
 from cdckit.runners.stop import StopSignal
 from cdckit.serializers.json import JsonSerializer
@@ -29,10 +29,9 @@ from fuzz.guard import limited
 from fuzz.logs import Recording, damaged_file, log_file, recordings
 from fuzz.memory_state import MemoryState
 
-CASES, NIGHTLY_CASES = 2_000, 100_000
 FLAVORS = ("mysql", "mariadb")
 KINDS = ("off", "on", "right")
-TOLD = (DecodeError, SourceError, ConfigError, TransformError)
+TOLD = (DecodeError, SourceError, ConfigError)
 SERIALIZER = JsonSerializer(JsonConfig())
 
 
@@ -88,9 +87,9 @@ def test_recorded_files_are_read(flavor: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("flavor", FLAVORS)
-def test_damaged_logs(flavor: str, kind: str, tmp_path: Path, nightly: bool) -> None:
+def test_damaged_logs(flavor: str, kind: str, tmp_path: Path, cases: range) -> None:
     path, told = tmp_path / "log.000001", 0
-    for seed in range(NIGHTLY_CASES if nightly else CASES):
+    for seed in cases:
         random = Random(seed)
         path.write_bytes(damaged_file(random.choice(_recordings(flavor)), random, kind))
         with limited(f"{flavor}, {kind}, seed {seed}", *TOLD):
@@ -105,10 +104,9 @@ def test_damaged_logs(flavor: str, kind: str, tmp_path: Path, nightly: bool) -> 
 
 
 def _says_where(error: Exception, path: Path) -> None:
-    """A file does not come back, so it is not waited for; a key that is NULL is seen when it is written."""
+    """A file does not come back, so it is not waited for."""
     assert not isinstance(error, RetriableSourceError)
-    places = {DecodeError: f"{path.name}:", TransformError: "position 0000-0000000001-"}
-    assert all(place in str(error) for kind, place in places.items() if isinstance(error, kind))
+    assert not isinstance(error, DecodeError) or f"{path.name}:" in str(error)
 
 
 def test_packets_that_are_too_short_for_an_event() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -20,7 +19,6 @@ from fuzz.documents import mutated_bytes, mutated_document
 from ticdc.recordings import DATA, lines, scenarios
 from ticdc.test_recordings import PROTOCOLS, decoder_of
 
-CASES, NIGHTLY_CASES = 2_000, 100_000
 TOPIC = "t"
 KEPT = [
     ("canal-json", "composite_pk", (b'["tenant","seq"]', b'["tenant","seq","seq"]')),
@@ -65,17 +63,13 @@ def _taken(decoder: Decoder, message: Message) -> None:
         assembler.close()
 
 
-def _seeds(nightly: bool) -> Iterator[Random]:
-    wanted = (NIGHTLY_CASES if nightly else CASES) // len(PROTOCOLS)
-    return (Random(seed) for seed in range(wanted))
-
-
 @pytest.mark.parametrize("folder", PROTOCOLS)
-def test_damaged_messages(folder: str, nightly: bool) -> None:
+def test_damaged_messages(folder: str, cases: range) -> None:
     recorded = _recorded(folder)
     decoder, told = decoder_of(folder), 0
-    for number, random in enumerate(_seeds(nightly)):
-        if number % 500 == 0:
+    for seed in cases[: len(cases) // len(PROTOCOLS)]:
+        random = Random(seed)
+        if seed % 500 == 0:
             decoder = decoder_of(folder)  # what damaged definitions have taught is forgotten
         message = _mutated(random.choice(recorded), random)
         try:
@@ -85,7 +79,7 @@ def test_damaged_messages(folder: str, nightly: bool) -> None:
             told += 1
             assert message.place in str(error)
         except Exception as error:
-            raise AssertionError(f"{folder}, seed {number}: {type(error).__name__} for {message}") from error
+            raise AssertionError(f"{folder}, seed {seed}: {type(error).__name__} for {message}") from error
     assert told
 
 
@@ -97,12 +91,12 @@ def test_what_was_found_stays_mended(folder: str, name: str, damage: tuple[bytes
         _taken(decoder_of(folder), message)
 
 
-def test_damaged_lines(nightly: bool) -> None:
+def test_damaged_lines(cases: range) -> None:
     """Of files that recorded messages, in each of the forms."""
     written = [text for path in sorted(DATA.glob("*/*.jsonl")) for text in path.read_bytes().splitlines()[:3]]
     written.append(b'{"topic":"t","partition":0,"offset":1,"ts":1,"headers":["a","b"],"key":"k","payload":"{}"}')
     written.append(b'{"topic":"t","key":{"id":1},"value":{"a":1},"headers":[{"key":"a","value":1}],"timestamp":1}')
-    for seed in range(NIGHTLY_CASES if nightly else CASES):
+    for seed in cases:
         random = Random(seed)
         line = _part(random.choice(written), random)
         try:

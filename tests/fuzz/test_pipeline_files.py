@@ -14,8 +14,6 @@ from cdckit.config.loading import load_pipeline
 from cdckit.errors import ConfigError
 from fuzz.documents import mutated_bytes, mutated_document
 
-CASES, NIGHTLY_CASES = 2_000, 100_000
-
 SERVER = {"topic.prefix": "p", "database.hostname": "h", "database.user": "u", "database.password": "hush-hush"}
 PIPELINE: dict[str, Any] = {
     "name": "inventory",
@@ -81,10 +79,10 @@ def _damaged(text: bytes, suffix: str, random: Random) -> bytes:
     return mutated_bytes(text, random)
 
 
-def test_damaged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nightly: bool) -> None:
+def test_damaged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: range) -> None:
     monkeypatch.chdir(tmp_path)
     texts, refused = _texts(), 0
-    for seed in range(NIGHTLY_CASES if nightly else CASES):
+    for seed in cases:
         random = Random(seed)
         suffix, text = random.choice(texts)
         path = tmp_path / f"pipeline{suffix}"

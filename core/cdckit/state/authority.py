@@ -12,6 +12,7 @@ have come. Where the state is lost, and a checkpoint is not, that tells the offs
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import time
 import uuid
@@ -24,6 +25,7 @@ from cdckit.record import Offset
 from cdckit.state.spark_checkpoint import Folder, begun_in_vain, committed_batch
 from cdckit.state.sqlite import SqliteStateStore, read_kept, read_state
 from cdckit.state.store import Json, StateStore
+from cdckit.waiting import ended_by_stop
 
 log = logging.getLogger("cdckit.runner")
 
@@ -32,6 +34,8 @@ NOTE = "spark"
 
 HANDOVER_SECONDS = 15.0
 """How long the processes of a killed Spark run may take to let go of the state."""
+
+_FOLDER_NAME = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,8 @@ def _open(folder: Path) -> StateStore:
             last = _note(read_kept(folder, NOTE))
             if last is None or not last.authority or time.monotonic() > deadline:
                 raise
-            time.sleep(0.2)
+            with ended_by_stop():
+                time.sleep(0.2)
 
 
 def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None:
@@ -175,6 +180,8 @@ def _found(store: StateStore, folder: Path, elsewhere: Folder | None) -> Generat
 def _generation(id: str, start: Offset | None, authority: bool, place: str = "") -> Generation:
     if not (isinstance(id, str) and isinstance(start, dict | None) and isinstance(place, str)):
         raise TypeError("a part has another type")
+    if _FOLDER_NAME.fullmatch(id) is None:
+        raise ValueError(f"{id!r} is no folder's name")
     return Generation(id, start, authority, place)
 
 

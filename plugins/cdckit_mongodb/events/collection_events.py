@@ -18,7 +18,7 @@ from cdckit.topics import Topics
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.formats import EventFormat, event_format
 from cdckit_mongodb.events.schemas import key_schema
-from cdckit_mongodb.extended_json import milliseconds_of
+from cdckit_mongodb.extended_json import wall_time_ms
 from cdckit_mongodb.field_paths import FieldEdits, parse_exclusions, parse_renames
 from cdckit_mongodb.offsets import Moment, snapshot_positions
 
@@ -144,7 +144,7 @@ class CollectionEvents:
             rest = (self._source(event, session), operation, now_ms, block)
             value = Struct(self._envelope, self._format.envelope(before, after, update, *rest))
         else:
-            ms = milliseconds_of(event["wallTime"])
+            ms = wall_time_ms(event["wallTime"])
             order = event["clusterTime"].inc
             value = TemplateStruct(template, (after, update, ms, ms * 1000, ms * 1_000_000, order, ms, now_ms))
         record = Record(self.topic, key, value, self._headers, f"{prefix}2", now_ms)
@@ -161,7 +161,7 @@ class CollectionEvents:
         wall = event.get("wallTime")
         lsid, number = (None, None) if session is None else (session.lsid, session.number)
         return self._format.stream_source(
-            self._names, event["clusterTime"], None if wall is None else milliseconds_of(wall), lsid, number
+            self._names, event["clusterTime"], None if wall is None else wall_time_ms(wall), lsid, number
         )
 
     def _description(self, description: Document) -> Struct:

@@ -174,7 +174,10 @@ class RowDecoder:
 
     def _column(self, place: int) -> Column:
         value = self.columns[place]
-        return Column(self._cells[place], None if value is None else value.null, value is not None)
+        if value is None:
+            return Column(self._cells[place], None, kept=False)
+        required = value.column.name if value.identifies else ""
+        return Column(self._cells[place], value.null, kept=True, required=required)
 
     def _cell(self, place: int) -> Cell:
         value = self.columns[place]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
+from cdckit.errors import DecodeError
 from cdckit_mysql.rows.cell import Cell
 from cdckit_mysql.rows.row_source import RowBody, bits_cell, row_body
 from cdckit_mysql.rows.scope import Scope
@@ -27,11 +28,13 @@ class Column:
         cell: how it is read.
         null: what its NULL is shown as.
         kept: whether it stands in the tuples.
+        required: its name, where a NULL in it can only be damage; else empty.
     """
 
     cell: Cell
     null: Any
     kept: bool
+    required: str = ""
 
 
 class RowReader(ABC):
@@ -105,6 +108,8 @@ class RowReader(ABC):
                 continue
             if not nulls >> held & 1:
                 cells.append(column.cell)
+            elif column.required:
+                _refuse_null(column.required)
             elif column.kept:
                 cells.append(self._scope.name(column.null))
             held += 1
@@ -128,11 +133,17 @@ class RowReader(ABC):
 
     def _column_lines(self, column: Column, name: str, bit: int) -> list[str]:
         body = row_body([column.cell], "at", self._scope)
-        lines = [f"if nulls & {bit}:", f"    {name} = {self._scope.name(column.null)}", "else:"]
+        refuses = f"{self._scope.name(_refuse_null)}({column.required!r})"
+        null = refuses if column.required else self._scope.name(column.null)
+        lines = [f"if nulls & {bit}:", f"    {name} = {null}", "else:"]
         lines += [f"    {line}" for line in body.lines]
         if column.kept:
             lines.append(f"    {name} = {body.values[0]}")
         return [*lines, f"    at = {body.end}"]
+
+
+def _refuse_null(column: str) -> NoReturn:
+    raise DecodeError(f"column {column} of the key is NULL, which it cannot be: the row is damaged")
 
 
 def append_line(values: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from cdckit.errors import DecodeError
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.rows import RowDecoder
-from cdckit_mysql.values import ValueOptions
+from cdckit_mysql.values import ValueOptions, column_value
 from mysql.decoding.reading import Reading, changes_of
 
 PLACEHOLDER = "__debezium_unavailable_value"
@@ -119,6 +119,25 @@ def test_a_definition_that_does_not_fit(reading: Reading) -> None:
         RowDecoder(event.table, values)
     with pytest.raises(DecodeError, match="3 columns, the definition 2"):
         RowDecoder(event.table, values[:2])
+
+
+@pytest.mark.parametrize("specialised", [64, 0])
+def test_null_in_a_key_is_damage(reading: Reading, monkeypatch: pytest.MonkeyPatch, specialised: int) -> None:
+    """Also where rows have so many patterns of nulls that one reader asks for each column."""
+    monkeypatch.setattr("cdckit_mysql.rows.row_reader._SPECIALISED", specialised)
+    reading.execute("CREATE TABLE t (a INT, b INT, id INT PRIMARY KEY)")
+    start = reading.position()
+    reading.execute("INSERT INTO t VALUES (NULL, 2, 3)")
+    [event] = [event for event in reading.events(start) if isinstance(event, RowsEvent)]
+    table = reading.tables()["t"]
+    values = [column_value(one, ValueOptions(), table.id, in_key=one.name == "id") for one in table.columns]
+    decoder = RowDecoder(event.table, values)
+    assert decoder.write_rows(event) == [(None, 2, 3)]
+    image = event.data[event.data_start : event.data_end]
+    damaged = bytes([image[0] | 4]) + image[1:-4]
+    event.data, event.data_start, event.data_end = damaged, 0, len(damaged)
+    with pytest.raises(DecodeError, match=rf"{reading.database}\.t: .*{event.start}: column id of the key is NULL"):
+        decoder.write_rows(event)
 
 
 def test_damaged_rows_are_errors(reading: Reading) -> None:
