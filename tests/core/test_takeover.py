@@ -102,5 +102,7 @@ def test_a_history_is_read_from_a_topic_of_one_partition(kafka_broker: KafkaBrok
     kafka_broker.create_topic(f"{unique_name}_two", partitions=2)
     with pytest.raises(StateError, match="has 2 partitions; a schema history has one"):
         list(read_history(f"kafka://{kafka_broker.bootstrap}/{unique_name}_two"))
+    with pytest.raises(StateError, match=f"topic {unique_name}_none: .*[Uu]nknown topic"):
+        list(read_history(f"kafka://{kafka_broker.bootstrap}/{unique_name}_none"))
     with pytest.raises(ConfigError, match="not of the form"):
         list(read_history("kafka://nowhere"))

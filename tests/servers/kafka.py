@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -92,6 +93,10 @@ class KafkaBroker(Server):
         topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(_properties(config)))
         admin = self.admin()
         admin.create_topics([topic])[name].result(_SECONDS)
+        deadline = time.monotonic() + _SECONDS
+        while len(admin.list_topics(name, _SECONDS).topics[name].partitions) != partitions:
+            assert time.monotonic() < deadline, f"topic {name} is made and cannot be seen"
+            time.sleep(0.02)
 
     def topics(self) -> set[str]:
         """Return the names of all topics but Kafka's own."""

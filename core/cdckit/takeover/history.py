@@ -98,10 +98,13 @@ def _whole(consumer: Consumer, place: TopicPartition, patience: Patience) -> Ite
     from confluent_kafka import KafkaException  # noqa: PLC0415 - an optional extra
 
     try:
-        partitions = answer_of(lambda: consumer.list_topics(place.topic, patience.query)).topics[place.topic].partitions
-        if len(partitions) != 1:
+        topic = answer_of(lambda: consumer.list_topics(place.topic, patience.query)).topics[place.topic]
+        if topic.error is not None:
+            raise StateError(f"topic {place.topic}: {topic.error.str()}")
+        if len(topic.partitions) != 1:
             raise StateError(
-                f"topic {place.topic} has {len(partitions)} partitions; a schema history has one, or it has no order"
+                f"topic {place.topic} has {len(topic.partitions)} partitions; a schema history has one, or it has no "
+                "order"
             )
         _, end = answer_of(lambda: consumer.get_watermark_offsets(place, patience.query))
         consumer.assign([place])
