@@ -17,12 +17,13 @@ from servers.mariadb import MariaDBServer
 from servers.mysql import MySQLServer
 from servers.mysql_family import SQLServer
 
-_SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 _STRING = "org.apache.kafka.connect.storage.StringConverter"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _SECONDS = 120.0
 
 TABLES = ("orders", "lines")
+OF_SEVERAL_TYPES = "parts"
+"""A table whose key has several types: by `SimpleHeaderConverter` the sink cannot read that such a key has changed."""
 BEFORE = """
     CREATE TABLE orders (
         id BIGINT PRIMARY KEY, who VARCHAR(40) NOT NULL, price DECIMAL(30, 3), state ENUM('new', 'paid'), more TEXT
@@ -30,6 +31,8 @@ BEFORE = """
     CREATE TABLE `lines` (
         order_id BIGINT, number INT, what VARCHAR(40), weight DOUBLE, PRIMARY KEY (order_id, number)
     );
+    CREATE TABLE parts (id INT, code VARCHAR(20), what TEXT, weight FLOAT, PRIMARY KEY (id, code));
+    INSERT INTO parts VALUES (1, 'a', 'x', 1.5), (1, '"b"\\\\', '', 0), (2, 'a', NULL, NULL);
     INSERT INTO orders VALUES (1, 'Ann', 12.345, 'new', NULL), (2, 'Bob "B" é\\n', NULL, NULL, '{}'),
         (3, 'Cy', -0.001, 'paid', ''), (5, 'Di', 123456789012345678901234567.125, 'new', 'x');
     INSERT INTO `lines` VALUES (1, 1, 'a', 0.1), (1, 2, 'b', NULL), (5000000000, 1, 'c', -1e300);
@@ -41,11 +44,37 @@ AFTER = """
     UPDATE orders SET id = 6000000000 WHERE id = 2;
     UPDATE `lines` SET number = 300 WHERE order_id = 1 AND number = 2;
     DELETE FROM `lines` WHERE order_id = 5000000000;
+    UPDATE parts SET code = 'c"' WHERE code <> 'a';
+    UPDATE parts SET id = 70000 WHERE id = 2;
     ALTER TABLE orders ADD COLUMN added VARCHAR(20) AFTER id;
     INSERT INTO orders VALUES (7, 'here', 'Fay', 2.5, 'paid', NULL);
     UPDATE orders SET added = 'there' WHERE id = 5;
     UPDATE orders SET id = 70 WHERE id = 7;
 """
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A connector.
+
+    Attributes:
+        name: what the names of its tables begin with.
+        options: what it is told of headers.
+        tables: those of the source that it writes.
+    """
+
+    name: str
+    options: Mapping[str, str]
+    tables: Sequence[str] = (*TABLES, OF_SEVERAL_TYPES)
+
+
+SINKS = {
+    "plain": (Sink("simple", {}, TABLES), Sink("string", {"header.converter": _STRING})),
+    "typed": (Sink("json", {"header.converter": _JSON}),),
+}
+"""The sinks of each capture."""
+CAPTURES: Mapping[str, Mapping[str, str]] = {"plain": {}, "typed": {"header.converter": _JSON}}
+"""What each capture is told of headers."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +93,12 @@ class Journey:
     worker: ConnectWorker
     target: MariaDBServer
 
-    def capture(self, prefix: str, **options: str) -> None:
+    def capture_all(self) -> None:
+        """Runs each capture as far as the source goes."""
+        for name, options in CAPTURES.items():
+            self.capture(f"{self.name}-{name}", options)
+
+    def capture(self, prefix: str, options: Mapping[str, str]) -> None:
         """Runs a connector's configuration against Kafka as far as the source goes."""
         config = {
             "connector.class": "io.debezium.connector.mysql.MySqlConnector",
@@ -82,13 +116,12 @@ class Journey:
         settings = [f"sink.bootstrap.servers={self.broker.bootstrap}", f"state={self.folder / prefix}"]
         DirectRunner(load_pipeline(path, settings, runner="direct", sink="kafka")).run(once=True)
 
-    def deliver(self, prefix: str, target: str, header_converter: Mapping[str, str]) -> str:
-        """Starts a sink whose tables' names begin with `target`; returns its name."""
-        name = f"{self.name}-{target}"
+    def deliver(self, prefix: str, sink: Sink) -> None:
+        """Starts a sink of a capture's topics."""
         config = {
             "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
             "tasks.max": "1",
-            "topics": ",".join(f"{prefix}.{self.name}.{table}" for table in TABLES),
+            "topics": ",".join(f"{prefix}.{self.name}.{table}" for table in sink.tables),
             "connection.url": f"jdbc:mariadb://{self.target.host}:{self.target.port}/{self.name}",
             "connection.username": self.name,
             "connection.password": "dbz",
@@ -96,19 +129,18 @@ class Journey:
             "delete.enabled": "true",
             "primary.key.mode": "record_key",
             "schema.evolution": "basic",
-            "collection.name.format": f"{target}_${{source.table}}",
-            **header_converter,
+            "collection.name.format": f"{sink.name}_${{source.table}}",
+            **sink.options,
         }
-        self.worker.create(name, config)
-        return name
+        self.worker.create(f"{self.name}-{sink.name}", config)
 
-    def assert_arrives(self, name: str, target: str) -> None:
+    def assert_arrives(self, sink: Sink) -> None:
         """What the source's tables hold, the sink's tables come to hold; the sink does not fail."""
         deadline = time.monotonic() + _SECONDS
-        for table in TABLES:
+        for table in sink.tables:
             expected = self._rows(self.source, table)
-            while (shown := self._rows(self.target, f"{target}_{table}")) != expected:
-                assert not (failure := self.worker.failure(name)), failure
+            while (shown := self._rows(self.target, f"{sink.name}_{table}")) != expected:
+                assert not (failure := self.worker.failure(f"{self.name}-{sink.name}")), failure
                 assert time.monotonic() < deadline, (table, expected, shown)
                 time.sleep(0.2)
 
@@ -150,21 +182,14 @@ def journey(
 
 def test_every_header_converter_reads_the_records(journey: Journey) -> None:
     """Inserts, updates, deletes, changed keys and an added column; as plain text twice, and as JSON."""
-    plain, typed = f"{journey.name}-plain", f"{journey.name}-typed"
-    captures: dict[str, dict[str, str]] = {plain: {}, typed: {"header.converter": _JSON}}
-    for prefix, options in captures.items():
-        journey.capture(prefix, **options)
-    sinks = {
-        "simple": journey.deliver(plain, "simple", {}),
-        "string": journey.deliver(plain, "string", {"header.converter": _STRING}),
-        "json": journey.deliver(typed, "json", {"header.converter": _JSON}),
-    }
-    for target, name in sinks.items():
-        journey.assert_arrives(name, target)
+    sinks = [(f"{journey.name}-{capture}", sink) for capture, sinks in SINKS.items() for sink in sinks]
+    journey.capture_all()
+    for prefix, sink in sinks:
+        journey.deliver(prefix, sink)
+    for _, sink in sinks:
+        journey.assert_arrives(sink)
     journey.source.run_sql(AFTER, database=journey.name)
-    for prefix, options in captures.items():
-        journey.capture(prefix, **options)
-    for target, name in sinks.items():
-        journey.assert_arrives(name, target)
-    for name in sinks.values():
-        journey.worker.delete(name)
+    journey.capture_all()
+    for _, sink in sinks:
+        journey.assert_arrives(sink)
+        journey.worker.delete(f"{journey.name}-{sink.name}")
