@@ -12,9 +12,9 @@ from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import images_finding
 from cdckit_mongodb.members import Members
 from cdckit_mongodb.oplog_readiness import oplog_window
-from cdckit_mongodb.read_preference import read_preference_findings
 from cdckit_mongodb.rights import grant, needed_by_scope, rights_findings
 from cdckit_mongodb.snapshot.collections import captured
+from cdckit_mongodb.snapshot.whole import note_moment
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.unmatched import unmatched_entries
 from cdckit_mongodb.versions import version_findings
@@ -42,7 +42,6 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
     version = ".".join(map(str, cluster.version))
     named = f"{cluster.kind} {cluster.name}".strip()
     yield Finding("topology", "ok", f"{place(config)}: {named}, MongoDB {version}")
-    yield from read_preference_findings(client, config)
     yield from rights_findings(client, config)
     yield _stream(client, config)
     yield from _captured(client, config)
@@ -53,8 +52,9 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
 def _stream(client: Client, config: MongoDbConfig) -> Finding:
     """Opening the stream proves that its pipeline can be."""
     try:
-        with ChangeStream(client, config, None):
-            return Finding("change stream", "ok", f"can be opened (capture.scope={config.capture_scope})")
+        with ChangeStream(client, config, note_moment(client, config)) as stream:
+            member = f", at {stream.member} by readPreference" if stream.member else ""
+            return Finding("change stream", "ok", f"can be opened (capture.scope={config.capture_scope}){member}")
     except SourceError as error:
         return Finding("change stream", "fail", str(error), _remedy(error, config))
 

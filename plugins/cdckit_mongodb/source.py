@@ -34,7 +34,6 @@ from cdckit_mongodb.members import Members
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
 from cdckit_mongodb.oplog import moment_behind, moment_told, newest_moment
 from cdckit_mongodb.oplog_readiness import place_in_oplog
-from cdckit_mongodb.read_preference import read_preference_findings
 from cdckit_mongodb.readiness import readiness
 from cdckit_mongodb.snapshot.again import CollectionsAgain, plain
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
@@ -256,7 +255,7 @@ class MongoDbSource(Source):
         self._asked()  # while the servers are away nothing is decided
         self._started = True
         if self._context.starts:
-            self._warn(self._asked())
+            warn_of_missing_images(self._asked(), self._config, self._filters)
         if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
         again = self._context.starts and self._mode.takes_data(offset_exists=True, in_progress=False)
@@ -268,12 +267,6 @@ class MongoDbSource(Source):
         error = why_lost(self._asked(), self._config, at)
         begun = at.snapshot is not None and at.resnapshot is None
         return at if error is None else self._anew(error, begun=begun)
-
-    def _warn(self, client: Client) -> None:
-        """Says once a run what of the options the servers do not bear out."""
-        for finding in read_preference_findings(client, self._config):
-            log.warning("%s", finding.message)
-        warn_of_missing_images(client, self._config, self._filters)
 
     def _anew(self, error: HistoryLostError, *, begun: bool = False) -> StreamOffset:
         """The beginning of a new snapshot, which has its place in the stream already.

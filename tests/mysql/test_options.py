@@ -86,6 +86,11 @@ def test_every_allowed_value_is_taken_or_refused_with_a_reason(model: type[MySql
         ("offset.storage.jdbc.url", "jdbc:x", "`checkpoint`"),
         ("gtid.new.channel.position", "latest", "always read from its beginning"),
         ("schema.history.internal.redis.address", "redis:6379", "not supported: the schema history is in"),
+        (
+            "schema.history.internal",
+            "io.debezium.storage.redis.history.RedisSchemaHistory",
+            "the schema history is in the pipeline's `state`, not where io.debezium.storage.redis",
+        ),
         ("schema.history.internal.jdbc.url", "jdbc:x", "not supported: "),
         ("schema.history.internal.s3.bucket.name", "b", "not supported: "),
     ],
@@ -167,6 +172,19 @@ def test_options_without_meaning_are_listed_once() -> None:
     assert all(name in warning for name in options if name not in ("topic.prefix", "database.user"))
     assert "(there is no JDBC driver" in warning
     assert warning.count("`state`") == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "io.debezium.storage.kafka.history.KafkaSchemaHistory",
+        "io.debezium.storage.file.history.FileSchemaHistory",
+        "io.debezium.relational.history.MemorySchemaHistory",
+        "io.debezium.relational.history.FileDatabaseHistory",
+    ],
+)
+def test_debezium_s_usual_places_of_the_history_mean_the_state(name: str) -> None:
+    assert _config(schema_history_internal=name).schema_history_internal == "state"
 
 
 def test_a_history_topic_is_used_only_where_that_is_asked_for(caplog: pytest.LogCaptureFixture) -> None:

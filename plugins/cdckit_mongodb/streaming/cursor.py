@@ -12,12 +12,14 @@ import bson
 from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
+from pymongo.read_preferences import Primary
 
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError, StateError, StoppedError
 from cdckit.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig, Stage
 from cdckit_mongodb.connection import CODEC, UNREADABLE, Client, misread, told
 from cdckit_mongodb.offsets import Moment, StreamOffset
+from cdckit_mongodb.read_preference import OneMember, stream_preference
 from cdckit_mongodb.streaming.lost import explained
 from cdckit_mongodb.streaming.pipeline import stages
 from cdckit_mongodb.tokens import Token, is_event, token_time
@@ -37,7 +39,7 @@ class ChangeStream:
     Args:
         client: where to.
         config: the source's options.
-        start: where to go on; None: from now on.
+        start: where to go on; None: from now on, as the primary has it.
         group: the number of the group of collections whose events are read; None: those of all collections.
 
     Attributes:
@@ -58,6 +60,7 @@ class ChangeStream:
         self._id = 0
         self._first: list[Event] = []
         self._session = client.start_session(causal_consistency=False)
+        self._preference = Primary() if start is None else stream_preference(client)
         database, collection = _target(config)
         self._database = client.get_database(database, codec_options=CODEC)
         command: Stage = {
@@ -91,6 +94,12 @@ class ChangeStream:
         return "its begin" if at is None else f"{at[0]}:{at[1]}"
 
     @property
+    def member(self) -> str:
+        """The member that it is read from, by a preference for others than the primary; "" where there is none."""
+        address = self._preference.address if isinstance(self._preference, OneMember) else None
+        return "" if address is None else f"{address[0]}:{address[1]}"
+
+    @property
     def alive(self) -> bool:
         """Whether there may be more."""
         return self._id != 0 or bool(self._first)
@@ -118,7 +127,9 @@ class ChangeStream:
     def _command(self, command: Stage) -> RawBSONDocument:
         try:
             with told(self._config, "reading the change stream"):
-                return self._database.command(command, session=self._session, codec_options=_RAW)
+                return self._database.command(
+                    command, read_preference=self._preference, session=self._session, codec_options=_RAW
+                )
         except (RetriableSourceError, StoppedError):
             self._id = 0  # to ask that server for anything else would be one more wait
             self.close()
@@ -140,7 +151,11 @@ class ChangeStream:
         """Lets the server forget the cursor."""
         if self._id:
             with suppress(PyMongoError, StoppedError), ended_by_stop():
-                self._database.command({"killCursors": self._collection, "cursors": [self._id]}, session=self._session)
+                self._database.command(
+                    {"killCursors": self._collection, "cursors": [self._id]},
+                    read_preference=self._preference,
+                    session=self._session,
+                )
             self._id = 0
         self._first = []
         self._session.end_session()

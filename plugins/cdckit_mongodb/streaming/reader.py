@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,8 @@ from cdckit_mongodb.offsets import StreamOffset, moment_text
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.streaming.processor import StreamProcessor
 from cdckit_mongodb.tokens import is_event, token_moment, token_time
+
+log = logging.getLogger("cdckit.mongodb")
 
 _RANGE_WAIT_MS = 100
 
@@ -120,6 +123,8 @@ class StreamReader:
     def _opened(self, start: StreamOffset, end: StreamOffset | None = None) -> Iterator[Batch]:
         with self._stream(start) as stream, self._signalling(start) as signalling:
             self._notify("connection", connected=True, reason="")
+            if stream.member:
+                log.info("the change stream is read from %s", stream.member)
             processor = StreamProcessor(self._config, self._filters, self._collections, start, signalling, self._marker)
             processor.count_in(self._counts)
             while stream.alive and not self._stopping() and not self._done:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveInt, model_validator
@@ -11,10 +12,27 @@ from cdckit.config.model import PluginConfig
 
 log = logging.getLogger("cdckit.config")
 
-HistoryPlace = Annotated[
-    Literal["state", "kafka"],
-    BeforeValidator(lambda value: "state" if isinstance(value, str) and "." in value else value),
-]
+_CLASSES = re.compile(r"(.+\.)?(Kafka|File|Memory)(Schema|Database)History")
+"""Debezium's, which keep the history where a worker or its Kafka keeps other things, too."""
+
+
+def _place(value: object) -> object:
+    """`state` for those classes; what another class keeps elsewhere is not kept there.
+
+    Raises:
+        ValueError: it is such a class.
+    """
+    if not isinstance(value, str) or not value.endswith("History"):
+        return value
+    if not _CLASSES.fullmatch(value):
+        raise ValueError(
+            f"the schema history is in the pipeline's `state`, not where {value} keeps it, with a copy in Kafka where "
+            "schema.history.internal=kafka asks for one: remove it"
+        )
+    return "state"
+
+
+HistoryPlace = Annotated[Literal["state", "kafka"], BeforeValidator(_place)]
 
 
 class HistoryOptions(PluginConfig):
@@ -22,7 +40,7 @@ class HistoryOptions(PluginConfig):
 
     schema_history_internal: HistoryPlace = "state"
     """Where the history is kept: in the pipeline's `state` alone, or in a `kafka` topic as well, in Debezium's
-    documents, for who takes over. Debezium's classes mean `state`.
+    documents, for who takes over. Debezium's classes for Kafka, files and memory mean `state`.
     """
     schema_history_internal_kafka_bootstrap_servers: str = ""
     """The brokers of that topic."""
