@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from cdckit.record import Offset
@@ -47,3 +49,15 @@ class PositionChecks(Protocol):
     def check_position(cls, config: Any, offset: Offset) -> Sequence[Finding]:
         """Connects, looks for the offset's place, and changes nothing; asked where `check` found no fault."""
         ...
+
+
+def why_unwritable(folder: Path) -> str | None:
+    """Why nothing can be made in a folder of this machine, or None where something can. Changes nothing."""
+    try:
+        if not folder.exists():
+            return f"there is no folder {folder}"
+        if not folder.is_dir():
+            return f"{folder} is no folder"
+    except PermissionError:
+        return f"this user may not look at {folder}"
+    return None if os.access(folder, os.W_OK | os.X_OK) else f"this user may not write into {folder}"
