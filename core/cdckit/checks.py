@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from cdckit.record import Offset
@@ -54,3 +56,15 @@ def unmatched_findings(entries: Iterable[str]) -> Iterator[Finding]:
     for said in entries:
         option, _, message = said.removeprefix("source.").partition(": ")
         yield Finding(option, "warn", message, "correct the name, or leave it for one that is to come")
+
+
+def why_unwritable(folder: Path) -> str | None:
+    """Why nothing can be made in a folder of this machine, or None where something can. Changes nothing."""
+    try:
+        if not folder.exists():
+            return f"there is no folder {folder}"
+        if not folder.is_dir():
+            return f"{folder} is no folder"
+    except PermissionError:
+        return f"this user may not look at {folder}"
+    return None if os.access(folder, os.W_OK | os.X_OK) else f"this user may not write into {folder}"

@@ -168,7 +168,12 @@ def cdckit_commands() -> Sequence[click.Command]:  # type: ignore[empty-body]
 
 @hookspec
 def cdckit_started(pipeline: str, runner: str, offset: Offset | None) -> None:
-    """A pipeline starts from `offset` (None: from the beginning)."""
+    """A pipeline starts; `offset` is the one that is saved (None: none is). Where it reads from, its source decides."""
+
+
+@hookspec
+def cdckit_activity(pipeline: str, activity: str) -> None:
+    """The runner is at something for which everything waits, such as `starting Spark`; empty: that is done."""
 
 
 @hookspec

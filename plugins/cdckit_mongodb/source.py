@@ -261,12 +261,17 @@ class MongoDbSource(Source):
         again = self._context.starts and self._mode.takes_data(offset_exists=True, in_progress=False)
         if again and not at.snapshot_due:
             self._repeats = True
+            log.info("a new snapshot is taken, in the place of going on (snapshot.mode=%s)", self._config.snapshot_mode)
             return StreamOffset(snapshot_due=True)
         if at.snapshot_due and at.snapshot is None:
             return at
         error = why_lost(self._asked(), self._config, at)
         begun = at.snapshot is not None and at.resnapshot is None
-        return at if error is None else self._anew(error, begun=begun)
+        if error is not None:
+            return self._anew(error, begun=begun)
+        if self._context.starts and not at.snapshot_due:
+            log.info("the change stream is read from %d:%d on", *at.moment)
+        return at
 
     def _anew(self, error: HistoryLostError, *, begun: bool = False) -> StreamOffset:
         """The beginning of a new snapshot, which has its place in the stream already.

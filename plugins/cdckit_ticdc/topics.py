@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -15,6 +16,8 @@ from cdckit_ticdc.reading.files import FileLog
 from cdckit_ticdc.reading.kafka import KafkaLog, require_same
 from cdckit_ticdc.reading.log import MessageLog, Range
 from cdckit_ticdc.registry import Registry
+
+log = logging.getLogger("cdckit.topics")
 
 TOPICS = "topic_ids"
 """Under which the state store keeps the ids of topics that were read."""
@@ -37,6 +40,7 @@ class TopicSource(Source):
         latest = self.base.auto_offset_reset == "latest"
         places = {partition: held.high if latest else held.low for partition, held in self.log.ranges().items()}
         self._require_same_topics()
+        log.info("reading begins at the %s of the topics or files", "end" if latest else "beginning")
         return LogOffset(places).to_json()
 
     def check_offset(self, offset: Offset) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
+from cdckit.checks import Finding, why_unwritable
 from cdckit.errors import SinkError
 from cdckit.messages import Messages
 from cdckit.sink import Sink, SinkContext
@@ -27,6 +29,15 @@ class FileSink(Sink):
         self._file = -1
         self._size = 0
         self._unsaved = False
+
+    @classmethod
+    def check(cls, config: FileConfig) -> Sequence[Finding]:
+        """Looks whether the file can be appended to, or made."""
+        path, there = config.path, os.path.lexists(config.path)
+        problem = _why_unwritable(path) if there else why_unwritable(path.parent)
+        if problem is not None:
+            return [Finding("path", "fail", problem, "name a file in a folder that exists and can be written")]
+        return [Finding("path", "ok", f"{path} {'is appended to' if there else 'is made'}")]
 
     def open(self, context: SinkContext) -> None:
         """Opens the file for appending and cuts off a torn last line."""
@@ -118,6 +129,12 @@ class FileSink(Sink):
 
     def _error(self, error: OSError, advice: str) -> SinkError:
         return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}")
+
+
+def _why_unwritable(file: Path) -> str | None:
+    if file.is_dir():
+        return f"{file} is a folder"
+    return None if os.access(file, os.R_OK | os.W_OK) else f"this user may not read and write {file}"
 
 
 def _sync_folder(folder: Path) -> None:

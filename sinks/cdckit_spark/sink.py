@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from py4j.protocol import Py4JJavaError
@@ -12,11 +13,13 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from cdckit.checks import Finding
 from cdckit.destinations import Names
 from cdckit.errors import ConfigError, RetriableSinkError, SinkError
 from cdckit.marks import MarkKind
 from cdckit.spark.passing import passes
 from cdckit.spark.tables import RowEncoder, SparkTableSink, TableContext
+from cdckit_spark.checks import check_java, check_place
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.encoder import TableEncoder
 from cdckit_spark.evolution import Evolution
@@ -33,6 +36,8 @@ log = logging.getLogger("cdckit.spark")
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
+_NAMED = 5
+"""So many tables are named where there are more."""
 
 
 class Asked(NamedTuple):
@@ -57,6 +62,11 @@ class LakeSink(SparkTableSink):
         self._inferences: dict[str, Inference] = {}
         self._sources: dict[str, Sources] = {}
         self._begun: set[str] = set()
+
+    @classmethod
+    def check(cls, config: LakeConfig) -> Sequence[Finding]:
+        """Looks for Java, and whether the tables' folder can be made where it is on this machine."""
+        return [*check_java(), check_place(config)]
 
     def encoder(self) -> RowEncoder:
         """Typed rows, with columns about the change for a changelog."""
@@ -94,12 +104,27 @@ class LakeSink(SparkTableSink):
         number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._asked()
         try:
             tables = tables_of(packets)
-            left = tables
-            while left := self._write_tables(left, number, asked):
-                pass
+            with self._told(tables.values()):
+                left = tables
+                while left := self._write_tables(left, number, asked):
+                    pass
             return sum(rows.count for rows in tables.values())
         finally:
             packets.unpersist()
+
+    @contextmanager
+    def _told(self, tables: Iterable[TableRows]) -> Iterator[None]:
+        """Says that a snapshot is written, which takes its time where it is all of a table."""
+        begun = sorted(set().union(*map(_begun, tables)))
+        if not begun:
+            yield
+            return
+        more = f" and {len(begun) - _NAMED} more" if len(begun) > _NAMED else ""
+        self._context.activity(f"snapshot: writing {', '.join(begun[:_NAMED])}{more}")
+        try:
+            yield
+        finally:
+            self._context.activity("")
 
     def _write_tables(self, tables: dict[str, TableRows], number: BatchId, asked: Asked) -> dict[str, TableRows]:
         """Writes tables at the same time; gives those that are to be tried again, after the pause before that."""
@@ -128,7 +153,7 @@ class LakeSink(SparkTableSink):
 
     def _write_table(self, topic: str, rows: TableRows, number: BatchId, asked: Asked) -> None:
         table = self._table(topic)
-        begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
+        begun = _begun(rows)
         try:
             if self.mirrors and self._context.marks:
                 self._require_begun(topic, table, rows)
@@ -211,6 +236,11 @@ class LakeSink(SparkTableSink):
         pool = getattr(self, "_pool", None)
         if pool is not None:
             pool.shutdown()
+
+
+def _begun(rows: TableRows) -> set[str]:
+    """The source tables whose snapshot begins among the rows."""
+    return {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
 
 
 def _reason(error: PySparkException | Py4JJavaError) -> str:

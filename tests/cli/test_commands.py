@@ -56,6 +56,22 @@ def test_validate_tells_all_that_is_wrong(cdc: Cdc, pipeline: Path) -> None:
     ]
 
 
+def test_validate_looks_at_all_systems(cdc: Cdc, pipeline: Path) -> None:
+    to_file = ("validate", pipeline.name, "--connect", "--sink", "file", "--set")
+    assert cdc(*to_file, "sink.path=out.jsonl").stdout.splitlines()[-1] == (
+        f"ok   sink: path: {pipeline.parent}/out.jsonl is made"
+    )
+    called = cdc(*to_file, "sink.path=no/out.jsonl")
+    assert called.code == 4
+    assert f"fail sink: path: there is no folder {pipeline.parent}/no" in called.stdout
+    called = cdc(*to_file, "sink.path=no/out.jsonl", "--set", "source.script=gone")
+    assert called.code == 3
+    assert [line[:11] for line in called.stdout.splitlines() if line.startswith("fail")] == [
+        "fail source",
+        "fail sink: ",
+    ]
+
+
 def test_validate_names_a_missing_extra(cdc: Cdc, pipeline: Path) -> None:
     called = cdc("validate", pipeline.name, "--sink", "elsewhere")
     assert called.code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import pty
@@ -106,7 +107,7 @@ def test_log_lines_come_now_and_then_and_for_milestones(caplog: pytest.LogCaptur
         plugin.cdckit_schema_changed("p1", "ALTER TABLE t", ["db.t"])
         plugin.cdckit_stopped("inv", None)
     assert [record.getMessage() for record in caplog.records] == [
-        "pipeline 'inv' starts on the runner direct from the saved offset",
+        "pipeline 'inv' starts on the runner direct; its offset is saved",
         "streaming: 2 events/s, 0.0 s and 0 bytes behind, 18 delivered",
         "snapshot of db.t is done: 24 rows in 0 s",
         "the definition of db.t changes at p1",
@@ -168,3 +169,36 @@ def test_nothing_is_left_registered(cdc: Callable[..., object], pipeline: Path) 
     before = set(plugin_manager().get_plugins())
     cdc("run", pipeline.name, "--once")
     assert set(plugin_manager().get_plugins()) == before
+
+
+def test_what_is_waited_for_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+    plugin = ProgressPlugin(Meter(clock, Clock(1000.0)), 10, clock)
+    with caplog.at_level(logging.INFO, logger="cdckit.progress"):
+        plugin.cdckit_activity("")
+        plugin.cdckit_activity("starting Spark")
+        clock.now = 12
+        assert plugin.meter.line() == "starting Spark 12 s …"
+        assert plugin.meter.facts() == {"phase": "starting Spark", "seconds": 12}
+        plugin.cdckit_activity("")
+    assert [record.getMessage() for record in caplog.records] == ["starting Spark …", "starting Spark took 12 s"]
+    assert plugin.meter.line().startswith("streaming")
+
+
+def test_warnings_and_faults_of_threads_are_json_lines_too() -> None:
+    program = """
+import threading, warnings
+from cdckit.cli import logs
+logs.configure("json", "info")
+warnings.warn("it is old")
+thread = threading.Thread(target=lambda: 1 / 0, name="worker")
+thread.start()
+thread.join()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    warned, failed = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert ("it is old" in warned["message"], warned["level"]) == (True, "warning")
+    assert (failed["message"], failed["level"]) == (
+        "the thread worker ended by ZeroDivisionError('division by zero')",
+        "error",
+    )

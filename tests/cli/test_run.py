@@ -168,7 +168,7 @@ def test_logs_are_json_lines_where_asked(program: Cdc, pipeline: Path, tmp_path:
     called = program(*arguments, pipeline.name, "--once", **variables)
     assert called.code == 5
     started, snapshot, stopped, error = called.logs
-    assert started["message"] == "pipeline 'scripted' starts on the runner direct from the beginning"
+    assert started["message"] == "pipeline 'scripted' starts on the runner direct; nothing is saved yet"
     assert (snapshot["table"], snapshot["rows"], snapshot["level"]) == ("db.t", 7, "info")
     assert stopped["message"] == "pipeline 'scripted' stopped by DecodeError; 0 events delivered"
     assert (error["level"], error["error"], error["problems"]) == ("error", "DecodeError", ["no"])

@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from cdckit.errors import StateError
 from cdckit.metrics.figures import Figures
-from cdckit.metrics.status_file import StatusFile
+from cdckit.metrics.listener import FiguresListener
+from cdckit.metrics.status_file import StatusFile, read_status
 from cdckit.signals import Signal
 from cdckit.signals.inbox import leave
 from cdckit.state.sqlite import SqliteStateStore, read_state
@@ -52,6 +54,20 @@ def test_only_the_owner_may_read_its_files(tmp_path: Path) -> None:
         os.umask(umask)
     assert {"state.db", "state.db-wal", "lock", "status.json"} < set(found)
     assert set(found.values()) == {"0o600"}
+
+
+def test_what_follows_at_once_is_in_the_status_though_nothing_comes_after_it(tmp_path: Path) -> None:
+    figures = Figures("p", "mysql", "spark", "file")
+    status = StatusFile(tmp_path, figures)
+    listener = FiguresListener(figures, status.changed)
+    listener.cdckit_snapshot_started("p", {"d.t": 2})
+    listener.cdckit_snapshot_progress("p", "d.t", 2, 2, finished=True)
+    listener.cdckit_snapshot_ended("p", completed=True)
+    until = time.monotonic() + 30
+    while (found := read_status(tmp_path)) is None or (found["snapshot"] or {}).get("state") != "completed":
+        assert time.monotonic() < until, found
+        time.sleep(0.05)
+    status.close()
 
 
 def test_a_second_pipeline_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:

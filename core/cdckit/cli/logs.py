@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 import time
 from typing import Any, Literal
 
@@ -60,15 +61,23 @@ class StandardError(logging.StreamHandler[Any]):
 
 
 def configure(log_format: Format, level: str) -> None:
-    """Sends everything that is logged from `level` on to standard error."""
+    """Sends all that is logged from `level` on to standard error, with Python's warnings and the faults of threads."""
     handler = StandardError()
     handler.addFilter(SaidOnce())
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
+    logging.captureWarnings(True)
+    threading.excepthook = _log_fault
     root.setLevel(level.upper())
     for name in REPEATERS:
         logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else logging.CRITICAL)
+
+
+def _log_fault(fault: threading.ExceptHookArgs) -> None:
+    """What ends a thread, in the format of the logs."""
+    name = fault.thread.name if fault.thread else "?"
+    logging.getLogger("cdckit").error("the thread %s ended by %r", name, fault.exc_value, exc_info=fault.exc_value)
 
 
 def _facts(record: logging.LogRecord) -> dict[str, Any]:

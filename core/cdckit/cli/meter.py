@@ -40,6 +40,7 @@ class Meter:
         events: how many were delivered since the start.
         lag_bytes: how much of the log lay behind the last saved offset.
         lag_seconds: how old the newest delivered change was when it was saved; 0 at the log's end.
+        activity: what everything waits for; empty: nothing.
     """
 
     def __init__(
@@ -53,6 +54,17 @@ class Meter:
         self.events = 0
         self.lag_bytes: int | None = None
         self.lag_seconds: float | None = None
+        self.activity = ""
+        self._activity_began = self._began
+
+    def begin(self, activity: str) -> None:
+        """Takes notice of what everything waits for now; empty: of nothing."""
+        self.activity, self._activity_began = activity, self._clock()
+
+    @property
+    def activity_seconds(self) -> float:
+        """For how long that has been waited for."""
+        return self._clock() - self._activity_began if self.activity else 0.0
 
     def snapshot(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> TableProgress:
         """Takes one notice of a table's snapshot."""
@@ -82,6 +94,8 @@ class Meter:
 
     def line(self) -> str:
         """Where the pipeline is now."""
+        if self.activity:
+            return f"{self.activity} {duration(round(self.activity_seconds))} …"
         if self.tables:
             return self._snapshot_line(self._latest)
         lag = [] if self.lag_seconds is None else [f"{self.lag_seconds:.1f} s"]
@@ -91,6 +105,8 @@ class Meter:
 
     def facts(self) -> dict[str, object]:
         """The same for programs."""
+        if self.activity:
+            return {"phase": self.activity, "seconds": self.activity_seconds}
         if self.tables:
             table = self._latest
             return {

@@ -41,8 +41,18 @@ class ProgressPlugin:
     @hookimpl
     def cdckit_started(self, pipeline: str, runner: str, offset: Offset | None) -> None:
         """A milestone."""
-        where = "from the beginning" if offset is None else "from the saved offset"
-        log.info("pipeline '%s' starts on the runner %s %s", pipeline, runner, where, extra={"offset": offset})
+        saved = "nothing is saved yet" if offset is None else "its offset is saved"
+        log.info("pipeline '%s' starts on the runner %s; %s", pipeline, runner, saved, extra={"offset": offset})
+
+    @hookimpl
+    def cdckit_activity(self, activity: str) -> None:
+        """Milestones: what is waited for now, and what was waited for so long."""
+        before, seconds = self.meter.activity, self.meter.activity_seconds
+        self.meter.begin(activity)
+        if activity:
+            log.info("%s …", activity, extra={"phase": activity})
+        elif before:
+            log.info("%s took %s", before, duration(round(seconds)), extra={"phase": before, "seconds": seconds})
 
     @hookimpl
     def cdckit_snapshot_progress(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> None:

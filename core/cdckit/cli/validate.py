@@ -38,10 +38,12 @@ def _summary(pipeline: ResolvedPipeline) -> str:
 
 
 def _connect(pipeline: ResolvedPipeline) -> int:
-    """The exit code: that of the first system which is not fit."""
-    if _any_fails("source", _findings("source", pipeline.source)) or _any_fails("source", _position(pipeline)):
+    """The exit code: that of the first system which is not fit; all of them are looked at."""
+    source = _any_fails("source", _findings("source", pipeline.source)) or _any_fails("source", _position(pipeline))
+    sink = _any_fails("sink", _findings("sink", pipeline.sink))
+    if source:
         return SourceError.exit_code
-    return SinkError.exit_code if _any_fails("sink", _findings("sink", pipeline.sink)) else 0
+    return SinkError.exit_code if sink else 0
 
 
 def _any_fails(role: str, findings: Sequence[Finding]) -> bool:

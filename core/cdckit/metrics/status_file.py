@@ -39,14 +39,29 @@ class StatusFile:
         self._path = folder / STATUS
         self._figures = figures
         self._next = 0.0
+        self._later: threading.Timer | None = None
         self._one_at_a_time = threading.Lock()
         self._lock = _lock(folder)
         self.write()
 
     def changed(self) -> None:
-        """Writes what is new, unless that was done just now."""
-        if self._lock is not None and time.monotonic() >= self._next:
+        """Writes what is new, at once or, where that was done just now, a second after that."""
+        left = self._next - time.monotonic()
+        if self._lock is None or self._later is not None:
+            return
+        if left <= 0:
             self.write()
+        else:
+            self._later = threading.Timer(left, self._write_later)
+            self._later.daemon = True
+            self._later.start()
+
+    def _write_later(self) -> None:
+        self._later = None
+        try:
+            self.write()
+        except RuntimeError:  # the figures changed under its hands
+            self.changed()
 
     def write(self) -> None:
         """Writes."""
@@ -64,6 +79,8 @@ class StatusFile:
 
     def close(self) -> None:
         """Writes for the last time, and lets go of the lock."""
+        if self._later is not None:
+            self._later.cancel()
         self.write()
         if self._lock is not None:
             os.close(self._lock)

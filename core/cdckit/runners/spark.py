@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 from cdckit.metrics.figures import Figures
 from cdckit.pipeline import make_source
+from cdckit.record import Offset
 from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
 from cdckit.runners.start import claim, look_at_lists
@@ -58,16 +59,16 @@ class SparkRunner(Runner):
         """Runs on one checkpoint, the last one unless a new one is wanted."""
         delivery = make_delivery(self.pipeline, once=once, stopping=self.stopping)
         stack.callback(delivery.close)
-        session = start_session(self.pipeline.name, self.pipeline.spark, delta=delivery.delta)
+        session = self._session(delta=delivery.delta)
         if delivery.once_each:
             refuse_speculation(session)
         place = self._checkpoints(session)
         if place is not None:
             restore_state(self.pipeline.state, place / COPIES)
-        generation = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
+        generation, saved = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
         delivery.open(session, generation)
         stack.callback(self._take_back, place)
-        self.notify("started", runner=self.name, offset=generation.start)
+        self.notify("started", runner=self.name, offset=saved)
         notices = Notices(self.notify)
         relay = Relay(notices, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
         stack.callback(relay.close)
@@ -91,6 +92,12 @@ class SparkRunner(Runner):
         checkpoint: Folder = shown if place is None else place / generation.id
         parts = (session, job, delivery, checkpoint, self.notify, notices, source)
         self._drive(PipelineQuery(*parts, None if place is None else shown), once)
+
+    def _session(self, *, delta: bool) -> SparkSession:
+        self.notify("activity", activity="starting Spark")
+        session = start_session(self.pipeline.name, self.pipeline.spark, delta=delta)
+        self.notify("activity", activity="")
+        return session
 
     def _checkpoints(self, session: SparkSession) -> HadoopFolder | None:
         """Where checkpoints are, if not in the state folder."""
@@ -127,11 +134,13 @@ class SparkRunner(Runner):
             else:
                 return
 
-    def _hand_over(self, place: HadoopFolder | None, *, anew: bool, mirrors: bool) -> Generation:
+    def _hand_over(self, place: HadoopFolder | None, *, anew: bool, mirrors: bool) -> tuple[Generation, Offset | None]:
+        """The checkpoint to run on, and the offset that the pipeline had come to."""
         state = open_state(self.pipeline.state, place)
         try:
             claim(state, self.pipeline, self.stopping, mirrors=mirrors)
             generation = hand_to_spark(state, self.pipeline.state, place, anew=anew)
+            saved = state.load_offset()
             if place is not None:
                 number_copy(state)
         finally:
@@ -139,7 +148,7 @@ class SparkRunner(Runner):
         self._copy(place)
         if place is not None:
             self._remove_others(place, generation.id)
-        return generation
+        return generation, saved
 
     def _remove_others(self, place: HadoopFolder, keep: str) -> None:
         """Takes the checkpoints away that nobody goes on from."""

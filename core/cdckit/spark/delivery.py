@@ -15,7 +15,7 @@ from cdckit.accepted import KEPT_AS as ACCEPTED
 from cdckit.accepted import acceptances
 from cdckit.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError, RetriableSinkError
-from cdckit.pipeline import make_encoder, make_sink, make_source, sink_context
+from cdckit.pipeline import make_encoder, make_sink, make_source, notifier, sink_context
 from cdckit.resnapshot import KEPT_AS as RESNAPSHOT
 from cdckit.resnapshot import Resnapshot
 from cdckit.runners.retries import Retries
@@ -218,7 +218,7 @@ class TableDelivery(Delivery):
 
     def open(self, session: SparkSession, generation: Generation) -> None:
         """Opens the sink."""
-        source = self.pipeline.source.config
+        source, notify = self.pipeline.source.config, notifier(self.pipeline.name)
         context = TableContext(
             self.pipeline.name,
             generation.id,
@@ -228,6 +228,7 @@ class TableDelivery(Delivery):
             pause=self._pause,
             read_again=self._read_again,
             accepted=lambda: acceptances(read_kept(self.pipeline.state, ACCEPTED)),
+            activity=lambda activity: notify("activity", activity=activity),
         )
         self.sink.open(session, context)
 

@@ -1,7 +1,8 @@
-"""Starts the JVM that PySpark works through, and keeps what it says while it starts for the error that may follow."""
+"""Starts the JVM that PySpark works through; what it says is kept for an error while it starts, and logged later."""
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -19,9 +20,12 @@ from cdckit.spark.delta import VERIFIED
 from cdckit.spark.given import ARGUMENTS
 
 log = logging.getLogger("cdckit.runner")
+java_log = logging.getLogger("cdckit.java")
 
-_STANDARD_ERROR = 2
 _UNRESOLVED = re.compile(r"unresolved dependency: ([^#\s]+)#([^;\s]+);([^:\s]+): not found")
+_LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?P<level>[A-Z]+) (?P<logger>\S+): (?P<message>.*)")
+"""A line of `log4j2.properties`."""
+_LEVELS = {"FATAL": logging.CRITICAL, "ERROR": logging.ERROR, "WARN": logging.WARNING, "INFO": logging.INFO}
 _REASON = re.compile(r"^(?:Exception in thread \S+ |Error: |Caused by: )(.+)")
 
 
@@ -76,33 +80,45 @@ def _why(said: Sequence[str], otherwise: str) -> str:
 
 
 class _Said:
-    """What a process writes to its standard error: kept at first, later passed on to this one's."""
+    """What a process and its children write to their standard error: kept at first, later logged line by line."""
 
     def __init__(self) -> None:
         self._given, self.taken = os.pipe()
-        self._kept = bytearray()
+        self._kept: list[str] = []
         self._passes = threading.Event()
+        self._one_at_a_time = threading.Lock()
+        self._level = logging.WARNING
         self._thread = threading.Thread(target=self._read, name="cdckit-java", daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
-        while data := os.read(self._given, 1 << 16):
-            if self._passes.is_set():
-                os.write(_STANDARD_ERROR, data)
-            else:
-                self._kept += data
-        os.close(self._given)
+        with os.fdopen(self._given, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if not self._passes.is_set():
+                    self._kept.append(line.rstrip())
+                    continue
+                with self._one_at_a_time:
+                    self._log(line.rstrip())
+
+    def _log(self, line: str) -> None:
+        """Logs a line of Java's own log at its level, one that goes on with it at the same level."""
+        found = _LOGGED.fullmatch(line)
+        if found is not None:
+            self._level = _LEVELS.get(found["level"], logging.DEBUG)
+        if line:
+            java_log.log(self._level, "%s", f"{found['logger']}: {found['message']}" if found else line)
 
     def all(self) -> list[str]:
         """All lines of a process that has ended."""
         os.close(self.taken)
         self.taken = -1
         self._thread.join(5)
-        return self._kept.decode(errors="replace").splitlines()
+        return self._kept
 
     def pass_on(self) -> None:
-        """From now on everything is passed on."""
+        """From now on every line is logged, until this process ends."""
         self._passes.set()
         if self.taken >= 0:
             os.close(self.taken)
-            log.debug("Java said as it started: %s", self._kept.decode(errors="replace"))
+            atexit.register(self._one_at_a_time.acquire, timeout=1)  # no thread may write while Python ends
+            log.debug("Java said as it started: %s", "\n".join(self._kept))

@@ -65,6 +65,10 @@ def _give_up(error: RetriableSinkError) -> None:
     raise error
 
 
+def _unsaid(_activity: str) -> None:
+    """No one listens."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableContext:
     """What the runner gives a table sink.
@@ -80,6 +84,7 @@ class TableContext:
             text that tells one request from the next.
         accepted: gives the source tables whose next change of definition the user has accepted (`cdc schema accept`),
             each with a text that tells one acceptance from the next.
+        activity: is told what everything waits for, and "" once that is done.
     """
 
     name: str
@@ -90,6 +95,7 @@ class TableContext:
     pause: Callable[[RetriableSinkError], None] = _give_up
     read_again: Callable[[], Mapping[str, str]] = dict
     accepted: Callable[[], Mapping[str, str]] = dict
+    activity: Callable[[str], None] = _unsaid
 
 
 class SparkTableSink(TableSink):

@@ -86,6 +86,7 @@ class LogFileSource(Source):
         start = LogFiles(self._config).start()
         if not self._history.reaches(start.position):
             self._history.start(start.position, Tables())
+        log.info("the files are read from %s on", start.position)
         return start.to_json()
 
     def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:

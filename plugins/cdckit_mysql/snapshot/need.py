@@ -85,11 +85,13 @@ class SnapshotNeed:
         if at.snapshot_due and at.resnapshot is None:
             return self._unfinished_start(at, first)
         if first and self._mode.takes_data(offset_exists=True, in_progress=False):
+            log.info("a new snapshot is taken, in the place of going on (snapshot.mode=%s)", self._config.snapshot_mode)
             return LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch)
         reason = self._lost or self._why_lost(at) or self._why_other(at)
         if reason is None:
             if first and not at.snapshot_due:
                 self.renew_history(at)
+                log.info("the log is read from %s on", at.position)
             return at
         self.lost(reason)
         self._lost = None

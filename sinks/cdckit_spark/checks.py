@@ -1,0 +1,50 @@
+"""What `cdc validate --connect` finds about a lake, without starting Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from cdckit.checks import Finding, why_unwritable
+from cdckit.errors import ConfigError
+from cdckit.spark.session import require_java
+from cdckit_spark.config import LakeConfig
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_CLUSTERS = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+"""Where these lead, a path may be one of another file system."""
+
+
+def check_java() -> Iterator[Finding]:
+    """Whether Spark can start at all."""
+    try:
+        require_java()
+    except ConfigError as error:
+        yield Finding("java", "fail", str(error), "other sinks need no Java on the direct runner")
+    else:
+        yield Finding("java", "ok", "Spark finds Java")
+
+
+def check_place(config: LakeConfig) -> Finding:
+    """Whether tables can be made where they are to be; what only Spark can reach is not asked."""
+    if config.path is None:
+        return _unasked("database", f"the database {config.database}")
+    path = config.path.removeprefix("file:")
+    if _URL.match(path) or (path == config.path and any(name in os.environ for name in _CLUSTERS)):
+        return _unasked("path", path)
+    folder = Path(path).absolute()
+    there = next(parent for parent in (folder, *folder.parents) if os.path.lexists(parent))
+    if (problem := why_unwritable(there)) is not None:
+        return Finding("path", "fail", problem, "name a folder in 'sink.path' that can be made or written")
+    return Finding("path", "ok", f"{folder} {'is written' if there == folder else 'is made'}")
+
+
+def _unasked(name: str, place: str) -> Finding:
+    return Finding(
+        name,
+        "warn",
+        f"whether {place} can be written is not known before Spark runs",
+        "`cdc run FILE --once` tells; settings under 'spark' say how it is reached",
+    )
