@@ -85,9 +85,7 @@ def test_a_secret_whose_sign_is_missing_is_not_shown(tmp_path: Path, lost: str) 
     text = next(text for suffix, text in _texts() if suffix == ".properties").decode()
     path = tmp_path / "pipeline.properties"
     path.write_text(text.replace("database.password=hush-hush", lost))
-    with pytest.raises(
-        ConfigError, match="database.password…: unknown option; did you mean 'database.password'"
-    ) as found:
+    with pytest.raises(ConfigError, match=r"database\.password…: unknown option; did you mean") as found:
         load_pipeline(path, environment={})
     assert "hush" not in str(found.value)
 
