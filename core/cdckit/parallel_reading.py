@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Generic, TypeVar
@@ -12,8 +13,8 @@ from cdckit.waiting import ended_by_stop
 
 _NAP = 0.1
 """After so many seconds a thread that waits for room in the queue looks whether it is to end."""
-_LONGEST_END = 1.0
-"""So many seconds it may take to end; one that cannot be interrupted is left behind."""
+_LONGEST_END = 0.3
+"""So many seconds they may take to end; those that cannot be interrupted are left behind."""
 
 Piece = TypeVar("Piece")
 Part = TypeVar("Part")
@@ -99,4 +100,6 @@ class ParallelReading(Generic[Piece, Part]):
         for number, thread in enumerate(threads):
             if thread.is_alive():
                 self._interrupt(number)
-                thread.join(_LONGEST_END)
+        until = time.monotonic() + _LONGEST_END
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))

@@ -2,19 +2,23 @@
 
 A signal is heard by the main thread alone. While that waits within `ended_by_stop`, a wish to stop is raised there as
 an error, at once; anywhere else it is asked for between batches. What waits in C, deaf to signals, or in a client
-library's threads goes through `answer_of`, which leaves it behind.
+library's threads goes through `answer_of`, which leaves it behind; the end of a connection through `let_go`.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from cdckit.errors import StoppedError
 
 Answer = TypeVar("Answer")
+
+_MOMENT = 0.3
+"""So many seconds a connection may take to end once the pipeline is to stop."""
 
 
 class EndedByStop:
@@ -27,12 +31,15 @@ class EndedByStop:
     __slots__ = ()
     _depth = 0
     _stopped = False
+    ended = False
+    """Whether a wait was ended, so that threads may wait on, or a client library's connection is in no fit state."""
 
     def __enter__(self) -> None:
         if _is_main():
             EndedByStop._depth += 1
             if EndedByStop._stopped:
                 EndedByStop._depth -= 1
+                EndedByStop.ended = True
                 raise StoppedError
 
     def __exit__(
@@ -50,12 +57,18 @@ class EndedByStop:
         """
         cls._stopped = True
         if cls._depth:
+            cls.ended = True
             raise StoppedError
+
+    @classmethod
+    def is_wanted(cls) -> bool:
+        """Whether the process was asked to stop."""
+        return cls._stopped
 
     @classmethod
     def begin(cls) -> None:
         """Another run begins in this process, which nobody has asked to stop."""
-        cls._stopped, cls._depth = False, 0
+        cls._stopped, cls._depth, cls.ended = False, 0, False
 
 
 _ENDED_BY_STOP = EndedByStop()
@@ -75,24 +88,48 @@ def answer_of(call: Callable[[], Answer]) -> Answer:
     """
     if not _is_main():
         return call()
-    found: list[Answer] = []
-    errors: list[BaseException] = []
-    done = threading.Event()
-
-    def run() -> None:
-        try:
-            found.append(call())
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits
-            errors.append(error)
-        finally:
-            done.set()
-
+    asked = _Asked(call)
     with ended_by_stop():
-        threading.Thread(target=run, name="wait", daemon=True).start()
-        done.wait()
-    if errors:
-        raise errors[0]
-    return found[0]
+        asked.start()
+        asked.done.wait()
+    if asked.errors:
+        raise asked.errors[0]
+    return asked.found[0]
+
+
+def let_go(end: Callable[[], object]) -> None:
+    """Ends a connection, which may take long where nobody answers; a stop leaves that behind after a moment.
+
+    Raises:
+        BaseException: as the call, where no stop is asked for.
+    """
+    if not EndedByStop.is_wanted():
+        with suppress(StoppedError):
+            answer_of(end)
+        return
+    asked = _Asked(end)
+    asked.start()
+    if not asked.done.wait(_MOMENT):
+        EndedByStop.ended = True
+
+
+class _Asked(threading.Thread, Generic[Answer]):
+    """A call in a thread of its own."""
+
+    def __init__(self, call: Callable[[], Answer]) -> None:
+        super().__init__(name="wait", daemon=True)
+        self.found: list[Answer] = []
+        self.errors: list[BaseException] = []
+        self.done = threading.Event()
+        self._call = call
+
+    def run(self) -> None:
+        try:
+            self.found.append(self._call())
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            self.errors.append(error)
+        finally:
+            self.done.set()
 
 
 def _is_main() -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
 from cdckit.checks import Finding
-from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SnapshotDueError, StateError, StoppedError
+from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SnapshotDueError, StateError
 from cdckit.guardrail import check_guardrail
 from cdckit.notifications import Notifications
 from cdckit.notifications.listener import SnapshotListener
@@ -21,7 +20,7 @@ from cdckit.source import Source, SourceContext, Split
 from cdckit.state.store import StateStore
 from cdckit.takeover.history import HistoryRecord
 from cdckit.takeover.offsets import ConnectOffset
-from cdckit.waiting import ended_by_stop
+from cdckit.waiting import let_go
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
 from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated
@@ -100,8 +99,7 @@ class MongoDbSource(Source):
     def close(self) -> None:
         """Lets the connections go."""
         if self._client is not None:
-            with suppress(StoppedError), ended_by_stop():  # it asks the servers to forget its sessions
-                self._client.close()
+            let_go(self._client.close)  # it asks the servers to forget its sessions
             self._client = None
         if self._mailbox is not None:
             self._mailbox.close()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 _STEP_SECONDS = 0.2
-_GRACE_AT_STOP = 1.5
+_GRACE_AT_STOP = 1.0
 """For so many seconds a reader is waited for that takes nothing, once the pipeline is to stop."""
 
 

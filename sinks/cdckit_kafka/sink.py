@@ -13,6 +13,7 @@ from cdckit.errors import SinkError
 from cdckit.messages import EncodedHeaders, Messages
 from cdckit.record import POSITION_HEADER
 from cdckit.sink import QueueFill, Sink, SinkContext
+from cdckit.waiting import answer_of
 from cdckit_kafka.checks import findings
 from cdckit_kafka.client import connect
 from cdckit_kafka.client_errors import ClientErrors
@@ -184,7 +185,7 @@ class KafkaSink(Sink):
         wait = self._wait("a Kafka broker to answer")
         while True:
             try:
-                found = list(producer.list_topics(timeout=_ANSWER_SECONDS).topics)
+                found = answer_of(lambda: list(producer.list_topics(timeout=_ANSWER_SECONDS).topics))
             except KafkaException:
                 self._served(producer.poll, 0)
             else:

@@ -12,7 +12,7 @@ log = logging.getLogger("cdckit.kafka")
 
 _FIRST_NOTICE = 3.0
 _LONGEST_SILENCE = 60.0
-_GRACE_AT_STOP = 1.5
+_GRACE_AT_STOP = 1.0
 
 
 class Wait:

@@ -79,6 +79,17 @@ def _damaged(text: bytes, suffix: str, random: Random) -> bytes:
     return mutated_bytes(text, random)
 
 
+@pytest.mark.parametrize("lost", ["database.password2hush-hush", "database.password,hush-hush=1"])
+def test_a_secret_whose_sign_is_missing_is_not_shown(tmp_path: Path, lost: str) -> None:
+    """Seed 1,010,369: it is a part of an option's name then."""
+    text = next(text for suffix, text in _texts() if suffix == ".properties").decode()
+    path = tmp_path / "pipeline.properties"
+    path.write_text(text.replace("database.password=hush-hush", lost))
+    with pytest.raises(ConfigError, match=r"database\.password…: unknown option; did you mean") as found:
+        load_pipeline(path, environment={})
+    assert "hush" not in str(found.value)
+
+
 def test_damaged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: range) -> None:
     monkeypatch.chdir(tmp_path)
     texts, refused = _texts(), 0

@@ -14,6 +14,7 @@ import click
 from cdckit.cli import logs
 from cdckit.cli.settings import INTERRUPTED, Settings, log_options
 from cdckit.errors import CdcError, ConfigError
+from cdckit.waiting import EndedByStop
 
 COMMANDS = {
     "run": "Run a pipeline.",
@@ -71,7 +72,12 @@ def cdc() -> None:
 
 def main() -> None:
     """The console script: never returns."""
-    sys.exit(call(sys.argv[1:]))
+    code = call(sys.argv[1:])
+    if EndedByStop.ended:  # Python would join the threads of a client library that wait on
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def call(arguments: Sequence[str]) -> int:

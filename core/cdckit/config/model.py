@@ -26,6 +26,8 @@ _PLAIN_WORDS = {
 }
 """What is said of pydantic's kinds of faults whose own words are a programmer's."""
 
+_BEHIND_A_SECRET = re.compile(r"(password|passphrase|secret|connection\.string)[^._-].*", re.DOTALL)
+"""In a name: what may be the secret itself, where the sign between them is missing."""
 _LARGEST = 2**63 - 1
 _LONGEST_MS = 2**31 - 1
 """What a socket can wait, just under 25 days."""
@@ -264,7 +266,8 @@ class _Sorter:
             case "passed over":
                 self.ignored.append(name)
             case _:
-                self.problems.append(f"{self._path(name)}: unknown option{self._meant(name)}")
+                shown = _BEHIND_A_SECRET.sub(r"\1…", name)
+                self.problems.append(f"{self._path(shown)}: unknown option{self._meant(name)}")
 
     def place(self, name: str) -> Placement:
         """Where an option of this present name belongs, or None where there is no such option."""

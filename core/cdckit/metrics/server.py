@@ -7,6 +7,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from socket import AF_INET6, socket
 from socketserver import ThreadingMixIn
 from typing import Any
@@ -27,6 +28,8 @@ CONNECTIONS = 8
 """So many are answered at the same time; what comes beyond is hung up on."""
 PATIENCE = 5.0
 """How many seconds a connection may take for its request, and for taking the answer."""
+_LONGEST_END = 0.2
+"""How many seconds it may take to end."""
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -47,7 +50,8 @@ def served(figures: Figures, access: MetricsAccess, labels: Mapping[str, str]) -
     ProcessCollector(registry=registry)
     registry.register(FiguresCollector(figures, labels))
     server = _listening(access, guarded(make_wsgi_app(registry), access))
-    thread = threading.Thread(target=server.serve_forever, name="cdckit-metrics", daemon=True)
+    serve = partial(server.serve_forever, poll_interval=_LONGEST_END)
+    thread = threading.Thread(target=serve, name="cdckit-metrics", daemon=True)
     thread.start()
     figures.metrics = f"{access.scheme}://{ListenAddress(access.address.host, server.server_port)}{PATH}"
     log.info("metrics are served at %s", figures.metrics, extra={"metrics": figures.metrics})

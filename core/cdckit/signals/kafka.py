@@ -10,7 +10,7 @@ from cdckit.errors import ConfigError, RetriableSourceError
 from cdckit.signals.channels import SignalChannel
 from cdckit.signals.options import SignalOptions
 from cdckit.signals.signal import Signal, one_line, parse
-from cdckit.waiting import answer_of
+from cdckit.waiting import answer_of, ended_by_stop, let_go
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, TopicPartition
@@ -22,6 +22,8 @@ _ANSWERS = "socket.timeout.ms"
 _ANSWERS_MS = "10000"
 """How long an answer is waited for, unless that property of the consumer's says it."""
 _MOST = 100
+_SLICE = 0.2
+"""For so many seconds the client waits, deaf to a stop."""
 
 
 class KafkaChannel(SignalChannel):
@@ -70,9 +72,16 @@ class KafkaChannel(SignalChannel):
     def poll(self) -> list[Signal]:
         """The signals of the messages that came."""
         until, found = time.monotonic() + self._seconds, []
-        for message in self._consumer.consume(_MOST, timeout=max(0.0, until - time.monotonic())):
+        messages = self._consumed(until)
+        while not messages and time.monotonic() < until:
+            messages = self._consumed(until)
+        for message in messages:
             found += self._signals(message)
         return found
+
+    def _consumed(self, until: float) -> list[Message]:
+        with ended_by_stop():
+            return self._consumer.consume(_MOST, timeout=min(_SLICE, max(0.0, until - time.monotonic())))
 
     def _signals(self, message: Message) -> list[Signal]:
         from confluent_kafka import TopicPartition  # noqa: PLC0415
@@ -99,7 +108,7 @@ class KafkaChannel(SignalChannel):
 
     def close(self) -> None:
         """Lets the connection go."""
-        self._consumer.close()
+        let_go(self._consumer.close)
 
 
 def _milliseconds(text: str) -> int:

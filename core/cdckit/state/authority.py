@@ -122,7 +122,7 @@ def current_offset(folder: Path) -> Offset | None:
 
 def _open(folder: Path) -> StateStore:
     """Waits for the processes of a Spark run that was killed: they end by themselves within seconds."""
-    deadline = time.monotonic() + HANDOVER_SECONDS
+    deadline, said = time.monotonic() + HANDOVER_SECONDS, False
     while True:
         try:
             return SqliteStateStore(folder)
@@ -130,6 +130,9 @@ def _open(folder: Path) -> StateStore:
             last = _note(read_kept(folder, NOTE))
             if last is None or not last.authority or time.monotonic() > deadline:
                 raise
+            if not said:
+                log.info("waiting for the processes of the last run on Spark to let go of the state")
+            said = True
             with ended_by_stop():
                 time.sleep(0.2)
 

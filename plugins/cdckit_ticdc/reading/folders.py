@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit.waiting import answer_of
 
 _SECRET = re.compile(r"secret|token|password|access.?key|account.?key", re.I)
 _FOR_GOOD = re.compile(r"ACCESS_DENIED|NO_SUCH_BUCKET|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|PERMISSION_DENIED")
@@ -84,7 +85,7 @@ class ObjectStore(Folder):
             from pyarrow import fs  # noqa: PLC0415 - an extra's
 
             self._fs: Any = fs
-            self._store, root = _opened(fs, url, options)
+            self._store, root = answer_of(lambda: _opened(fs, url, options))
         except ImportError as error:
             raise ConfigError("source.storage.url: needs pyarrow: pip install 'cdckit[storage]'") from error
         except (ValueError, TypeError, OSError) as error:
@@ -111,7 +112,7 @@ class ObjectStore(Folder):
 
     def _asked(self, ask: Callable[[], Any], failing: str) -> Any:
         try:
-            return ask()
+            return answer_of(ask)
         except FileNotFoundError as error:
             raise SourceError(f"source.storage.url: there is nothing at {self._url}") from error
         except OSError as error:

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError, StoppedError
 from cdckit.java_regex import UserPattern
-from cdckit.waiting import answer_of
+from cdckit.waiting import answer_of, ended_by_stop, let_go
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
@@ -28,6 +28,8 @@ _AT_END = -1
 """The size of a chunk that says that the partition has no more for now."""
 _NEW_PARTITIONS_SECONDS = 10.0
 _PROBE_SECONDS = 2.0
+_SLICE = 0.2
+"""For so many seconds the client waits for messages that are there, deaf to a stop."""
 _SECRET = re.compile(r"password|secret|\.pem$|sasl\.oauthbearer\.config")
 _UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
 _DEFAULTS = {
@@ -155,7 +157,7 @@ class KafkaLog(MessageLog):
     def close(self) -> None:
         """Leaves the brokers."""
         if self._consumer is not None:
-            self._consumer.close()
+            let_go(self._consumer.close)
             self._consumer = None
 
     # -- reading
@@ -167,7 +169,8 @@ class KafkaLog(MessageLog):
         self._assign({partition: start.get(partition, 0) for partition in left})
         quiet_since = time.monotonic()
         while left:
-            found = self._consumed(1.0)
+            with ended_by_stop():
+                found = self._consumed(_SLICE)
             chunks = [_cut(chunk, left[chunk.partition]) for chunk in found if chunk.partition in left]
             if chunks:
                 quiet_since = time.monotonic()
@@ -302,7 +305,7 @@ class KafkaLog(MessageLog):
             self.close()
             self._errors.clear()
             self._connected().assign([TopicPartition(*partition, at)])
-            self._connected().consume(1, _PROBE_SECONDS)
+            self._asked(lambda consumer: consumer.consume(1, _PROBE_SECONDS))
             if any(map(_tells_of_size, self._errors)):
                 return SourceError(
                     f"topic {partition.topic}, partition {partition.number}, offset {at}: the message is larger than "

@@ -1,0 +1,41 @@
+"""How long a pipeline waits once it is asked to stop."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from running import Ended, Running
+
+LONGEST_WAIT = 2.0
+"""In seconds, from SIGTERM on."""
+_STEP = 0.01
+
+
+def stopped(process: Running) -> tuple[Ended, float]:
+    """Asks a pipeline to stop.
+
+    Returns:
+        how it ended, and for how many seconds it waited until then. What its threads worked meanwhile does not count,
+        nor that they could not for want of a processor: a machine that does much else is no fault of the pipeline's.
+    """
+    before, asked = _busy(process), time.monotonic()
+    after = before
+    process.process.send_signal(signal.SIGTERM)
+    while process.process.poll() is None and time.monotonic() - asked < 60:
+        after = {**after, **_busy(process)}
+        time.sleep(_STEP)
+    lasted = time.monotonic() - asked
+    return process.ended(), lasted - sum(seconds - before.get(thread, 0.0) for thread, seconds in after.items())
+
+
+def _busy(process: Running) -> dict[str, float]:
+    """For how many seconds each thread has run, or was ready to run and got no processor."""
+    found = {}
+    for path in Path(f"/proc/{process.process.pid}/task").glob("*/schedstat"):
+        with suppress(OSError):
+            ran, waited, *_ = path.read_text().split()
+            found[path.parent.name] = (int(ran) + int(waited)) / 1e9
+    return found
