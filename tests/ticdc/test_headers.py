@@ -73,9 +73,18 @@ def test_a_null_is_read(form: dict[str, Any]) -> None:
     assert found.value is None
 
 
+def test_a_number_without_measure_stays_as_it_came() -> None:
+    of_key = struct_schema("k", {"amount": AMOUNT})
+    written = JsonSerializer(JsonConfig()).serialize([Record("t", Struct(of_key, (b"\1",)), None)])
+    header = decoded(((NEW_KEY, b'{"amount":1e999999999}'),), written.keys[0]).header(NEW_KEY)
+    assert header is not None
+    assert not isinstance(header.value, Struct)
+
+
 def test_a_key_that_does_not_fit_stays_as_it_came() -> None:
     """What others write into a header of that name is theirs."""
-    for text in (b'{"id":"x"}', b'{"other":1}', b"{", b"2"):
+    deep = b'{"id":' + b"[" * 1000 + b"]" * 1000 + b"}"
+    for text in (b'{"id":"x"}', b'{"other":1}', b"{", b"2", deep, deep.replace(b"[", b"[" * 9)):
         header = decoded(((NEW_KEY, text),), b'{"schema":{"type":"struct","fields":[{"type":"int64","optional":false,'
                          b'"field":"id"}],"optional":false},"payload":{"id":1}}').header(NEW_KEY)  # fmt: skip
         assert header is not None

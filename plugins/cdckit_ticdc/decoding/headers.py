@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -46,7 +45,7 @@ def _header(name: str, text: str | None) -> Header:
         return Header(name, text)
     try:
         document = _parsed(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Header(name, text)
     if not isinstance(document, dict) or document.keys() != {"schema", "payload"} or document["schema"] is None:
         return Header(name, document, STRING if isinstance(document, str) else None)
@@ -64,10 +63,10 @@ def _parsed(text: str) -> Any:
 
 def _typed(header: Header, text: str, key: Struct) -> Header:
     """A key with the types of another one of the same table; as it came where it is none of these."""
-    document = json.loads(text, strict=False, parse_float=Decimal)
-    if not isinstance(document, Mapping) or document.keys() != key.schema.index.keys():
-        return header
     try:
+        document = json.loads(text, strict=False, parse_float=Decimal)
+        if document.keys() != key.schema.index.keys():
+            return header
         return Header(header.key, value_reader(key.schema)(document), key.schema)
-    except (DecodeError, ValueError, TypeError, AttributeError):
+    except (DecodeError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return header
