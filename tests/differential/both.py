@@ -90,7 +90,8 @@ def _capture(folder: Path, overrides: Overrides) -> None:
     """Reads each database as far as it goes."""
     for configuration in folder.glob("*.properties"):
         output = configuration.with_suffix(".own.jsonl")
-        own = [f"sink.path={output}", f"state={configuration.with_suffix('.state')}"]
+        state = configuration.with_suffix(".state")
+        own = [f"sink.path={output}", f"state={state}", "serializer.header.format=json"]
         options = own + overrides(int(configuration.stem))
         DirectRunner(load_pipeline(configuration, options, runner="direct", sink="file")).run(once=True)
 

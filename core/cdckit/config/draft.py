@@ -25,7 +25,6 @@ class Draft:
         fallback_name: the pipeline's name where neither the file nor the source gives one.
         labels: what messages call a path, where that is not the path itself.
         sink_options: options that are the sink's if it knows them, unless its own say otherwise.
-        serializer_defaults: options of the serializer, if it knows them, unless the file or the sink say otherwise.
         ignored: options that mean nothing here.
         problems: what is wrong so far.
         placeholders: whether `${NAME}` may stay where the environment has no such name.
@@ -36,7 +35,6 @@ class Draft:
     fallback_name: str
     labels: dict[str, str] = field(default_factory=dict)
     sink_options: Options = field(default_factory=dict)
-    serializer_defaults: Options = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     placeholders: bool = False

@@ -113,7 +113,7 @@ def _source(draft: Draft, reader: ComponentReader, ignored: list[str]) -> Compon
 
 def _sink_options(draft: Draft, ignored: list[str]) -> Options:
     """The sink's options, with what a connector's configuration says to its producer, as far as the sink knows it."""
-    options: Options = _given_sink(draft)
+    options: Options = draft.options.get("sink", {"type": "stdout"})
     if not isinstance(options, dict) or not draft.sink_options:
         return options
     model = _model("sink", options)
@@ -124,20 +124,15 @@ def _sink_options(draft: Draft, ignored: list[str]) -> Options:
 
 
 def _serializer_options(draft: Draft) -> Options:
-    """The serializer's options; what they leave open the sink may say, then the kind of file."""
+    """The serializer's options; where they leave open what suits the sink, the sink has a say."""
     options: Options = draft.options.get("serializer", {})
     if not isinstance(options, dict):
         return options
     options = {"type": "json", **options}
-    model, sink = _model("serializer", options), _model("sink", _given_sink(draft))
-    if model is None:
+    model, sink = _model("serializer", options), _model("sink", draft.options.get("sink"))
+    if model is None or sink is None:
         return options
-    otherwise = draft.serializer_defaults | (dict(sink.for_the_serializer) if sink else {})
-    return {name: value for name, value in otherwise.items() if model.knows(name)} | options
-
-
-def _given_sink(draft: Draft) -> Any:
-    return draft.options.get("sink", {"type": "stdout"})
+    return {name: value for name, value in sink.for_the_serializer.items() if model.knows(name)} | options
 
 
 def _model(kind: Kind, options: Any) -> type[PluginConfig] | None:

@@ -9,10 +9,8 @@ from cdckit.errors import ConfigError
 from cdckit.hookspecs import Registration
 from cdckit.plugins import config_model, find, registrations
 
-HEADER_FORMATS = {
-    "org.apache.kafka.connect.json.JsonConverter": "json",
-    "org.apache.kafka.connect.storage.SimpleHeaderConverter": "simple",
-}
+CONNECTS_DEFAULT = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+HEADER_FORMATS = {"org.apache.kafka.connect.json.JsonConverter": "json", CONNECTS_DEFAULT: "simple"}
 _HEADER_SCHEMAS = "header.converter.schemas.enable"
 
 
@@ -60,13 +58,11 @@ class _Reading:
 
     def add_header_format(self, converters: Options) -> None:
         """Adds what writes headers: Connect has a default of its own, and headers have their own `schemas.enable`."""
-        converter = converters.get("header.converter", "")
-        chosen = HEADER_FORMATS.get(converter)
-        if not converter:
-            self.draft.serializer_defaults["header.format"] = "simple"
-        elif chosen is not None and self.model.knows("header.format"):
+        converter = converters.get("header.converter")
+        chosen = HEADER_FORMATS.get(converter or CONNECTS_DEFAULT)
+        if self.model.knows("header.format") and chosen is not None:
             self.options["header.format"] = chosen
-        else:
+        elif converter:
             known = ", ".join(HEADER_FORMATS)
             self.draft.problems.append(f"header.converter: '{converter}' is not yet supported (these are: {known})")
         given = [name for name in converters if name.startswith("header.converter.")]

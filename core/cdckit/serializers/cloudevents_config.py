@@ -67,8 +67,7 @@ class CloudEventsConfig(PluginConfig):
     header_format: Literal["json", "simple"] = Field(default="json", alias="header.format")
     """Headers as JSON, or as Kafka Connect's SimpleHeaderConverter writes them: plain text.
 
-    Unset it is `simple` for the sink `kafka`, and where a connector's configuration has no `header.converter`, but for
-    files and the standard output.
+    Unset it is `simple` for the sink `kafka`, and in a connector's configuration without `header.converter`.
     """
     json_schemas_enable: bool = True
     """Write the event's `data` as `{"schema": …, "payload": …}`."""

@@ -27,8 +27,7 @@ class JsonConfig(PluginConfig):
     header_format: Literal["json", "simple"] = Field(default="json", alias="header.format")
     """Headers as JSON like values, or as Kafka Connect's SimpleHeaderConverter writes them: plain text.
 
-    Unset it is `simple` for the sink `kafka`, and where a connector's configuration has no `header.converter`, but for
-    files and the standard output.
+    Unset it is `simple` for the sink `kafka`, and in a connector's configuration without `header.converter`.
     """
 
     passed_over: ClassVar[tuple[str, ...]] = (r"schemas\.cache\.size",)
