@@ -12,7 +12,7 @@ import pytest
 from cdckit.config.loading import load_pipeline
 from cdckit.runners.direct import DirectRunner
 from mongodb import workload
-from mysql.recordings import DATA, HEARTBEATS, ByTopic, Event, by_topic, read_events, recorded
+from mysql.recordings import DATA, HEARTBEATS, JSON_HEADERS, ByTopic, Event, by_topic, recorded, take_events
 from servers.mongodb import OLDEST, MongoReplicaSet
 
 SCENARIOS = (
@@ -68,7 +68,7 @@ def _assert_equal_to_the_recording(target: str, scenario: str, tmp_path: Path, m
     with mongo.client() as client:
         for part, work in (("snapshot", workload.set_up), ("stream", workload.change)):
             work(client)
-            events = _run(target, configuration, mongo, tmp_path / f"{part}.jsonl", tmp_path / "state")
+            events = _run(target, configuration, mongo, tmp_path / "out.jsonl", tmp_path / "state")
             if target == OLD:
                 events = list(map(_without_its_headers, events))
             same = _without_old_marks if (target, part) == (OLD, "snapshot") else str
@@ -99,7 +99,7 @@ def _without_its_headers(event: Event) -> Event:
 
 
 def _run(target: str, configuration: Path, mongo: MongoReplicaSet, output: Path, state: Path) -> list[Event]:
-    overrides = [f"sink.path={output}", f"state={state}"]
+    overrides = [JSON_HEADERS, f"sink.path={output}", f"state={state}"]
     if target == OLD:
         overrides += [f"source.mongodb.hosts=rs0/{mongo.nodes[0].address}", "source.event.format=1.9"]
         if "transforms" in configuration.read_text():
@@ -108,7 +108,7 @@ def _run(target: str, configuration: Path, mongo: MongoReplicaSet, output: Path,
         overrides.append(f"source.mongodb.connection.string={mongo.uri}")
     pipeline = load_pipeline(configuration, overrides, runner="direct", sink="file")
     DirectRunner(pipeline).run(once=True)
-    return list(read_events(output))
+    return take_events(output)
 
 
 def _assert_same(expected: ByTopic, found: ByTopic) -> None:

@@ -30,11 +30,22 @@ def recorded(target: str, scenario: str, part: str) -> ByTopic:
     return by_topic(read_events(DATA / target / scenario / f"{part}.jsonl"))
 
 
+JSON_HEADERS = "serializer.header.format=json"
+"""What recordings were made with, whatever converter of headers their configurations leave to Connect."""
+
+
 def read_events(path: Path) -> Iterator[Event]:
     """The events of a file, one a line."""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
+
+
+def take_events(path: Path) -> list[Event]:
+    """The events of a file, which is gone then: what a later run writes there stands alone."""
+    found = list(read_events(path))
+    path.unlink()
+    return found
 
 
 def by_topic(events: Iterable[Event]) -> ByTopic:

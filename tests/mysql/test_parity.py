@@ -10,7 +10,7 @@ import pytest
 
 from cdckit.config.loading import load_pipeline
 from cdckit.runners.direct import DirectRunner
-from mysql.recordings import DATA, HEARTBEATS, ByTopic, by_topic, read_events, recorded
+from mysql.recordings import DATA, HEARTBEATS, JSON_HEADERS, ByTopic, by_topic, recorded, take_events
 from servers.mysql_family import SQLServer
 
 SCENARIOS = (
@@ -53,7 +53,7 @@ def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, 
     workload = workload_of(configuration)
     for part, script in (("snapshot", "setup"), ("stream", "stream")):
         server.run_sql_file(DATA / "sql" / f"{workload}.{script}.sql")
-        events = _run(configuration, server, tmp_path / f"{part}.jsonl", tmp_path / "state")
+        events = _run(configuration, server, tmp_path / "out.jsonl", tmp_path / "state")
         assert_same(recorded(target, scenario, part), events)
 
 
@@ -64,12 +64,12 @@ def workload_of(configuration: Path) -> str:
 
 
 def _run(configuration: Path, server: SQLServer, output: Path, state: Path) -> ByTopic:
-    overrides = [f"sink.path={output}", f"state={state}", f"source.database.port={server.port}"]
+    overrides = [JSON_HEADERS, f"sink.path={output}", f"state={state}", f"source.database.port={server.port}"]
     if "heartbeat.interval.ms" in configuration.read_text(encoding="utf-8"):
         overrides.append("source.heartbeat.interval.ms=1")  # a run is over before the recording's interval is
     pipeline = load_pipeline(configuration, overrides, runner="direct", sink="file")
     DirectRunner(pipeline).run(once=True)
-    return by_topic(read_events(output))
+    return by_topic(take_events(output))
 
 
 def assert_same(expected: ByTopic, found: ByTopic) -> None:

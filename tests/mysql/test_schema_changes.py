@@ -15,7 +15,7 @@ from cdckit.runners.direct import DirectRunner
 from cdckit.struct import Struct
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
-from mysql.recordings import DATA, Event, by_topic, read_events
+from mysql.recordings import DATA, JSON_HEADERS, Event, by_topic, read_events, take_events
 from mysql.test_parity import assert_same
 from servers.mysql_family import SQLServer
 
@@ -41,14 +41,19 @@ def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, 
     old = target.endswith("1.9.7")
     for part, script in (("snapshot", "setup"), ("stream", "stream")):
         server.run_sql_file(DATA / "sql" / f"ddl.{script}.sql", force=True)
-        output = tmp_path / f"{part}.jsonl"
-        overrides = [f"sink.path={output}", f"state={tmp_path / 'state'}", f"source.database.port={server.port}"]
+        output = tmp_path / "out.jsonl"
+        overrides = [
+            JSON_HEADERS,
+            f"sink.path={output}",
+            f"state={tmp_path / 'state'}",
+            f"source.database.port={server.port}",
+        ]
         pipeline = load_pipeline(
             configuration, [*overrides, *(["source.event.format=1.9"] if old else [])], runner="direct", sink="file"
         )
         DirectRunner(pipeline).run(once=True)
         recorded = read_events(DATA / target / scenario / f"{part}.jsonl")
-        assert_same(by_topic(_comparable(recorded, old=old)), by_topic(_comparable(read_events(output), old=old)))
+        assert_same(by_topic(_comparable(recorded, old=old)), by_topic(_comparable(take_events(output), old=old)))
 
 
 def _comparable(events: Iterable[Event], *, old: bool) -> Iterator[Event]:

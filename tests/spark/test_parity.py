@@ -8,7 +8,7 @@ import pytest
 
 from cdckit.config.loading import load_pipeline
 from cdckit.runners.spark import SparkRunner
-from mysql.recordings import DATA, by_topic, read_events, recorded
+from mysql.recordings import DATA, JSON_HEADERS, by_topic, recorded, take_events
 from mysql.test_parity import TARGETS, assert_same, workload_of
 from servers.mysql_family import SQLServer
 
@@ -22,9 +22,9 @@ def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, 
     configuration = DATA / target / scenario / "conf.properties"
     for part, script in (("snapshot", "setup"), ("stream", "stream")):
         server.run_sql_file(DATA / "sql" / f"{workload_of(configuration)}.{script}.sql")
-        output = tmp_path / f"{part}.jsonl"
+        output = tmp_path / "out.jsonl"
         overrides = [
-            f"sink.path={output}", f"state={tmp_path / 'state'}", f"source.database.port={server.port}",
+            JSON_HEADERS, f"sink.path={output}", f"state={tmp_path / 'state'}", f"source.database.port={server.port}",
         ]  # fmt: skip
         SparkRunner(load_pipeline(configuration, overrides, runner="spark", sink="file")).run(once=True)
-        assert_same(recorded(target, scenario, part), by_topic(read_events(output)))
+        assert_same(recorded(target, scenario, part), by_topic(take_events(output)))
