@@ -28,11 +28,13 @@ class Page:
         name: the page's file.
         folder: where files are written and commands run.
         substitutes: what the reader puts into the page's one `export`, by variable.
+        programs: folders of programs that the reader has besides.
     """
 
     name: str
     folder: Path
     substitutes: Mapping[str, str] = field(default_factory=dict)
+    programs: tuple[Path, ...] = ()
 
     def blocks(self, kind: str, heading: str = "") -> list[str]:
         """The code of one kind, of the whole page or of the section under a heading."""
@@ -61,7 +63,8 @@ class Page:
     def running(self, command: str) -> Iterator[subprocess.Popen[str]]:
         """Starts a command of the page, behind the page's export."""
         assert command in self.commands(), f"{self.name} has no command {command!r}"
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        programs = (*self.programs, Path(sys.executable).parent, os.environ["PATH"])
+        environment = {**os.environ, "PATH": os.pathsep.join(map(str, programs))}
         process = subprocess.Popen(
             ["bash", "-ec", f"{self._export}\nexec {command}"],
             cwd=self.folder,

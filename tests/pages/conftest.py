@@ -1,0 +1,43 @@
+"""Servers as the pages begin with them, and programs that stand behind cdckit."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pages.page import Page
+from servers.cache import cached
+from servers.mysql import MySQLServer
+from servers.process import run
+
+_POLARS = "2.1.0"
+
+
+@pytest.fixture
+def server() -> Iterator[MySQLServer]:
+    """An empty server with the settings of getting started, then its user and table."""
+    page = Page("getting-started.md", Path())
+    [settings] = page.blocks("ini", "1. Prepare the server")
+    options = dict(re.findall(r"^([\w-]+)\s*=\s*(\w+)", settings, re.MULTILINE))
+    assert len(options) == 7
+    with MySQLServer().start(**{name.replace("-", "_"): value for name, value in options.items()}) as started:
+        [script] = page.blocks("sql", "1. Prepare the server")
+        started.run_sql(script)
+        yield started
+
+
+@pytest.fixture
+def polars() -> Path:
+    """The programs of an environment that holds polars."""
+    name = f"polars-{_POLARS}-python-{sys.version_info.major}.{sys.version_info.minor}"
+    return cached(name, _install_polars) / "bin"
+
+
+def _install_polars(folder: Path) -> None:
+    run([sys.executable, "-m", "venv", folder])
+    pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    run([*pip, f"polars=={_POLARS}"])
