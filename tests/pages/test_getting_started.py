@@ -85,6 +85,7 @@ def test_into_a_lake(page: Page, server: MySQLServer) -> None:
         ended = page.run(run)
         assert ended.code == 0, ended.stderr
         table = DeltaTable(str(page.folder / "lake" / "shop.shop.customers")).to_pyarrow_table()
+        assert set(table.column_names) == {"id", "name", "email", "__position"}
         names = table.column("name").to_pylist()
         assert (len(names), name in names) == (rows, True)
 
