@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pages.page import Page
-from servers.cache import cached
 from servers.mysql import MySQLServer
-from servers.process import run
-
-_POLARS = "2.1.0"
 
 
 @pytest.fixture
@@ -28,16 +23,3 @@ def server() -> Iterator[MySQLServer]:
         [script] = page.blocks("sql", "1. Prepare the server")
         started.run_sql(script)
         yield started
-
-
-@pytest.fixture
-def polars() -> Path:
-    """The programs of an environment that holds polars."""
-    name = f"polars-{_POLARS}-python-{sys.version_info.major}.{sys.version_info.minor}"
-    return cached(name, _install_polars) / "bin"
-
-
-def _install_polars(folder: Path) -> None:
-    run([sys.executable, "-m", "venv", folder])
-    pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run([*pip, f"polars=={_POLARS}"])

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from py4j.java_gateway import JavaGateway, find_jar_path
 
-from servers.cache import cached
-from servers.java import ensure_java, fetch_jars
+from servers.java import ensure_java
 
 _OPENED = ("java.lang", "java.time", "java.util", "java.util.concurrent")
 """Packages that Flink's serializers look into."""
 
 
 @contextmanager
-def java_with(name: str, artifacts: Sequence[str]) -> Iterator[JavaGateway]:
-    """A JVM with jars of Maven Central, which are kept under a name."""
-    jars = cached(name, lambda folder: fetch_jars(artifacts, folder))
+def java_with(jars: Path) -> Iterator[JavaGateway]:
+    """A JVM with the jars of a folder."""
     gateway = JavaGateway.launch_gateway(
         classpath=f"{jars}/*",
         jarpath=find_jar_path(),

@@ -12,23 +12,10 @@ from py4j.java_gateway import JavaGateway
 
 from pages.java import java_with
 from pages.page import Page
+from servers.downstream import flink_jars, iceberg_jars, polars
 from servers.kafka import KafkaBroker
 from servers.mysql import MySQLServer
 
-ICEBERG = (
-    "org.apache.iceberg:iceberg-kafka-connect-transforms:1.10.0",
-    "org.apache.kafka:connect-json:4.3.1",
-    "org.apache.kafka:connect-transforms:4.3.1",
-)
-FLINK = (
-    "org.apache.flink:flink-table-planner_2.12:1.20.1",
-    "org.apache.flink:flink-table-runtime:1.20.1",
-    "org.apache.flink:flink-table-api-java-bridge:1.20.1",
-    "org.apache.flink:flink-clients:1.20.1",
-    "org.apache.flink:flink-json:1.20.1",
-    "org.apache.flink:flink-connector-base:1.20.1",
-    "org.apache.flink:flink-connector-kafka:3.4.0-1.20",
-)
 WITH_SCHEMAS = ("--set", "name=with-schemas", "--set", "serializer.schemas.enable=true")
 CHANGES = """
 INSERT INTO shop.customers (name, email) VALUES ('Edsger', NULL), ('Barbara', 'b@example.com');
@@ -72,8 +59,8 @@ def _repeat(broker: KafkaBroker, topic: str, part: slice) -> None:
     producer.flush()
 
 
-def test_polars_has_the_tables_rows(page: Page, server: MySQLServer, polars: Path) -> None:
-    page = Page(page.name, page.folder, page.substitutes, (polars,))
+def test_polars_has_the_tables_rows(page: Page, server: MySQLServer) -> None:
+    page = Page(page.name, page.folder, page.substitutes, (polars(),))
     run, report = page.commands("Python: polars")
     cdc = Page(page.name, page.folder, page.substitutes)
     printed(cdc, run)
@@ -96,7 +83,7 @@ def test_icebergs_transform_reads_every_event(page: Page, server: MySQLServer, m
     server.run_sql(CHANGES)
     printed(page, run, *more)
     lines = [json.loads(line) for line in (page.folder / "events.jsonl").read_text().splitlines()]
-    with java_with("iceberg-transforms-1.10.0", ICEBERG) as java:
+    with java_with(iceberg_jars()) as java:
         made = list(_transformed(java, page, lines, schemas=bool(more)))
     told = [None if row is None else (row["_cdc"]["op"], row["name"], row["email"]) for row in made]
     assert told == [
@@ -163,7 +150,7 @@ def test_flink_has_the_tables_rows(
     script = script.replace("localhost:9092", kafka_broker.bootstrap).replace("shop.shop.customers", topic)
     if more:
         script = script.replace("'debezium-json'", "'debezium-json', 'debezium-json.schema-include' = 'true'")
-    with java_with("flink-1.20.1", FLINK) as java:
+    with java_with(flink_jars()) as java:
         rows = _rows(java, script)
     assert rows == Counter(("1, Ada, ada@lovelace.example", "3, Edsger, null", "9, Barbara, b@example.com"))
 

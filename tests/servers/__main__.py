@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 from servers.delta import ensure_delta
+from servers.downstream import ensure_downstream
 from servers.errors import ServerUnavailableError
 from servers.java import ensure_java
 from servers.kafka import KafkaBroker
@@ -26,6 +27,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "registry": lambda: SchemaRegistry().install(),
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
+    "downstream": ensure_downstream,
 }
 
 
