@@ -1,4 +1,4 @@
-"""Servers as the pages begin with them, and programs that stand behind cdckit."""
+"""A server as getting started begins with it."""
 
 from __future__ import annotations
 
