@@ -65,6 +65,6 @@ def why_unwritable(folder: Path) -> str | None:
             return f"there is no folder {folder}"
         if not folder.is_dir():
             return f"{folder} is no folder"
-    except PermissionError:
-        return f"this user may not look at {folder}"
+    except OSError as error:
+        return f"{folder} cannot be looked at: {error.strerror}"
     return None if os.access(folder, os.W_OK | os.X_OK) else f"this user may not write into {folder}"

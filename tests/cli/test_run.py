@@ -177,3 +177,22 @@ def test_logs_are_json_lines_where_asked(program: Cdc, pipeline: Path, tmp_path:
 def test_the_least_level_of_logs_is_a_choice(cdc: Cdc, pipeline: Path) -> None:
     called = cdc("run", pipeline.name, "--once", "--log-level", "warning")
     assert (called.code, called.stderr) == (0, "")
+
+
+def test_a_pipeline_in_another_folder_keeps_everything_there(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pipelines"
+    folder.mkdir()
+    moved = pipeline.rename(folder / pipeline.name)
+    (tmp_path / "script.jsonl").rename(folder / "script.jsonl")
+    called = cdc("run", str(moved.relative_to(tmp_path)), "--once", "--sink", "file", "--set", "sink.path=out.jsonl")
+    assert called.code == 0, called.stderr
+    assert (folder / "state" / "scripted" / "state.db").exists()
+    assert (tmp_path / "out.jsonl").exists()
+    (folder / "state").rename(tmp_path / "state")
+    old = tmp_path / "state" / "scripted"
+    for command in (("run", "--once"), ("status",), ("offsets", "show")):
+        called = cdc(*command, "pipelines/pipeline.yaml")
+        assert called.code == 2
+        assert f"state: {folder}/state/scripted is not there, but {old} is" in called.stderr
+    assert not (folder / "state").exists()
+    assert cdc("run", "pipelines/pipeline.yaml", "--once", "--set", "state=state/scripted").code == 0

@@ -149,6 +149,11 @@ def test_a_state_where_earlier_versions_kept_it_is_not_left_behind(folder: Path,
     assert load(folder, **options).state == folder / "state" / "shop"
 
 
+def test_a_name_that_no_folder_can_have_is_no_state(folder: Path) -> None:
+    assert load(folder, state="9" * 5000).state.name == "9" * 5000
+    assert load(folder, checkpoint="9" * 5000).checkpoint == f"{folder}/{'9' * 5000}"
+
+
 def test_nor_is_a_checkpoint(folder: Path) -> None:
     old = folder.parent / "work" / "points" / "shop"
     old.mkdir(parents=True)

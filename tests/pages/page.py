@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -28,11 +29,13 @@ class Page:
         name: the page's file.
         folder: where files are written and commands run.
         substitutes: what the reader puts into the page's one `export`, by variable.
+        programs: folders of programs that the reader has besides.
     """
 
     name: str
     folder: Path
     substitutes: Mapping[str, str] = field(default_factory=dict)
+    programs: tuple[Path, ...] = ()
 
     def blocks(self, kind: str, heading: str = "") -> list[str]:
         """The code of one kind, of the whole page or of the section under a heading."""
@@ -51,19 +54,20 @@ class Page:
         found = [line[2:] for block in self.blocks("", heading) for line in block.splitlines() if line.startswith("$ ")]
         return [command for command in found if not command.startswith("export ")]
 
-    def run(self, command: str) -> Ended:
-        """Runs a command to its end."""
-        with self.running(command) as process:
+    def run(self, command: str, *more: str) -> Ended:
+        """Runs a command to its end, with arguments that the page only speaks of."""
+        with self.running(command, *more) as process:
             out, errors = process.communicate(timeout=_SECONDS)
         return Ended(process.returncode, out, errors)
 
     @contextmanager
-    def running(self, command: str) -> Iterator[subprocess.Popen[str]]:
+    def running(self, command: str, *more: str) -> Iterator[subprocess.Popen[str]]:
         """Starts a command of the page, behind the page's export."""
         assert command in self.commands(), f"{self.name} has no command {command!r}"
-        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        programs = (*self.programs, Path(sys.executable).parent, os.environ["PATH"])
+        environment = {**os.environ, "PATH": os.pathsep.join(map(str, programs))}
         process = subprocess.Popen(
-            ["bash", "-ec", f"{self._export}\nexec {command}"],
+            ["bash", "-ec", f"{self._export}\nexec {' '.join([command, *map(shlex.quote, more)])}"],
             cwd=self.folder,
             env=environment,
             stdout=subprocess.PIPE,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +16,7 @@ from pages.page import DOCS, Page
 from servers.kafka import KafkaBroker
 from servers.mysql import MySQLServer
 
-PREPARE, WRITE, SEND = "1. Prepare the server", "3. Write a pipeline", "4. Send it somewhere"
-
-
-@pytest.fixture
-def server() -> Iterator[MySQLServer]:
-    """An empty server with the page's settings, then its user and table."""
-    page = Page("getting-started.md", Path())
-    [settings] = page.blocks("ini", PREPARE)
-    options = dict(re.findall(r"^([\w-]+)\s*=\s*(\w+)", settings, re.MULTILINE))
-    assert len(options) == 7
-    with MySQLServer().start(**{name.replace("-", "_"): value for name, value in options.items()}) as started:
-        [script] = page.blocks("sql", PREPARE)
-        started.run_sql(script)
-        yield started
+WRITE, SEND = "3. Write a pipeline", "4. Send it somewhere"
 
 
 @pytest.fixture
@@ -100,6 +85,7 @@ def test_into_a_lake(page: Page, server: MySQLServer) -> None:
         ended = page.run(run)
         assert ended.code == 0, ended.stderr
         table = DeltaTable(str(page.folder / "lake" / "shop.shop.customers")).to_pyarrow_table()
+        assert set(table.column_names) == {"id", "name", "email", "__position"}
         names = table.column("name").to_pylist()
         assert (len(names), name in names) == (rows, True)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from servers.connect import ConnectWorker
 from servers.delta import ensure_delta
+from servers.downstream import ensure_downstream
 from servers.errors import ServerUnavailableError
 from servers.java import ensure_java
 from servers.kafka import KafkaBroker
@@ -28,6 +29,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "registry": lambda: SchemaRegistry().install(),
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
+    "downstream": ensure_downstream,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,9 +40,14 @@ def _moved(pipeline: ResolvedPipeline, draft: Draft) -> Iterator[tuple[str, Path
     if pipeline.checkpoint is None or pipeline.checkpoint == written or isinstance(written, Typed):
         return
     old, new = Path(written, pipeline.name).absolute(), Path(pipeline.checkpoint, pipeline.name)
-    if old.is_dir() and not new.is_dir():
+    if _exists(old) and not _exists(new):
         yield "checkpoint", old, new, old.parent
 
 
 def _is_state(folder: Path) -> bool:
-    return any((folder / name).exists() for name in _STATE)
+    return any(_exists(folder / name) for name in _STATE)
+
+
+def _exists(path: Path) -> bool:
+    """Whether it is there; a name that no file can have is not."""
+    return os.path.exists(path)  # noqa: PTH110 - pathlib's raises for such names

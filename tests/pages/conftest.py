@@ -1,0 +1,25 @@
+"""A server as getting started begins with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pages.page import Page
+from servers.mysql import MySQLServer
+
+
+@pytest.fixture
+def server() -> Iterator[MySQLServer]:
+    """An empty server with the settings of getting started, then its user and table."""
+    page = Page("getting-started.md", Path())
+    [settings] = page.blocks("ini", "1. Prepare the server")
+    options = dict(re.findall(r"^([\w-]+)\s*=\s*(\w+)", settings, re.MULTILINE))
+    assert len(options) == 7
+    with MySQLServer().start(**{name.replace("-", "_"): value for name, value in options.items()}) as started:
+        [script] = page.blocks("sql", "1. Prepare the server")
+        started.run_sql(script)
+        yield started
