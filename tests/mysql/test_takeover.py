@@ -167,6 +167,33 @@ def test_what_the_connector_may_have_left_of_a_row_is_told(
     assert all(places[record.position] == _kind_and_key(record) for record in found[:-1])
 
 
+@pytest.mark.parametrize(("rows", "behind"), [(1, 0), (3, 0), (1, 1)])
+def test_an_xa_transaction_is_told_from_its_begin(
+    rows: int, behind: int, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """A connector's offset in it names the end of one of its rows events, and how many of its rows were sent."""
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY);")
+    config = config_for(mysql_server, database_include_list=unique_name, snapshot_mode="no_data", topic_prefix="x")
+    with Capture(config, tmp_path / "state").closing() as reading:
+        reading.once()
+        start = reading.offset()
+        mysql_server.run_sql(
+            f"XA START '{unique_name}'; INSERT INTO t VALUES (1), (2), (3); INSERT INTO t VALUES (4), (5); "
+            f"XA END '{unique_name}'; XA PREPARE '{unique_name}'; XA COMMIT '{unique_name}'; INSERT INTO t VALUES (6)",
+            database=unique_name,
+        )
+        with mysql_server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW BINLOG EVENTS IN %s FROM %s", (start["file"], start["pos"]))
+            ends = [event[4] for event in cursor.fetchall() if event[2].startswith("Write_rows")]
+    place = {"file": start["file"], "gtids": start["gtids"], "pos": ends[behind], "row": rows, "server_id": 1}
+    with Capture(config, tmp_path / "second").closing() as reading:
+        reading.keep(reading.source.adopt([ConnectOffset("engine", {}, place)], None))
+        found = reading.once()
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+    assert [_kind_and_key(record) for record in found] == [("c", number) for number in range(1, 7)]
+    assert len({record.value["source"]["gtid"] for record in found if isinstance(record.value, Struct)}) == 2
+
+
 def _is_of_transaction(record: Record) -> bool:
     return isinstance(record.value, Struct) and "status" in record.value.schema.index
 
