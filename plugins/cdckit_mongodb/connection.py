@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
 from pymongo.monitoring import ServerHeartbeatListener
+from pymongo.server_description import ServerDescription
 
 from cdckit.damage import DAMAGE, reason_of
 from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
@@ -27,6 +28,7 @@ from cdckit_mongodb.extended_json import DoubleDecoder
 log = logging.getLogger("cdckit.mongodb")
 
 Client = MongoClient[dict[str, Any]]
+_Address = tuple[str, int | None]
 
 CODEC: CodecOptions[dict[str, Any]] = CodecOptions(
     document_class=dict,
@@ -68,6 +70,25 @@ class Cluster:
     version: tuple[int, ...]
 
 
+class OneRouter:
+    """Leads all commands through one router of a sharded cluster, as long as it is there: the one that answers fastest.
+
+    Only the router that has opened a cursor knows it. Members of a replica set are chosen by other means.
+    """
+
+    def __init__(self) -> None:
+        self._address: _Address | None = None
+
+    def __call__(self, servers: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
+        """One of the servers that may serve a command, as the driver asks; all of them where they are no routers."""
+        if not all(server.server_type_name == "Mongos" for server in servers):
+            return servers
+        chosen = [server for server in servers if server.address == self._address]
+        chosen = chosen or sorted(servers, key=lambda server: server.round_trip_time or 0)[:1]
+        self._address = chosen[0].address if chosen else self._address
+        return chosen
+
+
 def connect(config: MongoDbConfig, *listeners: ServerHeartbeatListener) -> Client:
     """A client; it connects when it is used.
 
@@ -83,6 +104,7 @@ def connect(config: MongoDbConfig, *listeners: ServerHeartbeatListener) -> Clien
     options: dict[str, Any] = {
         "appname": "cdckit",
         "event_listeners": listeners,
+        "server_selector": OneRouter(),
         "connectTimeoutMS": config.mongodb_connect_timeout_ms,
         "socketTimeoutMS": config.mongodb_socket_timeout_ms or None,
         "serverSelectionTimeoutMS": config.mongodb_server_selection_timeout_ms,

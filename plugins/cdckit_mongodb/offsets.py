@@ -22,6 +22,7 @@ _COMPLETE = "cdckit_complete"
 _INCREMENTAL = "cdckit_incremental"
 _TIE = "cdckit_tie"
 _AFTER_SNAPSHOT = "cdckit_after_snapshot"
+_EVENT_IN_PART = "cdckit_event_in_part"
 _SNAPSHOT = "cdckit_snapshot"
 
 Moment = tuple[int, int]
@@ -90,6 +91,8 @@ class StreamOffset:
         counts: how many events of it each collection has had (`database.name`).
         incremental: what an incremental snapshot has left to do.
         resnapshot: the collections that are read again before this offset, or, within a snapshot, at its end.
+        event_in_part: whether of the token's event perhaps only the first record has been told: a delete's tombstone
+            may be left.
     """
 
     sec: int = 0
@@ -104,6 +107,7 @@ class StreamOffset:
     counts: Mapping[str, int] = field(default_factory=dict)
     incremental: dict[str, Any] | None = None
     resnapshot: Resnapshot | None = None
+    event_in_part: bool = False
 
     @property
     def time(self) -> Moment:
@@ -135,6 +139,7 @@ class StreamOffset:
             _TIE: self.tie,
             _INCREMENTAL: self.incremental,
             MEMBER: self.resnapshot and self.resnapshot.to_json(),
+            _EVENT_IN_PART: self.event_in_part,
         }
         return {name: value for name, value in members.items() if value or name in ("sec", "ord")}
 
@@ -165,6 +170,7 @@ class StreamOffset:
                 counts={collection: int(count) for collection, count in counts.items()},
                 incremental=offset.get(_INCREMENTAL),
                 resnapshot=Resnapshot.from_json(offset.get(MEMBER)),
+                event_in_part=bool(offset.get(_EVENT_IN_PART)),
             )
         except DAMAGE as error:
             raise StateError(f"the offset {offset} is not one of a MongoDB source: {reason_of(error)}") from error

@@ -43,7 +43,7 @@ from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_lost_time
 from cdckit_mongodb.streaming.reader import StreamReader
 from cdckit_mongodb.streaming.retention import why_lost
-from cdckit_mongodb.tokens import check_token
+from cdckit_mongodb.tokens import check_token, is_event
 from cdckit_mongodb.unmatched import unmatched_entries
 from cdckit_mongodb.versions import check_version
 
@@ -139,7 +139,8 @@ class MongoDbSource(Source):
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood; offsets of single shards, as before Debezium 2.6, by the oldest of them."""
-        return consolidated(offsets, self._config, self._asked).to_json()
+        at = consolidated(offsets, self._config, self._asked)
+        return at.with_changes(event_in_part=at.token is not None and is_event(at.token)).to_json()
 
     # -- planning
 

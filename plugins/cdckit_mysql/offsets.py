@@ -31,6 +31,7 @@ _SNAPSHOT_CHUNKS = "cdckit_snapshot_chunks"
 _INCREMENTAL = "cdckit_incremental"
 _BY_GTID_UNTIL = "cdckit_by_gtid_until"
 _END_TOLD = "cdckit_end_told"
+_ROW_IN_PART = "cdckit_row_in_part"
 
 
 class LogPosition(NamedTuple):
@@ -97,6 +98,8 @@ class LogOffset:
             before `pos` what was not read yet: until then `gtids` alone say where to go on. Empty where `pos` does.
         resnapshot: the tables that are read again before this offset, or, within a snapshot, at its end.
         end_told: whether the end of the transaction in hand has been told, if that comes next.
+        row_in_part: whether of the last of these rows perhaps only the first record has been told: of a delete, or a
+            change of the key, tombstone and create may be left.
     """
 
     file: str = ""
@@ -117,6 +120,7 @@ class LogOffset:
     by_gtid_until: str = ""
     resnapshot: Resnapshot | None = None
     end_told: bool = False
+    row_in_part: bool = False
 
     @property
     def position(self) -> LogPosition:
@@ -163,6 +167,7 @@ class LogOffset:
             _BY_GTID_UNTIL: self.by_gtid_until,
             MEMBER: self.resnapshot and self.resnapshot.to_json(),
             _END_TOLD: self.end_told,
+            _ROW_IN_PART: self.row_in_part,
         }
         return {name: value for name, value in members.items() if value or (name == "gtids" and value is not None)}
 
@@ -194,6 +199,7 @@ class LogOffset:
                 by_gtid_until=offset.get(_BY_GTID_UNTIL) or "",
                 resnapshot=Resnapshot.from_json(offset.get(MEMBER)),
                 end_told=bool(offset.get(_END_TOLD)),
+                row_in_part=bool(offset.get(_ROW_IN_PART)),
             )
         except DAMAGE as error:
             raise StateError(f"the offset {offset} is not one of a MySQL source: {reason_of(error)}") from error
@@ -217,13 +223,15 @@ class LogOffset:
         """The same of an offset of Debezium, whose records of a transaction's begin and end have special ones.
 
         That of the begin does not count it among the events that are done. That of the end is the one from before it,
-        and differs from a row's in that it names no row.
+        and differs from a row's in that it names no row. All records of one row have the same.
 
         Raises:
             StateError: a member has a value that it cannot have.
         """
         made = cls.kept(offset)
-        if made.transaction_id is None or made.row:
+        if made.row:
+            return made.with_changes(row_in_part=True)
+        if made.transaction_id is None:
             return made
         return made.with_changes(end_told=True) if made.event else made.with_changes(event=1)
 

@@ -25,6 +25,7 @@ from cdckit_mysql.asked_server import AskedServer
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import place, told
+from cdckit_mysql.connector_offset import offset_of_connector
 from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.versions import TableVersions
@@ -146,9 +147,7 @@ class MySqlSource(Source):
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""
-        at = LogOffset.of_connector(offsets[0].offset or {})
-        if at.snapshot_due:
-            raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
+        at = offset_of_connector(offsets[0].offset or {}, self._asked, self._config)
         if history is None:
             self._recover_history(at)
         else:

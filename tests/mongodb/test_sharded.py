@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 from pymongo.database import Database
+from pymongo.hello import Hello
+from pymongo.server_description import ServerDescription
 
+from cdckit_mongodb.connection import OneRouter
 from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.splits import StreamWork
 from mongodb.capture import Capture, shown
@@ -44,6 +47,33 @@ def test_everything_comes_by_one_stream(router: Router, own_database: Own) -> No
     assert [shown(record)[:2] for record in capture.records[1:]] == [("c", "2"), ("u", "1"), ("d", "2"), (None, "2")]
     positions = [record.position for record in capture.records]
     assert positions == sorted(set(positions))
+
+
+def test_a_stream_stays_at_the_router_that_opened_it(mongo: MongoReplicaSet, router: Router, own_database: Own) -> None:
+    """Only that one knows its cursor; the driver alone would choose one of both for each command."""
+    with Router(mongo.primary().port) as other:
+        uri = f"mongodb://127.0.0.1:{router.port},127.0.0.1:{other.port}/"
+        capture = Capture(uri, database_include_list=own_database.name, snapshot_mode="no_data", poll_interval_ms=10)
+        capture.once()
+        own_database.a.insert_one({"_id": 1})
+        asked_often = iter([False] * 20)
+        capture.follow(until=lambda: next(asked_often, True))
+    assert [shown(record)[:2] for record in capture.records] == [("c", "1")]
+    asked = [sum("getMore" in command for command in each.commands) for each in (router, other)]
+    assert min(asked) == 0
+    assert max(asked) > 5
+
+
+def test_where_that_router_is_gone_another_one_is_taken() -> None:
+    hello = Hello({"ok": 1, "msg": "isdbgrid", "maxWireVersion": 17})
+    slow, fast = (ServerDescription(("router", number), hello, number / 1000) for number in (20, 10))
+    member = ServerDescription(("member", 1), Hello({"ok": 1, "setName": "s", "maxWireVersion": 17}))
+    chosen = OneRouter()
+    assert chosen([slow, fast]) == [fast]
+    assert chosen([slow]) == [slow]
+    assert chosen([slow, fast]) == [slow]
+    assert chosen([]) == []
+    assert chosen([member, member]) == [member, member]
 
 
 def test_neither_readers_nor_shards_divide_the_stream(router: Router, own_database: Own) -> None:

@@ -11,7 +11,10 @@ from benchmarks import debezium
 from cdckit.cli.main import call
 from cdckit.config.loading import load_pipeline
 from cdckit.runners.direct import DirectRunner
+from cdckit.takeover.offsets import ConnectOffset
+from cdckit_mongodb.tokens import token_text
 from connector import Connector
+from mongodb.capture import Capture, shown
 from servers.mongodb import MongoReplicaSet
 
 
@@ -25,6 +28,38 @@ def connector_of(folder: Path, uri: str, database: str) -> Connector:
         "max.batch.size": 1,
     }
     return Connector(folder, options)
+
+
+@pytest.mark.parametrize("metadata", [False, True])
+@pytest.mark.parametrize("told", ["insert", "delete"])
+def test_the_tombstone_of_the_last_delete_is_told(
+    mongo: MongoReplicaSet, unique_name: str, told: str, metadata: bool
+) -> None:
+    """It has the delete's offset: a connector that was stopped between the two has not sent it."""
+    options = {"database_include_list": unique_name, "snapshot_mode": "no_data"}
+    before, after = Capture(mongo.uri, **options), Capture(mongo.uri, provide_transaction_metadata=metadata, **options)
+    before.once()
+    with mongo.client() as client, client.watch([{"$match": {"ns.db": unique_name}}]) as stream:
+        client[unique_name].t.insert_one({"_id": 1})
+        last = next(stream)
+        if told == "delete":
+            client[unique_name].t.delete_one({"_id": 1})
+            last = next(stream)
+        before.once()
+        client[unique_name].t.insert_one({"_id": 2})
+        place = {
+            "sec": last["clusterTime"].time,
+            "ord": last["clusterTime"].inc,
+            "resume_token": token_text(last["_id"]),
+        }
+        with after.source() as source:
+            after.offset = source.adopt([ConnectOffset("engine", {}, place)], None)
+        after.once()
+        client.drop_database(unique_name)
+    left = [(None, "1", None)] if told == "delete" else []
+    assert [shown(record) for record in after.records] == [*left, ("c", "2", {"_id": 2})]
+    if left:
+        assert after.records[0].position == before.records[-1].position
 
 
 @pytest.mark.nightly

@@ -117,6 +117,92 @@ def test_what_the_connector_has_told_of_a_transaction_is_not_told_again(
     mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
+CHANGES_OF_ROWS = {
+    "DELETE FROM t": [("d", 1), ("tombstone", 1), ("d", 2), ("tombstone", 2), ("d", 3), ("tombstone", 3)],
+    "UPDATE t SET id = id + 10": [
+        *[("d", 1), ("tombstone", 1), ("c", 11)],
+        *[("d", 2), ("tombstone", 2), ("c", 12)],
+        *[("d", 3), ("tombstone", 3), ("c", 13)],
+    ],
+    "UPDATE t SET v = 1": [("u", 1), ("u", 2), ("u", 3)],
+    "INSERT INTO t (id) VALUES (4), (5), (6)": [("c", 4), ("c", 5), ("c", 6)],
+}
+"""The records of one event of three rows each."""
+
+
+@pytest.mark.parametrize("metadata", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("statement", CHANGES_OF_ROWS)
+def test_what_the_connector_may_have_left_of_a_row_is_told(
+    statement: str, rows: int, metadata: bool, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """All records of a row have one offset: a connector that was stopped behind the first has not sent the others."""
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY, v INT);")
+    mysql_server.run_sql("INSERT INTO t (id) VALUES (1), (2), (3)", database=unique_name)
+    options = {"database_include_list": unique_name, "snapshot_mode": "no_data", "max_batch_size": 1}
+    config = config_for(mysql_server, provide_transaction_metadata=metadata, **options)
+    with Capture(config, tmp_path / "first").closing() as reading:
+        reading.once()
+        mysql_server.run_sql(f"{statement}; INSERT INTO t (id) VALUES (99)", database=unique_name)
+        with reading.following() as batches:
+            told = next(batch for batch in batches if batch.records and not _is_of_transaction(batch.records[0]))
+    offset = {name: value for name, value in (told.offset or {}).items() if not name.startswith("cdckit_")}
+    of_a_row = len(CHANGES_OF_ROWS[statement]) // 3
+    if metadata:
+        offset[f"transaction_data_collection_order_{unique_name}.t"] = rows * (2 if of_a_row == 3 else 1)
+    place = {**offset, "event": offset["event"] - 1, "row": rows}
+    with Capture(config, tmp_path / "second").closing() as reading:
+        reading.keep(reading.source.adopt([ConnectOffset("engine", {}, place)], None))
+        found = [record for record in reading.once() if not _is_of_transaction(record)]
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+    assert [_kind_and_key(record) for record in found] == [
+        *CHANGES_OF_ROWS[statement][(rows - 1) * of_a_row + 1 :],
+        ("c", 99),
+    ]
+    orders = [
+        record.value["transaction"]["total_order"] for record in found if metadata and isinstance(record.value, Struct)
+    ]
+    assert orders == sorted(orders[:-1]) + orders[-1:]
+    places = {record.position: _kind_and_key(record) for record in told.records if not _is_of_transaction(record)}
+    assert all(places[record.position] == _kind_and_key(record) for record in found[:-1])
+
+
+@pytest.mark.parametrize(("rows", "behind"), [(1, 0), (3, 0), (1, 1)])
+def test_an_xa_transaction_is_told_from_its_begin(
+    rows: int, behind: int, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """A connector's offset in it names the end of one of its rows events, and how many of its rows were sent."""
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY);")
+    config = config_for(mysql_server, database_include_list=unique_name, snapshot_mode="no_data", topic_prefix="x")
+    with Capture(config, tmp_path / "state").closing() as reading:
+        reading.once()
+        start = reading.offset()
+        mysql_server.run_sql(
+            f"XA START '{unique_name}'; INSERT INTO t VALUES (1), (2), (3); INSERT INTO t VALUES (4), (5); "
+            f"XA END '{unique_name}'; XA PREPARE '{unique_name}'; XA COMMIT '{unique_name}'; INSERT INTO t VALUES (6)",
+            database=unique_name,
+        )
+        with mysql_server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW BINLOG EVENTS IN %s FROM %s", (start["file"], start["pos"]))
+            ends = [event[4] for event in cursor.fetchall() if event[2].startswith("Write_rows")]
+    place = {"file": start["file"], "gtids": start["gtids"], "pos": ends[behind], "row": rows, "server_id": 1}
+    with Capture(config, tmp_path / "second").closing() as reading:
+        reading.keep(reading.source.adopt([ConnectOffset("engine", {}, place)], None))
+        found = reading.once()
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+    assert [_kind_and_key(record) for record in found] == [("c", number) for number in range(1, 7)]
+    assert len({record.value["source"]["gtid"] for record in found if isinstance(record.value, Struct)}) == 2
+
+
+def _is_of_transaction(record: Record) -> bool:
+    return isinstance(record.value, Struct) and "status" in record.value.schema.index
+
+
+def _kind_and_key(record: Record) -> tuple[str, int]:
+    assert isinstance(record.key, Struct)
+    return (record.value["op"] if isinstance(record.value, Struct) else "tombstone"), record.key["id"]
+
+
 def _in_short(record: Record) -> tuple[object, ...]:
     """A row with its place in the transaction, or the transaction's begin or end."""
     assert isinstance(record.value, Struct)

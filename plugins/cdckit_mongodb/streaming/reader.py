@@ -106,6 +106,8 @@ class StreamReader:
             yield from self._listening(start, end)
             return
         at, ahead = start, start.moment < end.moment
+        if ahead:
+            yield from self._rest_of_event(start)
         while ahead:
             for batch in self._stretch(at, end, closed=closed):
                 yield batch
@@ -121,6 +123,7 @@ class StreamReader:
                 at = StreamOffset.from_json(batch.offset) if batch.offset is not None else at
 
     def _opened(self, start: StreamOffset, end: StreamOffset | None = None) -> Iterator[Batch]:
+        yield from self._rest_of_event(start)
         with self._stream(start) as stream, self._signalling(start) as signalling:
             self._notify("connection", connected=True, reason="")
             if stream.member:
@@ -185,6 +188,22 @@ class StreamReader:
                     yield Batch(processor.take(), reached.to_json(), processor.time_ms, marks=marks)
                     return
                 yield self._batch(stream, processor, events)
+
+    def _rest_of_event(self, start: StreamOffset) -> Iterator[Batch]:
+        """The tombstone of the delete that an offset is behind, where that may not have been told."""
+        if not start.event_in_part or start.token is None:
+            return
+        begin = StreamOffset(sec=start.sec, ord=start.ord)
+        processor = StreamProcessor(self._config, self._filters, self._collections, begin)
+        with self._stream(begin) as stream:
+            while stream.alive and not self._stopping():
+                found = [event for event in stream.next(_RANGE_WAIT_MS) if event["_id"] == start.token]
+                processor.process_all(found)
+                if found or token_time(stream.token) > start.time:
+                    break
+        tombstones = [record for record in processor.take() if record.value is None]
+        if tombstones:
+            yield Batch(tombstones, None)
 
     def _stream(self, start: StreamOffset) -> ChangeStream:
         return ChangeStream(self._client, self._config, start, self._group)

@@ -11,7 +11,7 @@ from cdckit_mysql.ddl.charsets import Collation
 from cdckit_mysql.ddl.columns import ColumnDefinition
 from cdckit_mysql.ddl.create import with_keys
 from cdckit_mysql.ddl.cursor import Cursor
-from cdckit_mysql.ddl.defaults import value_for
+from cdckit_mysql.ddl.defaults import Default, value_for
 from cdckit_mysql.ddl.keys import Indexes
 from cdckit_mysql.ddl.options import Options
 from cdckit_mysql.ddl.resolution import apply_timestamp_defaults, grown_text, resolved
@@ -91,7 +91,7 @@ def _places(table: Table, alteration: Alteration, cursor: Cursor) -> list[Place]
         name = column.name.lower()
         if name not in alteration.dropped:
             clause = replacements.get(name)
-            places.append(Place(name, clause.column if clause else _touched(column, alteration)))
+            places.append(Place(name, clause.column if clause else _touched(column, alteration, cursor.flavor)))
     for clause in alteration.columns:
         if clause.replaces is None or clause.after is not None:
             _insert(places, clause, cursor)
@@ -145,7 +145,7 @@ def _is_generated_key(column: Column | ColumnDefinition) -> bool:
     )
 
 
-def _touched(column: Column, alteration: Alteration) -> Column:
+def _touched(column: Column, alteration: Alteration, flavor: Flavor) -> Column:
     """Return a column after RENAME COLUMN and ALTER COLUMN."""
     name = column.name.lower()
     new_name = alteration.renamed.get(name, column.name)
@@ -154,15 +154,15 @@ def _touched(column: Column, alteration: Alteration) -> Column:
         if key in alteration.shown:
             column = replace(column, invisible=not alteration.shown[key])
         if key in alteration.defaults:
-            return _with_default(column, alteration, key)
+            return _with_default(column, alteration.defaults[key], flavor)
     return column
 
 
-def _with_default(column: Column, alteration: Alteration, key: str) -> Column:
-    default = alteration.defaults[key]
+def _with_default(column: Column, default: Default | None, flavor: Flavor) -> Column:
     if default is None or column.auto_incremented:
         return replace(column, has_default=False, default=None, default_is_expression=False)
-    text = default.text if default.expression else value_for(default, column.base_type, column.scale, column.charset)
+    literal = None if default.expression else value_for(default, column.base_type, column.scale, column.charset, flavor)
+    text = default.text if default.expression else literal
     return replace(column, has_default=True, default=text, default_is_expression=default.expression)
 
 

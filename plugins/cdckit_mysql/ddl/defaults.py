@@ -138,7 +138,7 @@ def _read_call(cursor: Cursor) -> Default:
     return Default(cursor.text_since(start), expression=True)
 
 
-def value_for(default: Default, type_name: str, scale: int | None, charset: str | None) -> str | None:
+def value_for(default: Default, type_name: str, scale: int | None, charset: str | None, flavor: Flavor) -> str | None:
     """Return the text of a literal default as the value of a column.
 
     Args:
@@ -146,6 +146,7 @@ def value_for(default: Default, type_name: str, scale: int | None, charset: str 
         type_name: the column's type without sign.
         scale: of the column.
         charset: the column's character set, None if it is no text.
+        flavor: the server's kind.
     """
     if type_name == "BIT":
         return _bit_text(default)
@@ -157,7 +158,7 @@ def value_for(default: Default, type_name: str, scale: int | None, charset: str 
     if text is None:
         return None
     if type_name in TIME_TYPES:
-        return canonical_time(text, type_name)
+        return canonical_time(text, type_name, flavor)
     return text.rstrip(" ") if type_name == "CHAR" else text
 
 

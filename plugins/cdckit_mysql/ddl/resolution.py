@@ -118,7 +118,7 @@ def _default(column: ColumnDefinition, type_name: str, charset: str | None, curs
         return column.optional is not False and not column.generated, None
     if column.default.expression:
         return True, _with_precision(column.default.text, column.data_type)
-    return True, value_for(column.default, type_name, column.data_type.scale, charset)
+    return True, value_for(column.default, type_name, column.data_type.scale, charset, cursor.flavor)
 
 
 def _is_void(default: Default, type_name: str) -> bool:

@@ -51,6 +51,7 @@ def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
         counts={},
         by_gtid_until="",
         end_told=False,
+        row_in_part=False,
     )
 
 

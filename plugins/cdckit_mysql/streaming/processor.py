@@ -40,7 +40,7 @@ from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import Failures
 from cdckit_mysql.streaming.gtid_filter import filter_sources
 from cdckit_mysql.streaming.progress import LogProgress
-from cdckit_mysql.streaming.row_decoders import RowDecoders
+from cdckit_mysql.streaming.row_decoders import RowDecoders, RowMaker
 from cdckit_mysql.streaming.tally import Tally, new_tally, pour
 from cdckit_mysql.table import TableId
 
@@ -50,6 +50,8 @@ _POS_DIGITS = 12
 """How many digits a position within a file has in the text of a record's position."""
 EVENT_ROWS = 10**8
 """Events of a compressed transaction share a position: each gets so many row numbers of its own."""
+_EVENTS_OF_A_KEY_CHANGE = 2
+"""A delete and a create, which the counts of a transaction's events hold both."""
 _MOST_BYTES = 1 << 22
 """Rows of so many bytes in the log are enough for a batch, however few they are."""
 
@@ -291,13 +293,31 @@ class LogProcessor:
         source = self._source(maker.table, event)
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
         shown = rows[skip:] if skip else rows
+        rest = self._rest_of_row(maker, event, rows[skip - 1 : skip], source, first_position) if skip else ()
         records = maker.records[event.change](shown, source, self._prefix(event), skip, first_position + skip, blocks)
+        if rest:
+            records = [*rest, *records]
         if lacking is not None:
             records = [record.replace(headers=(*record.headers, lacking)) for record in records]
         self.records += records
         if self._tally is not None:
             self._tally[event.change] += len(shown)
         return shown
+
+    def _rest_of_row(
+        self, maker: RowMaker, event: RowsEvent, row: Sequence[Any], source: Struct, first_position: int
+    ) -> list[Record]:
+        """The records but the first of a row that was told before reading was interrupted, where they may be left."""
+        if not self.progress.last_row_in_part() or not row:
+            return []
+        number = self.progress.rows_to_skip() - 1
+        blocks = None
+        if self._transaction is not None:
+            counts = dict(self._transaction.counts)
+            counts[maker.name] = max(0, counts.get(maker.name, 0) - _EVENTS_OF_A_KEY_CHANGE)
+            blocks = Transaction("", self._transaction.identifier, counts, self._transaction_schemas).blocks(maker.name)
+        make = maker.records[event.change]
+        return make(row, source, self._prefix(event), number, first_position + number, blocks)[1:]
 
     def _source(self, table: TableId, event: LogEvent) -> Struct:
         progress = self.progress

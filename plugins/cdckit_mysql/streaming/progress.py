@@ -41,6 +41,7 @@ class LogProgress:
         self._skip = start.event
         self._skip_rows = start.row
         self._end_told = start.end_told
+        self._row_in_part = start.row_in_part
         self._gtids = gtid_set(start.gtids, mariadb=mariadb)
         self._by_gtid_until = start.by_gtid_until
         self._next: tuple[TransactionSource, int] | tuple[int, int, int] | None = None
@@ -147,6 +148,10 @@ class LogProgress:
         """How many rows of the event in hand were done before reading was interrupted."""
         return self._skip_rows if self.events_done == self._skip else 0
 
+    def last_row_in_part(self) -> bool:
+        """Whether of the last of those rows perhaps only the first record was told."""
+        return self._row_in_part and self.events_done == self._skip
+
     def commit(self, pos: int) -> None:
         """What was begun ends with the event that ends at `pos`."""
         if self._next is not None and self._gtids is not None:
@@ -155,7 +160,7 @@ class LogProgress:
         self._at = (self.file, pos)
         self.in_transaction = self.alone = self._announced = False
         self.events_done = self._skip = self._skip_rows = 0
-        self._end_told = False
+        self._end_told = self._row_in_part = False
 
     def offset(self) -> LogOffset:
         """Where to go on when everything up to here is safe."""
@@ -171,6 +176,7 @@ class LogProgress:
             server=self.server,
             by_gtid_until=self._unsettled(),
             end_told=self._end_told,
+            row_in_part=self._row_in_part and self.events_done <= self._skip,
         )
 
     def _unsettled(self) -> str:
