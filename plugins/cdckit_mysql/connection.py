@@ -29,8 +29,8 @@ else:
 
 log = logging.getLogger("cdckit.mysql")
 
-_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, UnsupportedAlgorithm)
-"""What the driver may raise of answers that are damaged, keys for passwords among them."""
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, NameError, UnsupportedAlgorithm)
+"""What the driver may raise of answers that are damaged: keys for passwords, greetings that end early among them."""
 
 
 class _StoppableConnection(Connection):

@@ -20,6 +20,7 @@ from cdckit_ticdc.events import Ddl, Watermark
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.assembler import Assembler, Limits
+from cdckit_ticdc.ordering.damaged import UNREADABLE, damaged
 from cdckit_ticdc.ordering.resent import RowsAtWatermark
 from cdckit_ticdc.ordering.scan import Scan
 from cdckit_ticdc.reading.folders import open_folder
@@ -165,9 +166,12 @@ class TicdcSource(TopicSource):
         made = []
         delivered = RowsAtWatermark(self._decoder, stretch.start)
         for message in chunk.messages:
-            for event in self._decoder.decode(message):
-                if isinstance(event, Record) and self._belongs(event, message, chunk, stretch, delivered):
-                    made.append(event)
+            try:
+                for event in self._decoder.decode(message):
+                    if isinstance(event, Record) and self._belongs(event, message, chunk, stretch, delivered):
+                        made.append(event)
+            except UNREADABLE as error:
+                raise damaged(message, error) from error
         return made
 
     def _belongs(

@@ -13,10 +13,12 @@ import pytest
 from bad_input.lines import Line, mongodb_line, proxied_broker, sink_line, sql_line, topic_line
 from bad_input.side_lines import history_line, registry_line, signals_line
 from bad_input.stopping import LONGEST_WAIT, stopped
+from bad_input.store_line import store_line
 from running import Running
 from servers.kafka import KafkaBroker
 from servers.mongodb import MongoReplicaSet
 from servers.mysql_family import SQLServer
+from servers.object_store import ObjectStore
 from servers.proxy import CuttingProxy
 
 PATIENCE_MS = 1500
@@ -26,7 +28,7 @@ AGAIN = (60, 600, 1200)
 """At how many bytes behind a cut: while the servers greet, while they tell of themselves, and behind that."""
 PLACES, PLACES_NIGHTLY = 3, 40
 """At how many bytes a line falls silent, from the begin to half of what a first run passes, which also makes topics."""
-LINES = ["mysql", "mariadb", "mongodb", "topic", "sink", "registry", "signals"]
+LINES = ["mysql", "mariadb", "mongodb", "topic", "sink", "registry", "signals", "store"]
 SAID_ONCE = {"signals"}
 """Lines of which only the client library tells, whose messages are said once a minute."""
 TOPICS = {"sink": sink_line, "signals": signals_line, "history": history_line}
@@ -47,6 +49,9 @@ def line(request: pytest.FixtureRequest, kind: str, patience_ms: int, unique_nam
     if kind == "mongodb":
         replica_set: MongoReplicaSet = request.getfixturevalue("mongo")
         made = mongodb_line(replica_set, unique_name, tmp_path, patience_ms=patience_ms)
+    elif kind == "store":
+        store: ObjectStore = request.getfixturevalue("object_store")
+        made = store_line(store, unique_name.replace("_", "-"), tmp_path, patience_ms=patience_ms)
     elif kind == "topic":
         broker, proxy = request.getfixturevalue("broker_and_proxy")
         made = topic_line(broker, proxy, unique_name, tmp_path, patience_ms=patience_ms)

@@ -12,6 +12,7 @@ from random import Random
 
 import zstandard
 
+from cdckit.errors import DecodeError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.compression import payload_events
 from fuzz.documents import mutated_bytes
@@ -134,7 +135,10 @@ def damaged_event(event: bytes, random: Random) -> bytes:
 
 def _payload_with_damage(event: bytes, random: Random) -> bytes:
     """A compressed transaction, one of whose events is another one."""
-    inner = [buffer[at:end] for buffer, at, end in payload_events(event, _HEADER, len(event))]
+    try:
+        inner = [buffer[at:end] for buffer, at, end in payload_events(event, _HEADER, len(event))]
+    except DecodeError:  # it was damaged before
+        return mutated_bytes(event[_HEADER:], random)
     at = random.randrange(len(inner))
     inner[at] = damaged_event(inner[at], random)
     if random.random() < 0.8:  # with its right size

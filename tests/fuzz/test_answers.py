@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from cdckit.errors import CdcError
+from cdckit.errors import CdcError, SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import connect, told
 from fuzz.documents import mutated_bytes
@@ -87,6 +87,21 @@ def answers(db_server: SQLServer) -> Iterator[list[bytes]]:
     config = config_for(db_server, database_port=relay.port, database_ssl_mode="disabled")
     assert asked(config)
     yield [answer for answer in relay.answers if answer]
+
+
+def test_a_greeting_that_ends_early() -> None:
+    """The driver then knows one of its own names no longer."""
+    server, greeting = Replaying(), b"\x0a9.1\0" + bytes(4) + b"12345678" + b"\0" + b"\xff\xf7"
+    server.answers = [len(greeting).to_bytes(3, "little") + b"\0" + greeting]
+    config, _ = MySqlConfig.load(
+        {
+            "topic.prefix": "p", "database.hostname": "127.0.0.1", "database.port": server.port,
+            "database.user": "u", "database.password": "p", "database.ssl.mode": "disabled",
+        },
+        "source",
+    )  # fmt: skip
+    with pytest.raises(SourceError, match="the server's answer cannot be understood"):
+        asked(config)
 
 
 def test_damaged_answers(answers: list[bytes], db_server: SQLServer, cases: range) -> None:

@@ -9,13 +9,14 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
+from background import repeated
 from cdckit.errors import ConfigError
 from cdckit.metrics.access import MetricsAccess
 from cdckit.metrics.address import ListenAddress
@@ -70,6 +71,23 @@ def test_over_tls(figures: Figures, tmp_path: Path) -> None:
             assert _ask(figures.metrics, context=trusting)[0] == 200  # beside one that does not shake hands
 
 
+def test_who_asks_ever_so_slowly_is_hung_up_on(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then keeps no connection for longer than a whole request may take."""
+    monkeypatch.setattr("cdckit.metrics.server.PATIENCE", 1.0)
+    with ExitStack() as stack:
+        stack.enter_context(served(figures, MetricsAccess(ANYWHERE), {}))
+        port = int(str(figures.metrics).split(":")[2].split("/")[0])
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS)]
+
+        def drip() -> None:
+            for each in slow:
+                with suppress(OSError):
+                    each.sendall(b"G")
+
+        stack.enter_context(repeated(drip, 0.2))
+        _is_answered(figures.metrics, time.monotonic() + 30)
+
+
 def test_connections_and_threads_are_bounded(figures: Figures) -> None:
     """Those that ask for nothing are hung up on after a while, and then others are answered again."""
     with ExitStack() as stack:
@@ -81,10 +99,16 @@ def test_connections_and_threads_are_bounded(figures: Figures) -> None:
         while not (threads := [one for one in threading.enumerate() if "process_request_thread" in one.name]):
             assert time.monotonic() < deadline
         assert len(threads) <= CONNECTIONS
-        while True:
-            try:
-                assert _ask(figures.metrics)[0] == 200
-                break
-            except OSError:
-                assert time.monotonic() < deadline
-                time.sleep(0.2)
+        _is_answered(figures.metrics, deadline)
+
+
+def _is_answered(url: str | None, deadline: float) -> None:
+    while True:
+        try:
+            answer = _ask(url)
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        else:
+            assert answer[0] == 200
+            return

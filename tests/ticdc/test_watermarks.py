@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
+from cdckit.errors import DecodeError
 from cdckit.record import Record
 from cdckit_ticdc.config import TicdcConfig
 from cdckit_ticdc.decoding.decoder import DecoderOptions
@@ -15,6 +18,7 @@ from cdckit_ticdc.events import Ddl
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.assembler import Assembler, Limits
+from cdckit_ticdc.ordering.resent import RowsAtWatermark
 from cdckit_ticdc.reading.log import Chunk
 from cdckit_ticdc.source import TicdcSource
 from ticdc.emulation import FIRST_TS, STEP, source_block
@@ -28,6 +32,7 @@ class Changefeed:
         decoder = make_decoder("debezium", DecoderOptions(), Definitions(), None)
         self._ends = {Partition("t", number): 0 for number in (0, 1)}
         self.told: list[str] = []
+        self.given: list[Record] = []
         self._assembler = Assembler(
             decoder, LogOffset(self._ends), self._ends, Limits(messages=2), self._tell, watermarked=True
         )
@@ -46,7 +51,10 @@ class Changefeed:
             messages.append(Message("t", number, offset, key.encode(), value.encode()))
             self._ends[partition] = offset + 1
         self._assembler.take(Chunk(partition, messages, self._ends[partition], 100))
-        return [record for batch in self._assembler.batches() for record in batch.records]
+        before = len(self.given)
+        for batch in self._assembler.batches():
+            self.given += batch.records
+        return self.given[before:]
 
 
 def row(time: int, after: dict[str, Any], start: int = 0) -> dict[str, Any]:
@@ -105,6 +113,30 @@ def test_a_partition_without_watermarks_holds_all_back() -> None:
     assert feed.send(0, row(1, {"id": 1}), row(3, {"id": 2}), mark(5), mark(2)) == []
     assert [one.position[:20] for one in feed.send(1, mark(1))] == [f"{FIRST_TS + STEP:020d}"]
     assert [one.position[:20] for one in feed.send(1, mark(9))] == [f"{FIRST_TS + 3 * STEP:020d}"]
+
+
+def test_what_is_held_back_and_cannot_be_understood_is_told_with_its_place() -> None:
+    """Only when its time has come is a row read whole; rows before it are delivered."""
+    feed = Changefeed()
+    feed.send(0, row(1, {"id": 1}), row(3, {"id": 3}))
+    feed.send(1, row(2, {"id": 2}), {**row(3, {"id": 4}), "op": "?"}, mark(5))
+    feed.given.clear()
+    with pytest.raises(DecodeError, match=r"^topic t, partition 1, offset 1: "):
+        feed.send(0, mark(5))
+    assert [envelope_of(one)["after"]["id"] for one in feed.given] == [1, 2, 3]
+
+
+def test_what_cannot_be_put_into_order_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No message that is known ends so."""
+
+    def fails(_rows: RowsAtWatermark, _record: Record, _time: int) -> None:
+        raise TypeError("unhashable type")
+
+    feed = Changefeed()
+    feed.send(0, row(1, {"id": 1}), mark(5))
+    monkeypatch.setattr(RowsAtWatermark, "note", fails)
+    with pytest.raises(DecodeError, match=r"^topic t, partition 0, offset 0: TypeError: .* in the message key b'"):
+        feed.send(1, mark(5))
 
 
 def test_rows_below_the_watermark_come_once() -> None:

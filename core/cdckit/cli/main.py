@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -75,7 +76,8 @@ def main() -> None:
     code = call(sys.argv[1:])
     if EndedByStop.ended:  # Python would join the threads of a client library that wait on
         logging.shutdown()
-        sys.stdout.flush()
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
         os._exit(code)
     sys.exit(code)
 

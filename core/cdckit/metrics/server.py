@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from socket import AF_INET6, socket
+from socket import AF_INET6, SHUT_RDWR, socket
 from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
@@ -27,7 +27,7 @@ PATH = "/metrics"
 CONNECTIONS = 8
 """So many are answered at the same time; what comes beyond is hung up on."""
 PATIENCE = 5.0
-"""How many seconds a connection may take for its request, and for taking the answer."""
+"""How many seconds a connection may take for its request, and as many again for taking the answer."""
 _LONGEST_END = 0.2
 """How many seconds it may take to end."""
 
@@ -121,11 +121,17 @@ class BoundedServer(ThreadingMixIn, WSGIServer):
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answers, in its thread."""
+        """Answers, in its thread, which a byte now and then does not keep for longer."""
+        line = request.dup()  # to encrypt is to take the connection out of the request
+        end = threading.Timer(2 * PATIENCE, _hang_up, (line,))
+        end.daemon = True
+        end.start()
         try:
             request.settimeout(PATIENCE)
             super().process_request_thread(request, client_address)
         finally:
+            end.cancel()
+            line.close()
             self._free.release()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
@@ -144,6 +150,11 @@ class BoundedServer(ThreadingMixIn, WSGIServer):
         """Lets the connection go, which may be gone already."""
         with suppress(OSError):
             super().shutdown_request(request)
+
+
+def _hang_up(line: socket) -> None:
+    with suppress(OSError):
+        line.shutdown(SHUT_RDWR)
 
 
 class _Handler(WSGIRequestHandler):

@@ -113,8 +113,11 @@ class RowDecoder:
         images: list[Row] = []
         data, at, end = event.data, event.data_start, event.data_end
         while at < end:
+            begun = at
             at = before.read(data, at, at + 1, images.append)
             at = after.read(data, at, at + 1, images.append)
+            if at == begun:
+                raise DecodeError("neither image has a column")
         return images, at
 
     def _partial_images(self, event: RowsEvent) -> tuple[list[Row], int]:

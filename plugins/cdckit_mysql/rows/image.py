@@ -20,7 +20,8 @@ class ImageReader(RowReader):
         size = self._bits.size
         readers = self._readers
         if not size:
-            return self._reader(b"")(buf, at, at + 1, append)
+            read = readers.get(b"") or self._reader(b"")
+            return read(buf, at, at + 1, append)
         while at < end:
             bits = buf[at : at + size]
             read = readers.get(bits) or self._reader(bits)

@@ -11,15 +11,15 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from cdckit.damage import DAMAGE, reason_of
 from cdckit.envelope import NEW_KEY, OLD_KEY
 from cdckit.errors import DecodeError
 from cdckit.record import Batch, Record
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.events import Ddl, Watermark
-from cdckit_ticdc.message import Message, shown
+from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.buffer import Buffer, Held
+from cdckit_ticdc.ordering.damaged import UNREADABLE, damaged
 from cdckit_ticdc.ordering.resent import NewestByKey, RowsAtWatermark
 from cdckit_ticdc.ordering.watermarks import Watermarks
 from cdckit_ticdc.reading.log import Chunk
@@ -27,8 +27,6 @@ from cdckit_ticdc.records import PHYSICAL_BITS, time_of
 
 log = logging.getLogger("cdckit.ticdc")
 
-_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, DecodeError)
-"""What a message may end in whose values are of other types than their columns."""
 _RECORDS = 2000
 _SORTED_TOGETHER = 50_000
 
@@ -116,12 +114,10 @@ class Assembler:
         for message in chunk.messages:
             try:
                 self._take(chunk.partition, message)
-            except _UNREADABLE as error:
+            except UNREADABLE as error:
                 self._at[chunk.partition] = message.offset
                 self.settle()
-                if isinstance(error, DecodeError):
-                    raise
-                raise DecodeError(f"{message.place}: {reason_of(error)} in the message {shown(message)}") from error
+                raise damaged(message, error) from error
         if not self._watermarked:
             self._end_transaction(chunk.partition, only_if_whole=True)
         self._at[chunk.partition] = chunk.next
@@ -139,17 +135,24 @@ class Assembler:
         While idle there is at least one batch, so that a runner is not kept waiting.
 
         Every batch but the last repeats the offset before it: reading cannot resume inside.
+
+        Raises:
+            DecodeError: a message that was held back cannot be understood; what comes before it was given.
         """
         if all_held:
             self.settle()
         before = self.offset()
         records = self._ready
         self._ready = []
-        for record in self._released_records(all_held=all_held):
-            records.append(record)
-            if len(records) >= _RECORDS:
-                yield Batch(records, before)
-                records = []
+        try:
+            for record in self._released_records(all_held=all_held):
+                records.append(record)
+                if len(records) >= _RECORDS:
+                    yield Batch(records, before)
+                    records = []
+        except DecodeError:
+            yield Batch(records, before)
+            raise
         after = self.offset()
         if records or after != before or self._bytes or idle:
             time_ms = time_of(records[-1]) >> PHYSICAL_BITS if records else None
@@ -200,7 +203,11 @@ class Assembler:
             if held.time != time or len(together) >= _SORTED_TOGETHER:
                 yield from _sorted(together)
                 together, time = [], held.time
-            together += self._records(held)
+            try:
+                together += self._records(held)
+            except UNREADABLE as error:
+                yield from _sorted(together)
+                raise damaged(held.message, error) from error
         yield from _sorted(together)
         self._released = self._marks.passed
 

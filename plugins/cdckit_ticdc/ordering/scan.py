@@ -9,6 +9,7 @@ from cdckit.record import Record
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.events import Watermark
 from cdckit_ticdc.offsets import LogOffset, Partition
+from cdckit_ticdc.ordering.damaged import UNREADABLE, damaged
 from cdckit_ticdc.ordering.resent import RowsAtWatermark
 from cdckit_ticdc.ordering.watermarks import Watermarks
 from cdckit_ticdc.reading.log import MessageLog, Range
@@ -78,9 +79,12 @@ class Scan:
             return
         for chunks in log.read({partition: min(offsets)}, {partition: max(offsets) + 1}, _IDLE_SECONDS):
             for message in (message for chunk in chunks for message in chunk.messages if message.offset in offsets):
-                for event in self._decoder.decode(message):
-                    if isinstance(event, Record):
-                        delivered.note(event, time_of(event))
+                try:
+                    for event in self._decoder.decode(message):
+                        if isinstance(event, Record):
+                            delivered.note(event, time_of(event))
+                except UNREADABLE as error:
+                    raise damaged(message, error) from error
 
 
 class _Rows:

@@ -1,0 +1,17 @@
+"""Messages that cannot be understood, or whose rows cannot be put into order."""
+
+from __future__ import annotations
+
+from cdckit.damage import DAMAGE, reason_of
+from cdckit.errors import DecodeError
+from cdckit_ticdc.message import Message, shown
+
+UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, DecodeError)
+"""What a message may end in whose values are of other types than their columns."""
+
+
+def damaged(message: Message, error: Exception) -> DecodeError:
+    """The error for a message, with its place."""
+    if isinstance(error, DecodeError):
+        return error
+    return DecodeError(f"{message.place}: {reason_of(error)} in the message {shown(message)}")
