@@ -10,6 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdckit.spark.session import start_session
+from running import create_reader
+from servers.mysql import MySQLServer
 from spark.script import Script
 
 FAST_JVM = {
@@ -38,3 +40,19 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def script(tmp_path: Path) -> Script:
     """An empty script."""
     return Script(tmp_path / "script")
+
+
+_SHOP = """
+CREATE TABLE a (id INT PRIMARY KEY, v VARCHAR(20)); CREATE TABLE b (id INT PRIMARY KEY, v VARCHAR(20));
+INSERT INTO a VALUES (1, 'x'), (2, 'y'); INSERT INTO b VALUES (1, 'x');
+"""
+
+
+@pytest.fixture
+def shop(session: SparkSession, mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
+    """A database on MySQL with two tables, dropped after the test."""
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name}")
+    mysql_server.run_sql(_SHOP, database=unique_name)
+    create_reader(mysql_server)
+    yield unique_name
+    mysql_server.run_sql(f"DROP DATABASE {unique_name}")

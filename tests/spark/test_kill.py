@@ -49,7 +49,7 @@ def test_the_table_equals_the_source_after_kills(
     )
     journal = Journal()
     with ShopWriter(mysql_server, unique_name, journal, seed, accounts=5000, pause=0.05):
-        for _ in range(29 if nightly else 3):
+        for _ in range(29 if nightly else 1):
             _kill_at_work(pipeline, chance)
         with BulkWriter(mysql_server, unique_name, journal, seed, rows=500):
             _kill_at_work(pipeline, chance)

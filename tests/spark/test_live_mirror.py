@@ -91,6 +91,7 @@ class Workload:
         self.cursor.execute(statement)
 
 
+@pytest.mark.parametrize("db_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.nightly)], indirect=True)
 def test_mirrors_equal_the_source(session: SparkSession, db_server: SQLServer, database: str, tmp_path: Path) -> None:
     seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
     print(f"CDCKIT_SEED={seed}")

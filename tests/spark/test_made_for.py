@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +12,11 @@ from pyspark.sql import SparkSession
 from cdckit.config.loading import load_pipeline
 from cdckit.errors import ConfigError, SinkError
 from cdckit.runners.spark import SparkRunner
-from running import Pipeline, create_reader, source_of
+from running import Pipeline, source_of
 from servers.mysql import MySQLServer
 from spark.lake import at_source, mirrored
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
-
-TABLES = """
-CREATE TABLE a (id INT PRIMARY KEY, v VARCHAR(20)); CREATE TABLE b (id INT PRIMARY KEY, v VARCHAR(20));
-INSERT INTO a VALUES (1, 'x'), (2, 'y'); INSERT INTO b VALUES (1, 'x');
-"""
-
-
-@pytest.fixture
-def shop(session: SparkSession, mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
-    """A database with two tables, dropped after the test."""
-    mysql_server.run_sql(f"CREATE DATABASE {unique_name}")
-    mysql_server.run_sql(TABLES, database=unique_name)
-    create_reader(mysql_server)
-    yield unique_name
-    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
 
 
 def _run(pipeline: Pipeline) -> None:

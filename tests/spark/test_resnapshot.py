@@ -21,28 +21,13 @@ from cdckit.runners.spark import SparkRunner
 from cdckit.state.sqlite import read_kept
 from cdckit_spark.targets import DeltaTarget
 from kafka.reading import read_topic
-from running import Pipeline, create_reader, source_of
+from running import Pipeline, source_of
 from servers.kafka import KafkaBroker
 from servers.mongodb import MongoReplicaSet
 from servers.mysql import MySQLServer
 from spark.lake import at_source, mirrored
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
-
-TABLES = """
-CREATE TABLE a (id INT PRIMARY KEY, v VARCHAR(20)); CREATE TABLE b (id INT PRIMARY KEY, v VARCHAR(20));
-INSERT INTO a VALUES (1, 'x'), (2, 'y'); INSERT INTO b VALUES (1, 'x');
-"""
-
-
-@pytest.fixture
-def shop(session: SparkSession, mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
-    """A database with two tables, dropped after the test."""
-    mysql_server.run_sql(f"CREATE DATABASE {unique_name}")
-    mysql_server.run_sql(TABLES, database=unique_name)
-    create_reader(mysql_server)
-    yield unique_name
-    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
 
 
 def _run(pipeline: Pipeline) -> None:

@@ -68,7 +68,7 @@ def test_reads_that_no_snapshot_begins_leave_the_rest(lake: Lake) -> None:
     ("key", "marks"),
     [
         (("id",), True),
-        ((), False),
+        pytest.param((), False, marks=pytest.mark.nightly),
         pytest.param(("id",), False, marks=pytest.mark.nightly),
         pytest.param((), True, marks=pytest.mark.nightly),
     ],
