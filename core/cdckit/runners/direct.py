@@ -19,11 +19,11 @@ from cdckit.metrics.figures import Figures
 from cdckit.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.record import Offset
 from cdckit.runners.garbage import spare_collections
+from cdckit.runners.looks import Looks
 from cdckit.runners.progress import Progress
 from cdckit.runners.retries import Retries
 from cdckit.runners.runner import Runner
-from cdckit.runners.sought_topics import SoughtTopics
-from cdckit.runners.start import claim, look_at_lists
+from cdckit.runners.start import claim
 from cdckit.signals.inbox import FOLDER
 from cdckit.sink import Sink
 from cdckit.source import Source, SourceContext, Split
@@ -57,15 +57,14 @@ class DirectRunner(Runner):
         counts = SourceCounts(wanted=self.measured)
         inbox = self.pipeline.state / FOLDER
         source.open(SourceContext(name, state, self.notify, stopping, counts=counts, inbox=inbox))
-        look_at_lists(source, self.notify)
         saved = state.load_offset()
         self.notify("started", runner=self.name, offset=saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
         progress = Progress(saved, interval, sink, state, source, self.notify, counts)
         spare_collections()
-        sought = SoughtTopics()
+        looks = Looks(source, encode.chain, self.notify)
         try:
-            self._drive(source, encode, sink, progress, sought, once)
+            self._drive(source, encode, sink, progress, looks, once)
         except StoppedError as error:
             log.info("%s", error)
         except (SinkError, StateError):
@@ -74,8 +73,7 @@ class DirectRunner(Runner):
             progress.save()  # what came before the fault is delivered: the restart need not repeat it
             raise
         progress.save()
-        sought.add(encode.chain.found())
-        sought.say()
+        looks.ended()
 
     def _sink(self) -> Sink:
         sink = make_sink(self.pipeline)
@@ -84,21 +82,20 @@ class DirectRunner(Runner):
             raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it")
         return sink
 
-    def _drive(
-        self, source: Source, encode: Encoder, sink: Sink, progress: Progress, sought: SoughtTopics, once: bool
-    ) -> None:
+    def _drive(self, source: Source, encode: Encoder, sink: Sink, progress: Progress, looks: Looks, once: bool) -> None:
         """Reads on from where it has come; again after a pause while the source is away."""
         retries = Retries(source.retry_schedule(), self.stopping)
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         while not self.stopping():
             try:
                 splits, last = _next_splits(source, offset, once)
+                looks.planned()
                 for batch in (batch for split in splits for batch in source.read(split)):
                     for messages in encode.portions(batch.records):
                         sink.write(messages)
                     progress.took(batch)
                     retries.progressed()
-                    sought.look(encode.chain.found)
+                    looks.delivered()
                     if self.stopping():
                         return
             except SnapshotDueError:  # the source has said why

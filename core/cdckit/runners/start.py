@@ -38,7 +38,7 @@ def claim(state: StateStore, pipeline: ResolvedPipeline, stopping: StopSignal, *
 
 
 def look_at_lists(source: Source, notify: Notify) -> None:
-    """Says which entries of the include lists match nothing; a source that is away is asked at the next start."""
+    """Says which entries of the include lists match nothing, as far as the source can tell."""
     with suppress(CdcError):
         found = source.unmatched()
         for said in found:
