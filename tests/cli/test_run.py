@@ -184,7 +184,8 @@ def test_a_pipeline_in_another_folder_keeps_everything_there(cdc: Cdc, pipeline:
     folder.mkdir()
     moved = pipeline.rename(folder / pipeline.name)
     (tmp_path / "script.jsonl").rename(folder / "script.jsonl")
-    called = cdc("run", str(moved.relative_to(tmp_path)), "--once", "--sink", "file", "--set", "sink.path=out.jsonl")
+    to_file = ("--sink", "file", "--set", "sink.path=out.jsonl")
+    called = cdc("run", str(moved.relative_to(tmp_path)), "--once", *to_file)
     assert called.code == 0, called.stderr
     assert (folder / "state" / "scripted" / "state.db").exists()
     assert (tmp_path / "out.jsonl").exists()
@@ -195,4 +196,4 @@ def test_a_pipeline_in_another_folder_keeps_everything_there(cdc: Cdc, pipeline:
         assert called.code == 2
         assert f"state: {folder}/state/scripted is not there, but {old} is" in called.stderr
     assert not (folder / "state").exists()
-    assert cdc("run", "pipelines/pipeline.yaml", "--once", "--set", "state=state/scripted").code == 0
+    assert cdc("run", "pipelines/pipeline.yaml", "--once", "--set", "state=state/scripted", *to_file).code == 0
