@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from cdckit_mysql.ddl.lexer import _pattern
+from cdckit_mysql.ddl.session import Flavor
+from cdckit_mysql.ddl.temporal import _MOMENT
 from core.pattern_automaton import cost
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +46,7 @@ MADE = {
     "core/cdckit/java_text.py": "no repetition",
     "core/cdckit/spark/passing.py": "names in turn, of the same file",
     "plugins/cdckit_mysql/ddl/lexer.py": "test_the_lexers_patterns",
+    "plugins/cdckit_mysql/ddl/temporal.py": "test_the_patterns_of_moments",
     "plugins/cdckit_mysql/ddl/passwords.py": "strings, names and comments match to their end, closed or not",
 }
 """Files that put a pattern together, and why that is safe."""
@@ -117,6 +120,11 @@ def test_patterns_that_are_put_together_are_known() -> None:
 @pytest.mark.parametrize("escapes", [False, True])
 def test_the_lexers_patterns(ansi_quotes: bool, escapes: bool) -> None:
     assert cost(_pattern(ansi_quotes, escapes).pattern, re.VERBOSE) == "linear"
+
+
+@pytest.mark.parametrize("flavor", list(_MOMENT))
+def test_the_patterns_of_moments(flavor: Flavor) -> None:
+    assert cost(_MOMENT[flavor].pattern) == "linear"
 
 
 @pytest.mark.parametrize(
