@@ -54,5 +54,6 @@ def stream_preference(client: Client) -> Preference:
     """
     asked = client.read_preference
     assert isinstance(asked, Preference)
-    in_a_set = client.topology_description.topology_type_name.startswith(_SET)
-    return asked if isinstance(asked, Primary) or not in_a_set else OneMember(asked)
+    if isinstance(asked, Primary) or not client.topology_description.topology_type_name.startswith(_SET):
+        return asked
+    return OneMember(asked)

@@ -12,6 +12,7 @@ from typing import Any
 
 import bson
 from bson.raw_bson import RawBSONDocument
+from pymongo.read_preferences import Primary
 
 from cdckit_mongodb.connection import CODEC
 from fuzz.documents import changed, mutated_bytes
@@ -49,6 +50,8 @@ def damaged_answer(answer: bytes, random: Random) -> bytes:
 
 class Servers:
     """A client of servers that give one answer, whatever they are asked; then they have nothing more to say."""
+
+    read_preference = Primary()
 
     def __init__(self, answer: bytes) -> None:
         self.answer = answer
