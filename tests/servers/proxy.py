@@ -62,12 +62,20 @@ class Proxy(ABC):
             try:
                 server = socket.create_connection(("127.0.0.1", self._target))
             except OSError:
-                _shut(client)
+                client.close()
                 continue
             with self._lock:
                 self._ends += (client, server)
-            threading.Thread(target=self._pass, args=(client, server), daemon=True).start()
-            threading.Thread(target=self._pass, args=(server, client), kwargs={"counts": True}, daemon=True).start()
+            threading.Thread(target=self._pass_both_ways, args=(client, server), daemon=True).start()
+
+    def _pass_both_ways(self, client: socket.socket, server: socket.socket) -> None:
+        """Closes the ends only when no thread uses them: another connection would get their numbers."""
+        back = threading.Thread(target=self._pass, args=(server, client), kwargs={"counts": True}, daemon=True)
+        back.start()
+        self._pass(client, server)
+        back.join()
+        for end in (client, server):
+            end.close()
 
     def _pass(self, source: socket.socket, target: socket.socket, *, counts: bool = False) -> None:
         """Passes bytes on until one side ends; `counts` for those that come from the server."""
@@ -201,7 +209,5 @@ class MovingAddress(Proxy):
 
 
 def _shut(end: socket.socket) -> None:
-    try:
+    with suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        end.close()
