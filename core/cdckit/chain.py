@@ -45,6 +45,13 @@ class TransformChain:
     def __init__(self, steps: Sequence[LiveStep], warnings: Sequence[str] = ()) -> None:
         self.steps = tuple(steps)
         self.warnings = tuple(warnings)
+        parts = ((step.name, part) for step in self.steps for part in (step.predicate, step.transform) if part)
+        self._seekers = tuple((name, part) for name, part in parts if part.sought() is not None)
+
+    @property
+    def seeks(self) -> bool:
+        """Whether a step looks for something among the topics' names."""
+        return bool(self._seekers)
 
     def apply(self, records: Sequence[Record]) -> Sequence[Record]:
         """What the records become, in their order.
@@ -58,9 +65,10 @@ class TransformChain:
 
     def found(self) -> dict[str, bool]:
         """Whether what steps look for among the topics' names was found; those that have seen none are left out."""
-        seekers = [(step.name, seeker) for step in self.steps for seeker in (step.predicate, step.transform) if seeker]
-        sought = [(name, each) for name, seeker in seekers if (each := seeker.sought()) is not None]
-        return {f"transform '{name}': {each.pattern}": each.found for name, each in sought if each.found is not None}
+        sought = ((name, part.sought()) for name, part in self._seekers)
+        return {
+            f"transform '{name}': {one.pattern}": one.found for name, one in sought if one and one.found is not None
+        }
 
     def close(self) -> None:
         """Lets go of what the transforms hold."""

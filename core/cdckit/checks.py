@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from cdckit.choice import Unmatched
 from cdckit.record import Offset
 
 
@@ -51,11 +52,10 @@ class PositionChecks(Protocol):
         ...
 
 
-def unmatched_findings(entries: Iterable[str]) -> Iterator[Finding]:
-    """What `cdckit.choice.unmatched` says of the include lists."""
-    for said in entries:
-        option, _, message = said.removeprefix("source.").partition(": ")
-        yield Finding(option, "warn", message, "correct the name, or leave it for one that is to come")
+def unmatched_findings(entries: Iterable[Unmatched]) -> Iterator[Finding]:
+    """What is said of entries of the include lists."""
+    for entry in entries:
+        yield Finding(entry.option, "warn", entry.message, "correct the name, or leave it for one that is to come")
 
 
 def why_unwritable(folder: Path) -> str | None:

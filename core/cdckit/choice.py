@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from cdckit.config.lists import patterns, split_names
 from cdckit.config.model import did_you_mean
@@ -58,8 +59,23 @@ class Choice:
         return any(map(self._include, names)) if self._include else not any(map(self._exclude, names))
 
 
-def unmatched(text: str, names: Collection[str], option: str, *, literal: bool = False) -> Iterator[str]:
-    """A sentence about each entry of an include list that matches nothing, with the nearest name.
+class Unmatched(NamedTuple):
+    """An entry of an include list that matches nothing; as a text, a sentence.
+
+    Attributes:
+        option: whose value the list is.
+        message: what is said of the entry, with the nearest name.
+    """
+
+    option: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"source.{self.option}: {self.message}"
+
+
+def unmatched(text: str, names: Collection[str], option: str, *, literal: bool = False) -> Iterator[Unmatched]:
+    """The entries of an include list that match nothing.
 
     Args:
         text: the list.
@@ -72,4 +88,4 @@ def unmatched(text: str, names: Collection[str], option: str, *, literal: bool =
             continue
         if literal or not any(map(compile_java(entry, ignore_case=True, option=option).fullmatch, names)):
             near = did_you_mean(entry.replace("\\", ""), names)
-            yield f"source.{option}: '{entry}' matches nothing that there is{near}"
+            yield Unmatched(option, f"'{entry}' matches nothing that there is{near}")

@@ -68,9 +68,8 @@ def compared(pipeline: ResolvedPipeline, lists: Mapping[str, str]) -> Captured:
     config = pipeline.source.config.model_copy(update=lists)
     now, readable = _captured(pipeline)
     before, _ = _captured(replace(pipeline, source=replace(pipeline.source, config=config)))
-    return Captured(
-        [table for table in now if table not in before], [table for table in before if table not in now], readable
-    )
+    known, left = set(before), set(now)
+    return Captured([one for one in now if one not in known], [one for one in before if one not in left], readable)
 
 
 def settle_lists(

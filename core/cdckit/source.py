@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from cdckit.choice import Unmatched
 from cdckit.errors import ConfigError, StateError
 from cdckit.record import Batch, Offset
 from cdckit.retry_schedule import RetrySchedule
@@ -193,8 +194,8 @@ class Source(ABC):
         """
         raise ConfigError("source.type: this source reads no tables, so that none can be read again")
 
-    def unmatched(self) -> Sequence[str]:
-        """A sentence about each entry of the include lists that matches nothing; none where that cannot be told.
+    def unmatched(self) -> Sequence[Unmatched]:
+        """The entries of the include lists that match nothing; none where that cannot be told.
 
         Raises:
             SourceError: the system cannot be reached, or refuses.

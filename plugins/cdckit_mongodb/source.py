@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from cdckit.checks import Finding
+from cdckit.choice import Unmatched
 from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SnapshotDueError, StateError
 from cdckit.guardrail import check_guardrail
 from cdckit.notifications import Notifications
@@ -374,7 +375,7 @@ class MongoDbSource(Source):
         with told(self._config, "asking for the captured collections"):
             return [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
 
-    def unmatched(self) -> Sequence[str]:
+    def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of collections."""
         with told(self._config, "asking for the collections"):
             return list(unmatched_entries(self._asked(), self._config))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdckit.choice import unmatched
+from cdckit.choice import Unmatched, unmatched
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client
 from cdckit_mongodb.filters import Filters
 
 
-def unmatched_entries(client: Client, config: MongoDbConfig) -> Iterator[str]:
-    """A sentence about each. A collection counts where its database may be captured.
+def unmatched_entries(client: Client, config: MongoDbConfig) -> Iterator[Unmatched]:
+    """Each of them. A collection counts where its database may be captured.
 
     With `capture.scope=collection` there is nothing to choose from.
     """

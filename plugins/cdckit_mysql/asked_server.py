@@ -7,6 +7,7 @@ from functools import cached_property
 
 import pymysql
 
+from cdckit.choice import Unmatched
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
@@ -94,7 +95,7 @@ class AskedServer:
             found = [table.id for table in stored_tables(self.ready()[1], filters)]
         return [str(table) for table in found if not filters.signals(*table)]
 
-    def unmatched_entries(self) -> list[str]:
+    def unmatched_entries(self) -> list[Unmatched]:
         """Of the include lists."""
         with told(self._config, "listing the tables"):
             return unmatched_entries(self.ready()[1], self._config)

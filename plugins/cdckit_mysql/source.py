@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from cdckit.checks import Finding
+from cdckit.choice import Unmatched
 from cdckit.context_headers import time_ordered_uuid
 from cdckit.errors import CdcError, SnapshotDueError, StateError
 from cdckit.guardrail import check_guardrail
@@ -430,7 +431,7 @@ class MySqlSource(Source):
         """The captured tables that the server has, but for that of signals."""
         return self._asked.captured(self._filters)
 
-    def unmatched(self) -> Sequence[str]:
+    def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of tables."""
         return self._asked.unmatched_entries()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.choice import unmatched
+from cdckit.choice import Unmatched, unmatched
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.filters import Filters
@@ -14,8 +14,8 @@ _TABLES = (
 )
 
 
-def unmatched_entries(connection: Connection, config: MySqlConfig) -> list[str]:
-    """A sentence about each. A table counts where its database may be captured."""
+def unmatched_entries(connection: Connection, config: MySqlConfig) -> list[Unmatched]:
+    """Each of them. A table counts where its database may be captured."""
     if not (config.database_include_list or config.table_include_list):
         return []
     databases = [name for (name,) in query(connection, "SHOW DATABASES")]

@@ -164,7 +164,7 @@ class PluginConfig(BaseModel):
     def identity(self) -> dict[str, str | list[str]]:
         """What identifies the source or target, by option; what is not set is left out."""
         found = {dotted(name): getattr(self, name) for name in self.identifying}
-        return {name: identifying_text(value) for name, value in found.items() if value is not None}
+        return {name: str(value) for name, value in found.items() if value is not None}
 
     @classmethod
     def present_name(cls, name: str) -> str:
@@ -180,11 +180,6 @@ class PluginConfig(BaseModel):
     def knows(cls, name: str) -> bool:
         """Whether an option of this name means anything to the component, be it only that it is passed over."""
         return placement(cls, cls.present_name(name)) is not None
-
-
-def identifying_text(value: Any) -> str:
-    """A value as one that is compared later: a path does not depend on where it is looked at from."""
-    return str(value.absolute() if isinstance(value, Path) else value)
 
 
 def placement(model: type[PluginConfig], name: str) -> Placement:

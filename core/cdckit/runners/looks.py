@@ -32,7 +32,8 @@ class Looks:
 
     def delivered(self) -> None:
         """Records went through the transforms."""
-        self._sought.look(self._chain.found)
+        if self._chain.seeks:
+            self._sought.look(self._chain.found)
 
     def ended(self) -> None:
         """There are no more of them."""

@@ -40,7 +40,7 @@ def claim(state: StateStore, pipeline: ResolvedPipeline, stopping: StopSignal, *
 def look_at_lists(source: Source, notify: Notify) -> None:
     """Says which entries of the include lists match nothing, as far as the source can tell."""
     with suppress(CdcError):
-        found = source.unmatched()
+        found = list(map(str, source.unmatched()))
         for said in found:
             log.warning("%s", said)
         notify("unmatched", entries=found)
