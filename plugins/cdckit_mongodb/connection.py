@@ -24,11 +24,11 @@ from cdckit.key_stores import pem_file
 from cdckit.waiting import answer_of, ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig, authority
 from cdckit_mongodb.extended_json import DoubleDecoder
+from cdckit_mongodb.one_server import OneServer
 
 log = logging.getLogger("cdckit.mongodb")
 
 Client = MongoClient[dict[str, Any]]
-_Address = tuple[str, int | None]
 
 CODEC: CodecOptions[dict[str, Any]] = CodecOptions(
     document_class=dict,
@@ -73,20 +73,17 @@ class Cluster:
 class OneRouter:
     """Leads all commands through one router of a sharded cluster, as long as it is there: the one that answers fastest.
 
-    Only the router that has opened a cursor knows it. Members of a replica set are chosen by other means.
+    Members of a replica set are chosen by other means.
     """
 
     def __init__(self) -> None:
-        self._address: _Address | None = None
+        self._one = OneServer()
 
     def __call__(self, servers: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
         """One of the servers that may serve a command, as the driver asks; all of them where they are no routers."""
         if not all(server.server_type_name == "Mongos" for server in servers):
             return servers
-        chosen = [server for server in servers if server.address == self._address]
-        chosen = chosen or sorted(servers, key=lambda server: server.round_trip_time or 0)[:1]
-        self._address = chosen[0].address if chosen else self._address
-        return chosen
+        return self._one.kept(servers) or self._one.chosen(servers)
 
 
 def connect(config: MongoDbConfig, *listeners: ServerHeartbeatListener) -> Client:

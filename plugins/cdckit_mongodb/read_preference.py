@@ -8,6 +8,7 @@ from pymongo.read_preferences import Nearest, Primary, PrimaryPreferred, Seconda
 from pymongo.server_selectors import Selection
 
 from cdckit_mongodb.connection import Client
+from cdckit_mongodb.one_server import Address, OneServer
 
 Preference = Primary | PrimaryPreferred | Secondary | SecondaryPreferred | Nearest
 
@@ -23,24 +24,22 @@ class OneMember(Nearest):
 
     Args:
         preferred: what is asked for.
-
-    Attributes:
-        address: the member's host and port, once a command has gone there.
     """
 
     def __init__(self, preferred: Callable[[Selection], Selection]) -> None:
         super().__init__()
         self._preferred = preferred
-        self.address: tuple[str, int | None] | None = None
+        self._one = OneServer()
+
+    @property
+    def address(self) -> Address | None:
+        """The member's host and port, once a command has gone there."""
+        return self._one.address
 
     def __call__(self, selection: Selection) -> Selection:
         """The member alone, as the driver chooses where to send a command."""
-        servers = [one for one in selection.server_descriptions if one.is_readable]
-        chosen = [one for one in servers if one.address == self.address]
-        if not chosen:
-            allowed = self._preferred(selection).server_descriptions
-            chosen = sorted(allowed, key=lambda one: one.round_trip_time or 0)[:1]
-        self.address = chosen[0].address if chosen else self.address
+        kept = self._one.kept(one for one in selection.server_descriptions if one.is_readable)
+        chosen = kept or self._one.chosen(self._preferred(selection).server_descriptions)
         return selection.with_server_descriptions(chosen)
 
     def __repr__(self) -> str:
