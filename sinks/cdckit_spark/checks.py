@@ -29,9 +29,8 @@ def check_java() -> Iterator[Finding]:
 
 def check_place(config: LakeConfig) -> Finding:
     """Whether tables can be made where they are to be; what only Spark can reach is not asked."""
-    if config.path is None:
+    if (path := config.place) is None:
         return _unasked("database", f"the database {config.database}")
-    path = config.path.removeprefix("file:")
     if _URL.match(path) or (path == config.path and any(name in os.environ for name in _CLUSTERS)):
         return _unasked("path", path)
     folder = Path(path).absolute()

@@ -93,8 +93,12 @@ class LakeConfig(PluginConfig):
 
     def identity(self) -> dict[str, str | list[str]]:
         """A path is the same as its `file:` URL."""
-        path = {} if self.path is None else {"path": _FILE.sub("/", self.path)}
-        return super().identity() | path
+        return super().identity() | ({} if self.place is None else {"path": self.place})
+
+    @property
+    def place(self) -> str | None:
+        """`path` without `file:`, which a folder may have or not."""
+        return None if self.path is None else _FILE.sub("/", self.path)
 
     @property
     def behavior(self) -> Behavior:
