@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -36,14 +37,11 @@ def test_the_table_equals_the_source_after_kills(
     session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, mode: str, nightly: bool
 ) -> None:
     """A changelog has each change once, and the newest of each key come to the source's rows."""
-    seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
-    print(f"CDCKIT_SEED={seed}")
+    seed = _seed()
     chance = random.Random(seed)
-    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
-    create_reader(mysql_server)
     pipeline = Pipeline(
         tmp_path,
-        source_of(mysql_server, unique_name, topic_prefix=unique_name, include_schema_changes=False),
+        _shop(mysql_server, unique_name),
         {"type": "spark", "mode": mode, "path": str(tmp_path / "lake")},
         {"runner": "spark", "spark": {"spark.master": "local[2]", **FAST_JVM}},
     )
@@ -72,17 +70,14 @@ def test_no_event_is_lost_or_out_of_order_after_kills(
     mysql_server: MySQLServer, unique_name: str, tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
     """Behind a snapshot of empty tables, so that every change has an event."""
-    seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
-    print(f"CDCKIT_SEED={seed}")
+    seed = _seed()
     chance = random.Random(seed)
-    mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
-    create_reader(mysql_server)
     target = (
         FileTarget(tmp_path) if kind == "file" else KafkaTarget(request.getfixturevalue("kafka_broker"), unique_name)
     )
     pipeline = Pipeline(
         tmp_path,
-        source_of(mysql_server, unique_name, topic_prefix=unique_name, include_schema_changes=False),
+        _shop(mysql_server, unique_name),
         target.sink,
         {"spark": {"spark.master": "local[2]", **FAST_JVM}, "serializer": {"schemas.enable": False}},
     )
@@ -103,8 +98,7 @@ def test_no_event_is_lost_or_out_of_order_after_kills(
 def test_the_mirror_equals_the_collections_after_kills(
     session: SparkSession, mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, columns: str, nightly: bool
 ) -> None:
-    seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
-    print(f"CDCKIT_SEED={seed}")
+    seed = _seed()
     chance, sizes = random.Random(seed), {"a": 3000, "b": 12_000}
     source = {
         "type": "mongodb",
@@ -129,6 +123,20 @@ def test_the_mirror_equals_the_collections_after_kills(
             if columns:
                 assert table.where("token is distinct from get_json_object(document, '$.token')").count() == 0
         client.drop_database(unique_name)
+
+
+def _seed() -> int:
+    """A new one, or the one that is asked for; printed, so that it can be."""
+    seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
+    print(f"CDCKIT_SEED={seed}")
+    return seed
+
+
+def _shop(server: MySQLServer, name: str) -> dict[str, Any]:
+    """The options of a source that captures the writers' tables, which are made."""
+    server.run_sql(f"CREATE DATABASE {name}; USE {name}; {TABLES}")
+    create_reader(server)
+    return source_of(server, name, topic_prefix=name, include_schema_changes=False)
 
 
 def _kill_at_work(pipeline: Pipeline, chance: random.Random, *arguments: str) -> None:

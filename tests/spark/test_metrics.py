@@ -75,6 +75,8 @@ def test_progress_lag_and_counts(mysql_server: MySQLServer, unique_name: str, tm
         assert now.value("cdckit_streaming_connected") == 1
         assert now.value("cdckit_streaming_transactions_committed_total") == 3
         assert abs(now.value("cdckit_last_event_time_seconds") - time.time()) < 600
+        # The file of the status is written once a second at most: what the metrics have shown comes within that.
+        wait_for(lambda: pipeline_status(pipeline.name, pipeline.state).records == ROWS + 2 + 7)
         status = pipeline_status(pipeline.name, pipeline.state)
         assert (status.state, status.runner, status.lag_bytes) == ("running", "spark", 0)
         assert status.snapshot is not None
