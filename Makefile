@@ -48,7 +48,7 @@ bench: setup ## Measure cdckit, and Debezium beside it where its wheel is instal
 	@PYTHONPATH=.:tests $(BIN)/python -m benchmarks
 
 docs: $(INSTALLED) ## Write the option tables of the docs anew
-	@$(BIN)/python -m cdckit.config.docs docs/options
+	@$(BIN)/python -m cdckit.engine.config.docs docs/options
 
 lock: $(INSTALLED) ## Resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

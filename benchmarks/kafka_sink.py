@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.report import machine
-from cdckit.messages import EncodedHeaders, Messages
-from cdckit.sink import SinkContext
+from cdckit.api.messages import EncodedHeaders, Messages
+from cdckit.api.sink import SinkContext
 from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_kafka.sink import KafkaSink
 from servers.kafka import KafkaBroker

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import click
 from confluent_kafka import Producer
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import SparkSession, functions as f
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.report import machine
 from benchmarks.ticdc import SHAPES, messages_of
-from cdckit.spark.datasource import CdckitDataSource
-from cdckit.spark.session import start_session
+from cdckit.engine.spark.session import start_session
+from cdckit.spark import CdckitDataSource
 from servers.kafka import KafkaBroker
 
 _SHAPE = SHAPES[0]

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import sys
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import SparkSession, functions as f
 
-from cdckit.spark.datasource import CdckitDataSource
+from cdckit.spark import CdckitDataSource
 
 
 def main(pipeline: str, output: str) -> None:

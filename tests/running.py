@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cdckit.record import Offset
-from cdckit.state.authority import current_offset
+from cdckit.api.record import Offset
+from cdckit.engine.state.authority import current_offset
 from servers.mariadb import MariaDBServer
 from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 from servers.process import bound_to_parent

@@ -1,1 +1,10 @@
-"""cdckit: change data capture in Python."""
+"""The public face of cdckit: what the author of a plugin imports.
+
+Beside it stand `cdckit.logical`, `cdckit.connector` (the kit for sources that capture a database), `cdckit.tables` (the
+kit for sinks that keep Spark tables), `cdckit.java` (what Debezium's options mean by regular expressions) and
+`cdckit.testing`. Everything else is the engine's own and may change with any release.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,18 +10,16 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr, field_validator, model_validator
 
-from cdckit.avro_names import NameAdjustment
-from cdckit.config.event_format import AS_TEXT, EventFormatDefaults
-from cdckit.config.lists import NameList, RegexList, patterns, split_names
-from cdckit.config.no_meaning import NoMeaning
-from cdckit.config.operations import OperationList, skipped_operations
-from cdckit.config.places import LocalPath
-from cdckit.guardrail import GuardrailOptions
-from cdckit.metrics.tags import MetricTags
-from cdckit.newly_captured import NewTablesOptions, capture_lists
-from cdckit.notifications import NotificationOptions
-from cdckit.plugins import mode_by_plugin
-from cdckit.signals import SignalOptions
+from cdckit import LocalPath, NameList, NoMeaning, RegexList, patterns, split_names
+from cdckit.connector.avro_names import NameAdjustment
+from cdckit.connector.chosen_by_plugin import mode_by_plugin
+from cdckit.connector.guardrail import GuardrailOptions
+from cdckit.connector.notifications import NotificationOptions
+from cdckit.connector.options.event_format import AS_TEXT, EventFormatDefaults
+from cdckit.connector.options.metric_tags import MetricTags
+from cdckit.connector.options.new_tables import NewTablesOptions, capture_lists
+from cdckit.connector.options.operations import OperationList, skipped_operations
+from cdckit.connector.signals import SignalOptions
 from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
 from cdckit_mongodb.topic_options import TopicOptions
 from cdckit_mongodb.without_meaning import WITHOUT_MEANING

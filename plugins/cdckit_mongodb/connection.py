@@ -18,10 +18,10 @@ from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, Op
 from pymongo.monitoring import ServerHeartbeatListener
 from pymongo.server_description import ServerDescription
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
-from cdckit.key_stores import pem_file
-from cdckit.waiting import answer_of, ended_by_stop
+from cdckit import ConfigError, DecodeError, RetriableSourceError, SourceError
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.connector.key_stores import pem_file
+from cdckit.connector.waiting import answer_of, ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig, authority
 from cdckit_mongodb.extended_json import DoubleDecoder
 from cdckit_mongodb.one_server import OneServer

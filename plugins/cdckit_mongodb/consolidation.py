@@ -10,8 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 
-from cdckit.errors import StateError
-from cdckit.takeover.offsets import ConnectOffset
+from cdckit import ConnectOffset, StateError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, read_cluster, told
 from cdckit_mongodb.offsets import StreamOffset

@@ -10,7 +10,7 @@ from pymongo.monitoring import (
     ServerHeartbeatSucceededEvent,
 )
 
-from cdckit.source_counts import SourceCounts
+from cdckit import SourceCounts
 
 
 class Elections(ServerHeartbeatListener):

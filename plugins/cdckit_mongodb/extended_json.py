@@ -19,8 +19,8 @@ import orjson
 from bson import Binary, Code, DatetimeMS, DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
 from bson.codec_options import TypeDecoder
 
-from cdckit.errors import DecodeError
-from cdckit.java_text import escaped, java_double
+from cdckit import DecodeError
+from cdckit.java.text import escaped, java_double
 
 Write = Callable[[Any], str]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.config.lists import split_names
-from cdckit.java_regex import UserPattern
+from cdckit import split_names
+from cdckit.java.regex import UserPattern
 
 _COLLECTION_PARTS = 2
 

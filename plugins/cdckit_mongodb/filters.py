@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from cdckit.choice import Choice
-from cdckit.config.lists import split_names
+from cdckit import split_names
+from cdckit.connector.include_lists import Choice
 from cdckit_mongodb.config import MongoDbConfig
 
 BUILTIN_DATABASES = frozenset({"admin", "config", "local"})

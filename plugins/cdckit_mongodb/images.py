@@ -8,7 +8,7 @@ from itertools import groupby
 
 from pymongo.errors import PyMongoError
 
-from cdckit.checks import Finding
+from cdckit import Finding
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client
 from cdckit_mongodb.filters import Filters

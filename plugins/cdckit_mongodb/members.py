@@ -17,7 +17,7 @@ from pymongo.monitoring import (
 )
 from pymongo.server_description import ServerDescription
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit import RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, place, reason, told
 

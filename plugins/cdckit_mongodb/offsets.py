@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import StateError
-from cdckit.incremental.state import IncrementalState
-from cdckit.record import Offset
-from cdckit.resnapshot import MEMBER, Resnapshot
+from cdckit import Offset, StateError
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.connector.incremental.state import IncrementalState
+from cdckit.connector.resnapshot import MEMBER, Resnapshot
 from cdckit_mongodb.tokens import Token, token_of, token_text, token_time
 
 _COUNTS = "transaction_data_collection_order_"

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from cdckit.checks import Finding
-from cdckit.durations import duration
-from cdckit.errors import CdcError
-from cdckit.record import Offset
+from cdckit import CdcError, Finding, Offset
+from cdckit.connector.durations import duration
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, told
 from cdckit_mongodb.offsets import StreamOffset

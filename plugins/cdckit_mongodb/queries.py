@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit import RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig, Stage
 from cdckit_mongodb.connection import Client, told
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cdckit.checks import Finding, unmatched_findings
-from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit import ConfigError, Finding, RetriableSourceError, SourceError, unmatched_findings
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, is_not_allowed, place, read_cluster, told
 from cdckit_mongodb.filters import Filters

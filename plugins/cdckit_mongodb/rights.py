@@ -9,7 +9,7 @@ from typing import Any
 
 from pymongo.errors import PyMongoError
 
-from cdckit.checks import Finding
+from cdckit import Finding
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client
 

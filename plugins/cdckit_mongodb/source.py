@@ -8,20 +8,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from cdckit.checks import Finding
-from cdckit.choice import Unmatched
-from cdckit.errors import CdcError, ConfigError, RetriableSourceError, SnapshotDueError, StateError
-from cdckit.guardrail import check_guardrail
-from cdckit.notifications import Notifications
-from cdckit.notifications.listener import SnapshotListener
-from cdckit.record import Batch, Offset
-from cdckit.retry_schedule import RetrySchedule
-from cdckit.signals import Mailbox
-from cdckit.source import Source, SourceContext, Split
-from cdckit.state.store import StateStore
-from cdckit.takeover.history import HistoryRecord
-from cdckit.takeover.offsets import ConnectOffset
-from cdckit.waiting import let_go
+from cdckit import (
+    Batch,
+    CdcError,
+    ConfigError,
+    ConnectOffset,
+    Finding,
+    HistoryRecord,
+    Offset,
+    RetriableSourceError,
+    RetrySchedule,
+    SnapshotDueError,
+    Source,
+    SourceContext,
+    Split,
+    StateError,
+    StateStore,
+    Unmatched,
+)
+from cdckit.connector.guardrail import check_guardrail
+from cdckit.connector.notifications import Notifications
+from cdckit.connector.notifications.listener import SnapshotListener
+from cdckit.connector.signals import Mailbox
+from cdckit.connector.waiting import let_go
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
 from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated

@@ -13,7 +13,7 @@ from typing import Any
 from bson import decode, encode
 from bson.errors import BSONError
 
-from cdckit.errors import StateError
+from cdckit import StateError
 
 Token = dict[str, Any]
 

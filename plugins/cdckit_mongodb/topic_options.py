@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from cdckit.config import topic_options
+from cdckit.connector.options import topics as topic_options
 
 _DEBEZIUM: dict[str, topic_options.NamingName] = {
     "DefaultTopicNamingStrategy": "default",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdckit.choice import Unmatched, unmatched
+from cdckit import Unmatched
+from cdckit.connector.include_lists import unmatched
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client
 from cdckit_mongodb.filters import Filters

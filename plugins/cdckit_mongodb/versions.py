@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from cdckit.checks import Finding
-from cdckit.errors import SourceError
+from cdckit import Finding, SourceError
 from cdckit_mongodb.config import MongoDbConfig
 
 log = logging.getLogger("cdckit.mongodb")

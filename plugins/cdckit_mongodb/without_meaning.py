@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.config.debezium_options import OF_EVERY_CONNECTOR
-from cdckit.config.no_meaning import NoMeaning
+from cdckit import NoMeaning
+from cdckit.connector.options.every_connector import OF_EVERY_CONNECTOR
 
 WITHOUT_MEANING = (
     NoMeaning(

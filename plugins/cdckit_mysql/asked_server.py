@@ -7,8 +7,7 @@ from functools import cached_property
 
 import pymysql
 
-from cdckit.choice import Unmatched
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit import RetriableSourceError, SourceError, Unmatched
 from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, at_once, connect, place, release, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from cdckit.errors import SourceError
+from cdckit import SourceError
 from cdckit_mysql.server import Server
 
 log = logging.getLogger("cdckit.mysql")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit.checks import Finding
-from cdckit.source import Source
+from cdckit import Finding, Source
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.files.source import LogFileSource
 from cdckit_mysql.source import MySqlSource

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cdckit.errors import SourceError
+from cdckit import SourceError
 
 
 class DialogPassword:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 
-from cdckit.choice import Matcher
+from cdckit.connector.include_lists import Matcher
 from cdckit_mysql.table import Column, TableId
 from cdckit_mysql.values.mapping import ColumnMapping, Hash, Mask, Truncation, digest_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from cdckit.newly_captured import capture_lists
+from cdckit.connector.options.new_tables import capture_lists
 from cdckit_mysql.options.capture import CaptureOptions
 from cdckit_mysql.options.connection import ConnectionOptions, SslMode
 from cdckit_mysql.options.debezium import DebeziumNames, peer_options

@@ -15,10 +15,10 @@ from pydantic import SecretStr
 from pymysql.constants import CR, ER
 from pymysql.cursors import Cursor
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import ConfigError, RetriableSourceError, SourceError
-from cdckit.key_stores import pem_file
-from cdckit.waiting import answer_of, ended_by_stop
+from cdckit import ConfigError, RetriableSourceError, SourceError
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.connector.key_stores import pem_file
+from cdckit.connector.waiting import answer_of, ended_by_stop
 from cdckit_mysql.clear_text_passwords import AUTHENTICATION
 from cdckit_mysql.config import MySqlConfig
 

@@ -6,8 +6,7 @@ import logging
 
 from pymysql.cursors import SSCursor
 
-from cdckit.errors import StateError
-from cdckit.record import Offset
+from cdckit import Offset, StateError
 from cdckit_mysql.asked_server import AskedServer
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, told

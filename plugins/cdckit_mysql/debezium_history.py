@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cdckit.errors import StateError
+from cdckit import StateError
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.ddl import SHOWN, DdlError, DdlReader
 from cdckit_mysql.offsets import LogOffset, file_number

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from cdckit.choice import Choice, Matcher
+from cdckit.connector.include_lists import Choice, Matcher
 from cdckit_mysql.column_mappings import ColumnMappings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.option_types import split_key_columns

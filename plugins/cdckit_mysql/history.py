@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import StateError
-from cdckit.source import Notify, silent
-from cdckit.state.store import HistoryEntry, StateStore
+from cdckit import HistoryEntry, Notify, StateError, StateStore, silent
+from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
 from cdckit_mysql.history_topic import HistoryTopic
 from cdckit_mysql.offsets import LogOffset, LogPosition

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cdckit.errors import ConfigError, StateError
-from cdckit.takeover.history import HistoryRecord, Patience, read_history
-from cdckit.waiting import answer_of
+from cdckit import ConfigError, HistoryRecord, StateError
+from cdckit.connector.takeover.history import Patience, read_history
+from cdckit.connector.waiting import answer_of
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import SchemaChange
 from cdckit_mysql.filters import Filters

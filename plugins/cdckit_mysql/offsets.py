@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, Self
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import StateError
-from cdckit.incremental.state import IncrementalState
-from cdckit.record import Offset
-from cdckit.resnapshot import MEMBER, Resnapshot
+from cdckit import Offset, StateError
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.connector.incremental.state import IncrementalState
+from cdckit.connector.resnapshot import MEMBER, Resnapshot
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 
 SNAPSHOT_RUNNING = "INITIAL"

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from cdckit.config.lists import split_names
-from cdckit.java_regex import UserPattern, compile_java
+from cdckit import split_names
+from cdckit.java.regex import UserPattern, compile_java
 
 
 def split_key_columns(text: str) -> list[tuple[UserPattern, tuple[str, ...]]]:

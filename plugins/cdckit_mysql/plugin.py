@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit.hookspecs import ColumnConverter, ColumnDescription, Registration, hookimpl
+from cdckit import ColumnConverter, ColumnDescription, Registration, hookimpl
 
 _CONVERTERS = ("TinyIntOneToBooleanConverter", "ZeroDateFallbackConverter", "JdbcSinkDataTypesConverter")
 _PACKAGES = ("io.debezium.connector.binlog.converters.", "io.debezium.connector.mysql.converters.")

@@ -8,8 +8,7 @@ from typing import Literal
 
 import pymysql
 
-from cdckit.checks import Finding, unmatched_findings
-from cdckit.errors import CdcError
+from cdckit import CdcError, Finding, unmatched_findings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import PLAIN_TEXT, Connection, connect, encrypted, told
 from cdckit_mysql.filters import Filters

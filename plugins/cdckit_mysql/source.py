@@ -9,19 +9,26 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
-from cdckit.checks import Finding
-from cdckit.choice import Unmatched
-from cdckit.context_headers import time_ordered_uuid
-from cdckit.errors import CdcError, SnapshotDueError, StateError
-from cdckit.guardrail import check_guardrail
-from cdckit.notifications.listener import SnapshotListener
-from cdckit.notifications.notifications import Notifications
-from cdckit.record import Batch, Offset
-from cdckit.retry_schedule import RetrySchedule
-from cdckit.source import Source, SourceContext, Split
-from cdckit.state.store import StateStore
-from cdckit.takeover.history import HistoryRecord
-from cdckit.takeover.offsets import ConnectOffset
+from cdckit import (
+    Batch,
+    CdcError,
+    ConnectOffset,
+    Finding,
+    HistoryRecord,
+    Offset,
+    RetrySchedule,
+    SnapshotDueError,
+    Source,
+    SourceContext,
+    Split,
+    StateError,
+    StateStore,
+    Unmatched,
+)
+from cdckit.connector.context_headers import time_ordered_uuid
+from cdckit.connector.guardrail import check_guardrail
+from cdckit.connector.notifications.listener import SnapshotListener
+from cdckit.connector.notifications.notifications import Notifications
 from cdckit_mysql.asked_server import AskedServer
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MySqlConfig

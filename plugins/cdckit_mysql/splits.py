@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdckit.resnapshot import Resnapshot
+from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.events import SchemaEvent
 from cdckit_mysql.server import Dialect

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cdckit.topic_owners import TopicOwners
-from cdckit.topics import Topics
+from cdckit.connector.topic_owners import TopicOwners
+from cdckit.connector.topics import Topics
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.table import TableId, Tables

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.choice import Unmatched, unmatched
+from cdckit import Unmatched
+from cdckit.connector.include_lists import unmatched
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.filters import Filters

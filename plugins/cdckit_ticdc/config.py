@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import regex
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, field_validator, model_validator
 
-from cdckit.config.places import ClientFiles, LocalPath, Located
-from cdckit.java_regex import UserPattern
-from cdckit.metrics.tags import MetricTags
+from cdckit import ClientFiles, LocalPath, Located
+from cdckit.connector.options.metric_tags import MetricTags
+from cdckit.java.regex import UserPattern
 from cdckit_ticdc.columns.options import BigIntMode, BinaryForm, DecimalMode
 from cdckit_ticdc.columns.texts import time_zone
 from cdckit_ticdc.columns.types import MySqlType, parse_type

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cdckit.errors import DecodeError
-from cdckit.record import Batch, Offset, Record
-from cdckit.source import Split
+from cdckit import Batch, DecodeError, Offset, Record, Split
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.config import DebeziumConfig
 from cdckit_ticdc.decoding.envelopes import EnvelopeDecoder, EnvelopeOptions

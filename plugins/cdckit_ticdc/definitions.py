@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import StateError
-from cdckit.state.store import HistoryEntry, StateStore
+from cdckit import HistoryEntry, StateError, StateStore
+from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit_ticdc.columns.types import MySqlType
 
 HISTORY = "ticdc.tables"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdckit.record import Record
+from cdckit import Record
 from cdckit_ticdc.definitions import Definition
 
 _LATEST = 1 << 63

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cdckit.envelope import envelope_schema
-from cdckit.errors import DecodeError
-from cdckit.schema import Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit import DecodeError, Schema, Struct, struct_schema
+from cdckit.connector.envelope import envelope_schema
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.rows import MisfitError, compile_row, fault_of, row_schema
 

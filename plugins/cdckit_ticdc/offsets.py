@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import StateError
-from cdckit.record import Offset
+from cdckit import Offset, StateError
+from cdckit.connector.damage import DAMAGE, reason_of
 
 
 class Partition(NamedTuple):

@@ -5,10 +5,20 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import NamedTuple
 
-from cdckit.envelope import NEW_KEY, OLD_KEY
-from cdckit.record import LANE_END, Header, Record
-from cdckit.schema import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit import (
+    INT32,
+    INT64,
+    LANE_END,
+    OPTIONAL_INT64,
+    OPTIONAL_STRING,
+    STRING,
+    Header,
+    Record,
+    Schema,
+    Struct,
+    struct_schema,
+)
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY
 from cdckit_ticdc.layout import Images, Layout
 from cdckit_ticdc.message import Message
 

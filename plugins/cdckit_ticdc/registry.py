@@ -17,9 +17,9 @@ import fastavro
 import orjson
 from fastavro.schema import SchemaParseException, UnknownType
 
-from cdckit.damage import DAMAGE
-from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
-from cdckit.waiting import answer_of
+from cdckit import ConfigError, DecodeError, RetriableSourceError, SourceError
+from cdckit.connector.damage import DAMAGE
+from cdckit.connector.waiting import answer_of
 from cdckit_ticdc.columns.avro import without_logical_types
 
 _HEAD = struct.Struct(">bI")

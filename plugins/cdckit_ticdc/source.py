@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cdckit.errors import DecodeError
-from cdckit.record import Batch, Offset, Record
-from cdckit.source import Split
+from cdckit import Batch, DecodeError, Offset, Record, Split
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.config import TicdcConfig
 from cdckit_ticdc.decoding.csv_rows import CsvDecoder

@@ -7,9 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from cdckit.errors import SourceError, StateError
-from cdckit.record import Offset
-from cdckit.source import Source, SourceContext, Split
+from cdckit import Offset, Source, SourceContext, SourceError, Split, StateError
 from cdckit_ticdc.config import TopicsConfig
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.reading.files import FileLog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from cdckit.config.model import PluginConfig
+from cdckit import PluginConfig
 
 
 class FileConfig(PluginConfig):

@@ -7,10 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from cdckit.checks import Finding, why_unwritable
-from cdckit.errors import SinkError
-from cdckit.messages import Messages
-from cdckit.sink import Sink, SinkContext
+from cdckit import Finding, Messages, Sink, SinkContext, SinkError, why_unwritable
 from cdckit_file.config import FileConfig
 from cdckit_file.lines import LineWriter
 from cdckit_file.writing import is_file, write_whole

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from cdckit.messages import EncodedHeaders, Messages
-from cdckit.record import POSITION_HEADER
+from cdckit import POSITION_HEADER, EncodedHeaders, Messages
 
 _POSITION = b'{"key":"%b","value":"' % POSITION_HEADER.encode()
 _VALUE = b',"value":'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit.hookspecs import Registration, hookimpl
+from cdckit import Registration, hookimpl
 
 
 @hookimpl

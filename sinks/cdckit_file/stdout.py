@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cdckit.errors import SinkError
-from cdckit.messages import Messages
-from cdckit.sink import Sink, SinkContext
+from cdckit import Messages, Sink, SinkContext, SinkError
 from cdckit_file.config import StdoutConfig
 from cdckit_file.lines import LineWriter
 from cdckit_file.writing import write_whole

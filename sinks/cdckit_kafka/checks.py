@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from cdckit.checks import Finding
-from cdckit.errors import ConfigError
+from cdckit import ConfigError, Finding
 from cdckit_kafka.client import connect
 from cdckit_kafka.client_errors import ClientErrors
 from cdckit_kafka.config import KafkaSinkConfig

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from cdckit.errors import ConfigError
+from cdckit import ConfigError
 from cdckit_kafka.client_errors import ClientErrors
 from cdckit_kafka.settings import redacted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError
 
-from cdckit.errors import SinkError
+from cdckit import SinkError
 
 _REFUSALS = frozenset(
     (

@@ -7,8 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveFloat, field_validator, model_validator
 
-from cdckit.config.model import PluginConfig
-from cdckit.config.places import ClientFiles
+from cdckit import ClientFiles, PluginConfig
 from cdckit_kafka.java_producer import JavaProducerOptions
 from cdckit_kafka.settings import OWN_SETTINGS, check_acks
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRules, partition_count, split_list

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from cdckit.errors import SinkError
+from cdckit import SinkError
 
 _LONGEST_KEY = 200
 

@@ -8,12 +8,8 @@ from typing import Any, ClassVar, Never
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from cdckit.checks import Finding
-from cdckit.errors import SinkError
-from cdckit.messages import EncodedHeaders, Messages
-from cdckit.record import POSITION_HEADER
-from cdckit.sink import QueueFill, Sink, SinkContext
-from cdckit.waiting import answer_of
+from cdckit import POSITION_HEADER, EncodedHeaders, Finding, Messages, QueueFill, Sink, SinkContext, SinkError
+from cdckit.connector.waiting import answer_of
 from cdckit_kafka.checks import findings
 from cdckit_kafka.client import connect
 from cdckit_kafka.client_errors import ClientErrors

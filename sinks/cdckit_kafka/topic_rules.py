@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from cdckit.config.model import did_you_mean
-from cdckit.java_regex import UserPattern, compile_java
+from cdckit import did_you_mean
+from cdckit.java.regex import UserPattern, compile_java
 
 BROKER_DEFAULT = -1
 """As a count of partitions or replicas: what the broker is configured to give (KIP-464)."""

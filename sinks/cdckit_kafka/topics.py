@@ -10,8 +10,8 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from cdckit.errors import SinkError
-from cdckit.waiting import answer_of
+from cdckit import SinkError
+from cdckit.connector.waiting import answer_of
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRule, TopicRules
 from cdckit_kafka.waiting import Wait
 

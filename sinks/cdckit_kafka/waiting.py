@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from cdckit.errors import SinkError
+from cdckit import SinkError
 
 log = logging.getLogger("cdckit.kafka")
 

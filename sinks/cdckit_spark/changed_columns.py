@@ -6,8 +6,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cdckit.errors import SinkError
-from cdckit.marks import DefinitionChange, MarkKind
+from cdckit import DefinitionChange, MarkKind, SinkError
 from cdckit_spark.alterations import Alteration, Step
 from cdckit_spark.behavior import Action, ChangeKind
 from cdckit_spark.definitions import Definition, Definitions

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-from cdckit.checks import Finding, why_unwritable
-from cdckit.errors import ConfigError
-from cdckit.spark.session import require_java
+from cdckit import Finding, why_unwritable
 from cdckit_spark.config import LakeConfig
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CLUSTERS = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 """Where these lead, a path may be one of another file system."""
-
-
-def check_java() -> Iterator[Finding]:
-    """Whether Spark can start at all."""
-    try:
-        require_java()
-    except ConfigError as error:
-        yield Finding("java", "fail", str(error), "other sinks need no Java on the direct runner")
-    else:
-        yield Finding("java", "ok", "Spark finds Java")
 
 
 def check_place(config: LakeConfig) -> Finding:

@@ -7,9 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, NonNegativeInt, PositiveInt, model_validator
 
-from cdckit.config.lists import NameList, split_names
-from cdckit.config.model import PluginConfig
-from cdckit.config.places import FolderUrl
+from cdckit import FolderUrl, NameList, PluginConfig, split_names
 from cdckit_spark.behavior import Behavior, EvolutionMode, kinds_of
 from cdckit_spark.documents import DeclaredColumn, parse_columns
 

@@ -14,8 +14,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from cdckit.schema import OPTIONAL_STRING, Schema
-from cdckit.struct import Struct
+from cdckit import OPTIONAL_STRING, Schema, Struct
 from cdckit_spark.extended_json import DeclaredType, declared_type
 from cdckit_spark.layout import ABSENT
 from cdckit_spark.types import ColumnType, column_type

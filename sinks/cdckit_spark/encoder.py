@@ -6,12 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cdckit.errors import SinkError
-from cdckit.marks import MarkKind, RoutedMark
-from cdckit.record import UNAVAILABLE_HEADER, Record
-from cdckit.schema import Schema
-from cdckit.spark.tables import Packet
-from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit import UNAVAILABLE_HEADER, MarkKind, Record, RoutedMark, Schema, SinkError, Struct, Template, TemplateStruct
+from cdckit.tables.sink import Packet
 from cdckit_spark.documents import DeclaredColumn, DocumentRows
 from cdckit_spark.groups import Group, Mode, RowGroup, key_group, source_name, truncate_group
 from cdckit_spark.layout import Layout

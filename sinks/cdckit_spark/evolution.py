@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from cdckit.marks import MarkKind
+from cdckit import MarkKind
 from cdckit_spark.alterations import Altering
 from cdckit_spark.changed_columns import ColumnChanges, Told
 from cdckit_spark.definitions import NOTE, Definitions, Fitting

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.schema import DECIMAL, OPTIONAL_BOOLEAN, OPTIONAL_BYTES, OPTIONAL_STRING, Schema
+from cdckit import DECIMAL, OPTIONAL_BOOLEAN, OPTIONAL_BYTES, OPTIONAL_STRING, Schema
 
 _ZONED = "io.debezium.time.ZonedTimestamp"
 _DECIMAL_TYPE = re.compile(r"decimal\((\d+)(?:,\s*(\d+))?\)")

@@ -9,11 +9,9 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit.envelope import OLD_KEY as OLD_KEY_HEADER
-from cdckit.record import UNAVAILABLE_HEADER, Datum, Header, Record
-from cdckit.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
-from cdckit.spark.tables import Packet, arrow_stream
-from cdckit.struct import Struct
+from cdckit import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, UNAVAILABLE_HEADER, Datum, Header, Record, Schema, Struct
+from cdckit.connector.envelope import OLD_KEY as OLD_KEY_HEADER
+from cdckit.tables.sink import Packet, arrow_stream
 from cdckit_spark.layout import ABSENT, OLD_KEY, OP, POSITION, Kind, Layout
 from cdckit_spark.shapes import FACT_COLUMNS, Facts
 from cdckit_spark.types import ColumnType, column_type, text_of

@@ -13,8 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as f
+from pyspark.sql import Column, DataFrame, functions as f
 
 from cdckit_spark.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit_spark.targets import quoted

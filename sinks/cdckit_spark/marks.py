@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from cdckit.marks import DefinitionChange, MarkKind
-from cdckit.spark.tables import Packet
+from cdckit import DefinitionChange, MarkKind
+from cdckit.tables.sink import Packet
 from cdckit_spark.layout import Layout
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as f
+from pyspark.sql import Column, DataFrame, Window, functions as f
 from pyspark.sql.types import BinaryType, StringType
 
-from cdckit.errors import SinkError
-from cdckit.record import LANE_END, lane_of
+from cdckit import LANE_END, SinkError, lane_of
 from cdckit_spark.definitions import Fitting
 from cdckit_spark.key_changes import with_old_rows
 from cdckit_spark.layout import ABSENT, OLD_KEY, OP, POSITION

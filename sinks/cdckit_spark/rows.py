@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from cdckit.record import lane_of
-from cdckit.spark.tables import rows_of
+from cdckit import lane_of
+from cdckit.tables.sink import rows_of
 from cdckit_spark.definitions import Fitting, Places
 from cdckit_spark.documents import DOCUMENT, DeclaredColumn, with_columns
 from cdckit_spark.layout import ABSENT, OLD_KEY, Layout

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from cdckit.errors import SinkError
-from cdckit.marks import MarkKind
+from cdckit import MarkKind, SinkError
 from cdckit_spark.behavior import Action, Behavior, ChangeKind
 from cdckit_spark.marks import Mark
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.schema import Schema
-from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit import Schema, Struct, Template, TemplateStruct
 
 _NO_ROWS = ("SchemaChangeKey", "SchemaChangeValue", "TransactionMetadataValue", "MessageValue", "Heartbeat")
 """The last part of the schema names of events that carry no rows; a key's where the value has no schema."""

@@ -13,13 +13,11 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.checks import Finding
-from cdckit.destinations import Names
-from cdckit.errors import ConfigError, RetriableSinkError, SinkError
-from cdckit.marks import MarkKind
-from cdckit.spark.passing import passes
-from cdckit.spark.tables import RowEncoder, SparkTableSink, TableContext
-from cdckit_spark.checks import check_java, check_place
+from cdckit import ConfigError, Finding, MarkKind, RetriableSinkError, SinkError
+from cdckit.tables.destinations import Names
+from cdckit.tables.passing import passes
+from cdckit.tables.sink import RowEncoder, SparkTableSink, TableContext
+from cdckit_spark.checks import check_place
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.encoder import TableEncoder
 from cdckit_spark.evolution import Evolution
@@ -66,7 +64,7 @@ class LakeSink(SparkTableSink):
     @classmethod
     def check(cls, config: LakeConfig) -> Sequence[Finding]:
         """Looks for Java, and whether the tables' folder can be made where it is on this machine."""
-        return [*check_java(), check_place(config)]
+        return [check_place(config)]
 
     def encoder(self) -> RowEncoder:
         """Typed rows, with columns about the change for a changelog."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Set
 
-from cdckit.errors import SinkError
+from cdckit import SinkError
 from cdckit_spark.targets import Target
 
 NOTE = "sources"

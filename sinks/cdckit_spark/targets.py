@@ -11,7 +11,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from cdckit.destinations import collision, folder_name, table_name
+from cdckit.tables.destinations import collision, folder_name, table_name
 from cdckit_spark.config import LakeConfig
 
 TOPIC = "topic"

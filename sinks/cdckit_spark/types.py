@@ -27,7 +27,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cdckit.schema import CONNECT_DATE, CONNECT_TIMESTAMP, DECIMAL, Schema
+from cdckit import CONNECT_DATE, CONNECT_TIMESTAMP, DECIMAL, Schema
 
 Values = Sequence[Any]
 MAX_PRECISION = 38

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from bad_input.conftest import NewPipeline, has_events, past_snapshot, rows
+from cdckit.api.messages import Messages
+from cdckit.api.sink import SinkContext
 from cdckit.errors import SinkError
-from cdckit.messages import Messages
-from cdckit.sink import SinkContext
 from cdckit_file.config import FileConfig
 from cdckit_file.file import FileSink
 from running import Pipeline

@@ -13,8 +13,8 @@ from confluent_kafka import Producer
 from bad_input.lines import HOST, mongodb_line, proxied_broker, topic_line
 from bad_input.side_lines import signals_line
 from bad_input.stopping import LONGEST_WAIT, stopped
-from cdckit.state.authority import NOTE
-from cdckit.state.sqlite import SqliteStateStore
+from cdckit.engine.state.authority import NOTE
+from cdckit.engine.state.sqlite import SqliteStateStore
 from running import Running, to_file
 from servers.kafka import KafkaBroker
 from servers.mongodb import MongoReplicaSet

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.plugins import broken_plugins, plugin_manager
 from cdckit.cli.main import call
-from cdckit.plugins import broken_plugins, plugin_manager
 from servers.process import bound_to_parent
 
 TESTS = Path(__file__).parent.parent

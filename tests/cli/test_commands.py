@@ -12,7 +12,7 @@ import pytest
 
 from cdckit.cli.main import COMMANDS
 from cdckit.cli.tables import print_entry
-from cdckit.state.sqlite import SqliteStateStore
+from cdckit.engine.state.sqlite import SqliteStateStore
 
 Cdc = Callable[..., Any]
 

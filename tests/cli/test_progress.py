@@ -15,7 +15,7 @@ import pytest
 
 from cdckit.cli.meter import Meter, size
 from cdckit.cli.progress import ProgressPlugin
-from cdckit.durations import duration
+from cdckit.connector.durations import duration
 
 PROGRAM = Path(sys.executable).parent / "cdc"
 
@@ -164,7 +164,7 @@ def _read_until(terminal: int, text: str) -> str:
 
 
 def test_nothing_is_left_registered(cdc: Callable[..., object], pipeline: Path) -> None:
-    from cdckit.plugins import plugin_manager
+    from cdckit.api.plugins import plugin_manager
 
     before = set(plugin_manager().get_plugins())
     cdc("run", pipeline.name, "--once")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.resnapshot import KEPT_AS
-from cdckit.state.sqlite import read_kept
+from cdckit.connector.resnapshot import KEPT_AS
+from cdckit.engine.state.sqlite import read_kept
 from running import Pipeline, create_reader, source_of, to_file
 from servers.mysql import MySQLServer
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cdckit.state.sqlite import SqliteStateStore
+from cdckit.engine.state.sqlite import SqliteStateStore
 
 Cdc = Callable[..., Any]
 

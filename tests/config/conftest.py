@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cdckit.plugins import plugin_manager
+from cdckit.api.plugins import plugin_manager
 from scripted import plugin
 
 

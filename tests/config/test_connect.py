@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline, read_draft
-from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.loading import load_pipeline, read_draft
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
 
 OPTIONS = {

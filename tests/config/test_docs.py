@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.docs import BEGIN, END, pages, write_pages
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.docs import BEGIN, END, pages, write_pages
+from cdckit.engine.config.loading import load_pipeline
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs" / "options"
@@ -22,8 +22,8 @@ EXAMPLES = [
 
 def test_the_pages_are_current() -> None:
     for path, text in pages(DOCS).items():
-        assert path.exists(), f"{path.name} is missing: run `python -m cdckit.config.docs docs/options`"
-        assert path.read_text() == text, f"{path.name} is old: run `python -m cdckit.config.docs docs/options`"
+        assert path.exists(), f"{path.name} is missing: run `python -m cdckit.engine.config.docs docs/options`"
+        assert path.read_text() == text, f"{path.name} is old: run `python -m cdckit.engine.config.docs docs/options`"
 
 
 def test_there_is_no_page_of_what_is_gone() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
 from scripted.config import ScriptedConfig
 

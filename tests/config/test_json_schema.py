@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from cdckit.config.json_schema import pipeline_schema
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.json_schema import pipeline_schema
+from cdckit.engine.config.loading import load_pipeline
 
 
 def faults(pipeline: dict[str, Any]) -> list[str]:

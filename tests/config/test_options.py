@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.config.options import Option, options_of
+from cdckit.engine.config.options import Option, options_of
 from scripted.config import FailingConfig, NoOptions, ScriptedConfig
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
 
 MYSQL = {"type": "mysql", "topic.prefix": "shop", "database.hostname": "db", "database.user": "u"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.config.pipeline import ResolvedPipeline
-from cdckit.config.variables import substitute, unresolved
+from cdckit.api.variables import substitute, unresolved
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
 
 FILE = """

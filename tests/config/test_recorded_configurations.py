@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
 
 RECORDED = Path(__file__).parent.parent / "data" / "debezium"
 PARITY = (

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.api.record import Offset
+from cdckit.api.state_store import StateStore
+from cdckit.engine.state.authority import Generation, current_offset, hand_to_spark, open_state
 from cdckit.errors import StateError
-from cdckit.record import Offset
-from cdckit.state.authority import Generation, current_offset, hand_to_spark, open_state
-from cdckit.state.store import StateStore
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdckit.avro_names import NameAdjustment, field_names, schema_names
+from cdckit.connector.avro_names import NameAdjustment, field_names, schema_names
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from cdckit.chain import LiveStep, TransformChain, build_chain
+from cdckit.api.record import Header, Record
+from cdckit.api.transform import Predicate, Transform
+from cdckit.engine.chain import LiveStep, TransformChain, build_chain
 from cdckit.errors import ConfigError, TransformError
-from cdckit.record import Header, Record
-from cdckit.transform import Predicate, Transform
 
 Apply = Callable[[Record], Record | Sequence[Record] | None]
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from cdckit.config.loading import load_pipeline
+from cdckit.api.plugins import config_model, find, make
+from cdckit.api.record import Header, Record, SchemaAndValue
+from cdckit.api.schema import FLOAT64, INT32, INT64, STRING, Schema, struct_schema
+from cdckit.api.serializer import Serializer
+from cdckit.api.struct import Struct
+from cdckit.connector.connect_json.reader import read_records
+from cdckit.engine.config.loading import load_pipeline
 from cdckit.errors import ConfigError, TransformError
-from cdckit.plugins import config_model, find, make
-from cdckit.record import Header, Record, SchemaAndValue
-from cdckit.schema import FLOAT64, INT32, INT64, STRING, Schema, struct_schema
-from cdckit.serializer import Serializer
-from cdckit.serializers.json_reader import read_records
-from cdckit.struct import Struct
 
 RECORDINGS = Path(__file__).parent / "cloudevents"
 CASES: list[dict[str, Any]] = yaml.safe_load((RECORDINGS / "cases.yaml").read_text())

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from cdckit.destinations import LONGEST, Names, folder_name, table_name
 from cdckit.errors import SinkError
+from cdckit.tables.destinations import LONGEST, Names, folder_name, table_name
 
 PARTS = st.sampled_from(
     ["a", "B", "_", "-", ".", "..", "/", "\\", "`", " ", "+", "é", "\0", "\n", "%2F", "~", "x" * 90]

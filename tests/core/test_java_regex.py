@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from cdckit.connector.signals import Signal, SnapshotRequest
 from cdckit.errors import ConfigError
-from cdckit.java_regex import JavaRegexError, Replacement, compile_java, split_patterns
-from cdckit.signals import Signal, SnapshotRequest
+from cdckit.java.regex import JavaRegexError, Replacement, compile_java, split_patterns
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_a_list_is_split_at_commas_that_are_not_escaped(text: str, patterns: lis
 
 ENDLESS = [("(a|aa)+b", "a" * 90), ("((((.*)*)*)*)*x", "a" * 90), (r"(\w|\w\w)*!", "a" * 90)]
 _MATCH = f"""
-from cdckit.choice import Choice
+from cdckit.connector.include_lists import Choice
 from cdckit.errors import ConfigError
-from cdckit.java_regex.topic_rewrite import TopicRewrite
+from cdckit.java.regex.topic_rewrite import TopicRewrite
 for pattern, name in {ENDLESS!r}:
     for use in (Choice(pattern, "", "table"), TopicRewrite(pattern, "x", "topic.regex")):
         try:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Header, Record, SchemaAndValue
+from cdckit.api.struct import Struct
+from cdckit.connector.connect_json.reader import JsonReader, read_records
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import DecodeError
-from cdckit.record import Header, Record, SchemaAndValue
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.serializers.json_reader import JsonReader, read_records
-from cdckit.struct import Struct
 
 RECORDED = Path(__file__).parents[1] / "transforms" / "recordings" / "input.jsonl"
 

@@ -5,9 +5,8 @@ import json
 
 import pytest
 
-from cdckit.errors import TransformError
-from cdckit.record import Header, Record, SchemaAndValue
-from cdckit.schema import (
+from cdckit.api.record import Header, Record, SchemaAndValue
+from cdckit.api.schema import (
     BYTES,
     DECIMAL,
     INT32,
@@ -18,9 +17,10 @@ from cdckit.schema import (
     array_schema,
     struct_schema,
 )
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.errors import TransformError
 
 PRICE = Schema("bytes", optional=True, name=DECIMAL, version=1, parameters={"scale": "2"})
 ROW = struct_schema(

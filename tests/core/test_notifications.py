@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from cdckit.notifications import Notification, NotificationOptions, Notifications
-from cdckit.notifications.listener import SnapshotListener
-from cdckit.record import Batch, Record
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.source import silent
+from cdckit.api.record import Batch, Record
+from cdckit.api.source import silent
+from cdckit.connector.notifications import Notification, NotificationOptions, Notifications
+from cdckit.connector.notifications.listener import SnapshotListener
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 
 
 def _notifications(told: list[Notification], **options: str) -> Notifications:

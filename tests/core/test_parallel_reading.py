@@ -10,8 +10,8 @@ from typing import cast
 
 import pytest
 
+from cdckit.connector.parallel_reading import ParallelReading
 from cdckit.errors import SourceError
-from cdckit.parallel_reading import ParallelReading
 
 
 class Readers:

@@ -26,10 +26,10 @@ SEARCHING = {"search", "sub", "subn", "split", "findall", "finditer"}
 
 
 BOUNDED = {
-    "core/cdckit/config/formats.py": "what a parser of Python's says of the user's own file",
-    "core/cdckit/config/options.py": "the source's own patterns, for documents",
-    "core/cdckit/config/variables.py": "the user's own file",
-    "core/cdckit/config/docs.py": "the source's own documents",
+    "core/cdckit/engine/config/formats.py": "what a parser of Python's says of the user's own file",
+    "core/cdckit/engine/config/options.py": "the source's own patterns, for documents",
+    "core/cdckit/api/variables.py": "the user's own file",
+    "core/cdckit/engine/config/docs.py": "the source's own documents",
     "plugins/cdckit_mysql/debezium_history.py": "names and attributes of one column, as Debezium wrote them",
     "plugins/cdckit_mysql/filters.py": "a name of at most 64 characters",
     "plugins/cdckit_mysql/grants.py": "what the server says of its own grants",
@@ -37,14 +37,14 @@ BOUNDED = {
 }
 """Files with a pattern of quadratic cost, and what keeps it small. None may be exponential."""
 MADE = {
-    "core/cdckit/avro_names.py": "no repetition",
-    "core/cdckit/config/connect.py": "option names, of the user's own file",
-    "core/cdckit/config/docs.py": "the source's own documents",
-    "core/cdckit/config/model.py": "option names, of the user's own file",
-    "core/cdckit/config/no_meaning.py": "option names, of the user's own file",
-    "core/cdckit/java_regex/translate.py": "only compiled, to tell what is wrong; `UserPattern` matches",
-    "core/cdckit/java_text.py": "no repetition",
-    "core/cdckit/spark/passing.py": "names in turn, of the same file",
+    "core/cdckit/connector/avro_names.py": "no repetition",
+    "core/cdckit/engine/config/connect.py": "option names, of the user's own file",
+    "core/cdckit/engine/config/docs.py": "the source's own documents",
+    "core/cdckit/api/plugin_config.py": "option names, of the user's own file",
+    "core/cdckit/api/ignored_options.py": "option names, of the user's own file",
+    "core/cdckit/java/regex/translate.py": "only compiled, to tell what is wrong; `UserPattern` matches",
+    "core/cdckit/java/text.py": "no repetition",
+    "core/cdckit/tables/passing.py": "names in turn, of the same file",
     "plugins/cdckit_mysql/ddl/lexer.py": "test_the_lexers_patterns",
     "plugins/cdckit_mysql/ddl/temporal.py": "test_the_patterns_of_moments",
     "plugins/cdckit_mysql/ddl/passwords.py": "strings, names and comments match to their end, closed or not",
@@ -111,7 +111,7 @@ def test_the_sources_patterns_are_linear() -> None:
 
 
 def test_patterns_that_are_put_together_are_known() -> None:
-    made = {use.file for use in USES if use.pattern is None} - {"core/cdckit/java_regex/bounded.py"}
+    made = {use.file for use in USES if use.pattern is None} - {"core/cdckit/java/regex/bounded.py"}
     assert made <= set(MADE), "say in MADE why these are safe"
     assert set(MADE) <= made, "these put no pattern together any more"
 

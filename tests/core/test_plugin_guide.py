@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from cdckit import hookspecs
-from cdckit.chain import LiveStep, TransformChain
-from cdckit.hookspecs import ColumnDescription
-from cdckit.schema import STRING
-from cdckit.struct import Struct
+from cdckit.api import hookspecs
+from cdckit.api.hookspecs import ColumnDescription
+from cdckit.api.schema import STRING
+from cdckit.api.struct import Struct
+from cdckit.engine.chain import LiveStep, TransformChain
 from cdckit.testing import change_events
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "writing-a-plugin.md").read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit import plugins
+from cdckit.api import plugins
 from cdckit.errors import ConfigError
 
 
@@ -38,7 +38,7 @@ def install(folder: Path, name: str, code: str) -> None:
         ("raise RuntimeError('no')", "RuntimeError: no"),
         (
             """
-            from cdckit.hookspecs import hookimpl
+            from cdckit.api.hookspecs import hookimpl
             @hookimpl
             def cdckit_sorces(): return []
             """,
@@ -46,7 +46,7 @@ def install(folder: Path, name: str, code: str) -> None:
         ),
         (
             """
-            from cdckit.hookspecs import hookimpl
+            from cdckit.api.hookspecs import hookimpl
             @hookimpl
             def cdckit_sources(context): return []
             """,
@@ -54,7 +54,7 @@ def install(folder: Path, name: str, code: str) -> None:
         ),
         (
             """
-            from cdckit.hookspecs import hookimpl
+            from cdckit.api.hookspecs import hookimpl
             @hookimpl
             def cdckit_sources(): return 1 / 0
             """,
@@ -76,7 +76,7 @@ def test_a_good_plugin_beside_a_broken_one_is_found(installed: Path) -> None:
         installed,
         "good_one",
         """
-        from cdckit.hookspecs import Registration, hookimpl
+        from cdckit.api.hookspecs import Registration, hookimpl
         @hookimpl
         def cdckit_sinks(): return [Registration("well", "good_one:Well", "good_one:WellConfig", "swallows")]
         """,

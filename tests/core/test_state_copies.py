@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.api.state_store import HistoryEntry
+from cdckit.engine.state.copies import copy_state, number_copy, restore_state
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import StateError
-from cdckit.state.copies import copy_state, number_copy, restore_state
-from cdckit.state.sqlite import SqliteStateStore
-from cdckit.state.store import HistoryEntry
 
 
 class Kept:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from cdckit.connector.takeover.history import read_history
+from cdckit.connector.takeover.offsets import offsets_of
 from cdckit.errors import ConfigError, StateError
-from cdckit.takeover.history import read_history
-from cdckit.takeover.offsets import offsets_of
 from servers.kafka import KafkaBroker
 
 WRITTEN_BY_CONNECT = bytes.fromhex(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cdckit.record import Offset
+from cdckit.api.record import Offset
 from crash.journal import Change, Key
 from crash.targets import Delivered
 from servers.mysql_family import SQLServer

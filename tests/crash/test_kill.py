@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.record import Offset
+from cdckit.api.record import Offset
 from crash.journal import Journal, Key
 from crash.proof import assert_begins_behind, assert_complete, without_repeats
 from crash.targets import Delivered, FileTarget, KafkaTarget, Target

@@ -14,8 +14,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.direct import DirectRunner
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from differential.debezium import CHANGED, libraries
 from mysql.recordings import HEARTBEATS, Event, by_topic, read_events
 from servers.java import ensure_java

@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from differential.both import AT_ONCE, assert_equal, run_both
 from differential.debezium import libraries
 from differential.document_workload import DocumentWorkload

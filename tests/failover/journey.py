@@ -14,11 +14,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import RetriableSourceError
-from cdckit.runners.direct import DirectRunner
-from cdckit.runners.spark import SparkRunner
-from cdckit.runners.stop import StopSignal
 from crash.targets import Arrived, FileTarget, KafkaTarget
 from running import Pipeline
 from servers.mysql_family import SQLServer

@@ -14,8 +14,8 @@ import pytest
 from pymongo import MongoClient, WriteConcern
 from pyspark.sql import SparkSession
 
-from cdckit.record import Offset
-from cdckit.source import Split
+from cdckit.api.record import Offset
+from cdckit.api.source import Split
 from crash.targets import FileTarget
 from failover.journey import Journey
 from mongodb.capture import Capture, shown

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Offset, Record
+from cdckit.api.source import SourceContext, Split
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import RetriableSourceError, SourceError
-from cdckit.record import Offset, Record
-from cdckit.source import SourceContext, Split
-from cdckit.state.sqlite import SqliteStateStore
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.files.source import LogFileSource

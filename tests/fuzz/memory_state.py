@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cdckit.state.store import HistoryEntry, Json, StateStore
+from cdckit.api.state_store import HistoryEntry, Json, StateStore
 
 
 class MemoryState(StateStore):

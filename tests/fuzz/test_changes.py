@@ -11,9 +11,9 @@ import bson
 import pytest
 from bson.datetime_ms import DatetimeMS
 
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import DecodeError, SourceError
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, Client, told
 from cdckit_mongodb.events.collection_events import Collections

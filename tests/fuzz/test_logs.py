@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Batch
+from cdckit.api.source import SourceContext
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
-from cdckit.record import Batch
-from cdckit.runners.stop import StopSignal
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.source import SourceContext
 from cdckit_mysql.binlog.integrity import LogIntegrity
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig

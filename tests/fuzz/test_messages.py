@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import DecodeError
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition

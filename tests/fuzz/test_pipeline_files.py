@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
 from cdckit.errors import ConfigError
 from fuzz.documents import mutated_bytes, mutated_document
 

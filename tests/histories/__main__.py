@@ -73,7 +73,7 @@ def _series(arguments: argparse.Namespace, stack: ExitStack) -> Series:
 
     @cache
     def session() -> SparkSession:
-        from cdckit.spark.session import start_session
+        from cdckit.engine.spark.session import start_session
         from spark.conftest import FAST_JVM
 
         settings = {"spark.master": "local[2]", **FAST_JVM, "spark.sql.warehouse.dir": str(folder / "warehouse")}

@@ -19,9 +19,9 @@ import psutil
 from pyspark.sql import SparkSession
 
 from background import repeated
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import CdcError
-from cdckit.runners.direct import DirectRunner
 from histories.fold import POSITION, UNAVAILABLE, Event, Fold, in_order
 from histories.rows import Row, Types, canonical, in_form
 from kafka.reading import read_topics
@@ -202,7 +202,7 @@ class Lake(Sink):
         self._due.append((what, chance))
 
     def _once(self, pipeline: Path) -> None:
-        from cdckit.runners.spark import SparkRunner
+        from cdckit.engine.runners.spark import SparkRunner
 
         SparkRunner(load_pipeline(pipeline)).run(once=True)
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from pymongo.errors import PyMongoError
 
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.direct import DirectRunner
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from differential.document_workload import DocumentWorkload
 from running import to_file
 from servers.mongodb import MongoReplicaSet

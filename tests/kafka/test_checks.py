@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdckit.checks import Checks, Finding
+from cdckit.api.checks import Checks, Finding
 from cdckit_kafka.sink import KafkaSink
 from kafka.writing import configured
 from servers.kafka import KafkaBroker

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.direct import DirectRunner
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from servers.connect import ConnectWorker
 from servers.kafka import KafkaBroker
 from servers.mariadb import MariaDBServer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.messages import Messages
-from cdckit.sink import QueueFill, SinkContext
+from cdckit.api.messages import Messages
+from cdckit.api.sink import QueueFill, SinkContext
 from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_kafka.sink import KafkaSink
 from servers.kafka import KafkaBroker

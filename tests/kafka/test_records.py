@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cdckit.api.record import POSITION_HEADER
+from cdckit.api.sink import SinkContext
 from cdckit.errors import SinkError
-from cdckit.record import POSITION_HEADER
-from cdckit.sink import SinkContext
 from kafka.reading import read_topic, topic_names
 from kafka.writing import Outgoing, batch, deliver, opened
 from servers.kafka import KafkaBroker

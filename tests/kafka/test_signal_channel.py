@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from cdckit.connector.signals import SignalOptions
+from cdckit.connector.signals.kafka import KafkaChannel
 from cdckit.errors import ConfigError
-from cdckit.signals import SignalOptions
-from cdckit.signals.kafka import KafkaChannel
 from kafka.writing import Outgoing, deliver
 from mongodb.capture import shown
 from mongodb.signalling import Signalled as SignalledMongo

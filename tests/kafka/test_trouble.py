@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from cdckit.api.sink import SinkContext
 from cdckit.errors import ConfigError, SinkError
-from cdckit.sink import SinkContext
 from cdckit_kafka.sink import KafkaSink
 from kafka.reading import read_topic
 from kafka.writing import Outgoing, batch, configured, deliver, opened

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.messages import EncodedHeaders, Messages
-from cdckit.sink import SinkContext
+from cdckit.api.messages import EncodedHeaders, Messages
+from cdckit.api.sink import SinkContext
 from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_kafka.sink import KafkaSink
 

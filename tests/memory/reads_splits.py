@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from cdckit.config.loading import load_pipeline
-from cdckit.spark.datasource import BatchReader
-from cdckit.spark.job import Form, Job
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.spark.datasource import BatchReader
+from cdckit.engine.spark.job import Form, Job
 
 
 def main(pipeline: str, form: str) -> None:

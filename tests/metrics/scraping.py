@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from cdckit.metrics.status_file import read_status
+from cdckit.engine.metrics.status_file import read_status
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cdckit.metrics.collector import FiguresCollector
-from cdckit.metrics.figures import Figures
-from cdckit.metrics.listener import FiguresListener
-from cdckit.notifications.notification import Notification
+from cdckit.api.notification import Notification
+from cdckit.engine.metrics.collector import FiguresCollector
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.listener import FiguresListener
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from cdckit.metrics.address import parse_address
-from cdckit.metrics.tags import parse_tags
+from cdckit.connector.options.metric_tags import parse_tags
+from cdckit.engine.metrics.address import parse_address
 
 
 @pytest.mark.parametrize(

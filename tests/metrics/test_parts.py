@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdckit.snapshot_progress import PartProgress, PartsProgress
+from cdckit.connector.snapshot_progress import PartProgress, PartsProgress
 
 Told = tuple[str, int, int | None, bool]
 

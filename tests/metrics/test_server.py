@@ -17,11 +17,11 @@ import pytest
 from pydantic import SecretStr
 
 from background import repeated
+from cdckit.engine.metrics.access import MetricsAccess
+from cdckit.engine.metrics.address import ListenAddress
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.server import CONNECTIONS, served
 from cdckit.errors import ConfigError
-from cdckit.metrics.access import MetricsAccess
-from cdckit.metrics.address import ListenAddress
-from cdckit.metrics.figures import Figures
-from cdckit.metrics.server import CONNECTIONS, served
 
 ANYWHERE = ListenAddress("127.0.0.1", 0)
 
@@ -73,7 +73,7 @@ def test_over_tls(figures: Figures, tmp_path: Path) -> None:
 
 def test_who_asks_ever_so_slowly_is_hung_up_on(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte now and then keeps no connection for longer than a whole request may take."""
-    monkeypatch.setattr("cdckit.metrics.server.PATIENCE", 1.0)
+    monkeypatch.setattr("cdckit.engine.metrics.server.PATIENCE", 1.0)
     with ExitStack() as stack:
         stack.enter_context(served(figures, MetricsAccess(ANYWHERE), {}))
         port = int(str(figures.metrics).split(":")[2].split("/")[0])

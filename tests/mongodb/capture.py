@@ -9,15 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.source import SourceContext
+from cdckit.api.source_counts import SourceCounts
+from cdckit.api.struct import Struct
+from cdckit.connector.notifications import Notification
+from cdckit.engine.runners.retries import Retries
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import RetriableSourceError
-from cdckit.notifications import Notification
-from cdckit.record import Batch, Offset, Record
-from cdckit.runners.retries import Retries
-from cdckit.runners.stop import StopSignal
-from cdckit.source import SourceContext
-from cdckit.source_counts import SourceCounts
-from cdckit.state.sqlite import SqliteStateStore
-from cdckit.struct import Struct
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.source import MongoDbSource
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pymongo.database import Database
 
-from cdckit.record import Record
+from cdckit.api.record import Record
 from mongodb.capture import Capture, shown
 from servers.mongodb import MongoReplicaSet
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pymongo.database import Database
 
-from cdckit.record import Offset
+from cdckit.api.record import Offset
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, shown
 from servers.mongodb import MongoReplicaSet

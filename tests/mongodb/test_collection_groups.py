@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
+from cdckit.api.record import Record
 from cdckit.errors import ConfigError
-from cdckit.record import Record
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.tokens import is_event, token_of
 from mongodb.capture import Capture, change, shown

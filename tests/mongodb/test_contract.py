@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from cdckit.record import Record
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
 from cdckit.testing import SourceSuite
 from servers.mongodb import MongoReplicaSet
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
+from cdckit.api.struct import Struct
 from cdckit.errors import ConfigError
-from cdckit.struct import Struct
 from mongodb.capture import Capture, change
 from servers.mongodb import MongoReplicaSet
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
+from cdckit.api.struct import Struct
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import ConfigError
-from cdckit.runners.direct import DirectRunner
-from cdckit.struct import Struct
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_spark.shapes import EnvelopeShape
 from mongodb.capture import Capture

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from cdckit.record import Record
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from mongodb.capture import Capture
 from mysql.recordings import HEARTBEATS, Event, by_topic, recorded
 from servers.mongodb import MongoReplicaSet

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from cdckit.checks import Finding
+from cdckit.api.checks import Finding
 from cdckit.errors import ConfigError, SourceError
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, change

@@ -11,9 +11,9 @@ import pytest
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from pymongo.database import Database
 
+from cdckit.connector.incremental import Chunk, Wanted
+from cdckit.connector.signals import Signal, send
 from cdckit.errors import RetriableSourceError
-from cdckit.incremental import Chunk, Wanted
-from cdckit.signals import Signal, send
 from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
 from mongodb.capture import shown
 from mongodb.signalling import Signalled

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from cdckit.config.loading import load_pipeline
+from cdckit.api.record import Offset
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.state.authority import open_state
 from cdckit.errors import SnapshotDueError, SourceError, StateError
-from cdckit.record import Offset
-from cdckit.runners.direct import DirectRunner
-from cdckit.state.authority import open_state
 from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.tokens import token_of, token_text
 from mongodb.capture import Capture, shown

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from cdckit.record import Record
+from cdckit.api.record import Record
 from mongodb.capture import change
 from mongodb.signalling import Signalled
 from servers.mongodb import MongoReplicaSet

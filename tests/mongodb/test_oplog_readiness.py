@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from cdckit.checks import Finding, PositionChecks
-from cdckit.record import Offset
-from cdckit.state.authority import open_state
+from cdckit.api.checks import Finding, PositionChecks
+from cdckit.api.record import Offset
+from cdckit.engine.state.authority import open_state
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture
 from mongodb.small_oplog import failing, fill_the_oplog, forgetful, oldest

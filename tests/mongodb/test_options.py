@@ -6,7 +6,7 @@ from importlib import resources
 
 import pytest
 
-from cdckit.config.peer_options import peer_options
+from cdckit.engine.config.peer_options import peer_options
 from cdckit.errors import ConfigError
 from cdckit_mongodb.config import MongoDbConfig
 

@@ -13,7 +13,7 @@ import pytest
 from bson import MaxKey, MinKey, ObjectId
 from pymongo.database import Database
 
-from cdckit.record import Record
+from cdckit.api.record import Record
 from cdckit_mongodb.snapshot import chunks, collections, parallel, whole
 from mongodb.capture import Capture, change, shown
 from servers.mongodb import MongoReplicaSet

@@ -8,10 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from bson import Timestamp
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
-from cdckit.record import Record
+from cdckit.api.record import Record
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters

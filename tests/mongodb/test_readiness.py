@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from cdckit.checks import Checks, Finding
+from cdckit.api.checks import Checks, Finding
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture
 from servers.mongodb import OLDEST, MongoReplicaSet

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from cdckit.record import Record
-from cdckit.resnapshot import ask, pending
-from cdckit.state.sqlite import SqliteStateStore
+from cdckit.api.record import Record
+from cdckit.connector.resnapshot import ask, pending
+from cdckit.engine.state.sqlite import SqliteStateStore
 from mongodb.capture import Capture, change, shown
 from servers.mongodb import MongoReplicaSet
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from cdckit.checks import Finding
+from cdckit.api.checks import Finding
 from cdckit.errors import SourceError
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, shown

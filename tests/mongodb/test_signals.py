@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from cdckit.config.loading import load_pipeline
+from cdckit.api.record import Record
+from cdckit.connector.signals import Signal, send
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import ConfigError
-from cdckit.record import Record
-from cdckit.runners.direct import DirectRunner
-from cdckit.signals import Signal, send
 from mongodb import workload
 from mongodb.capture import Capture, change, shown
 from mysql.recordings import DATA, by_topic, read_events, recorded

@@ -9,10 +9,10 @@ import pytest
 from bson import Int64, ObjectId
 from pymongo.database import Database
 
+from cdckit.api.hookspecs import hookimpl
+from cdckit.api.plugins import plugin_manager
+from cdckit.api.snapshotting import SnapshotMode
 from cdckit.errors import ConfigError
-from cdckit.hookspecs import hookimpl
-from cdckit.plugins import plugin_manager
-from cdckit.snapshotting import SnapshotMode
 from cdckit_mongodb.snapshot import whole
 from cdckit_mongodb.splits import ChunkWork
 from mongodb.capture import Capture, change, shown

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
+from cdckit.api.record import Record
 from cdckit.errors import ConfigError, DecodeError, SourceError
-from cdckit.record import Record
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.extended_json import Dialect
 from cdckit_mongodb.tokens import is_event, token_of

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from benchmarks import debezium
 
+from cdckit.api.takeover import ConnectOffset
 from cdckit.cli.main import call
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.direct import DirectRunner
-from cdckit.takeover.offsets import ConnectOffset
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from cdckit_mongodb.tokens import token_text
 from connector import Connector
 from mongodb.capture import Capture, shown

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
+from cdckit.connector.topics import Topics
 from cdckit.errors import ConfigError
-from cdckit.topics import Topics
 from cdckit_mongodb.config import MongoDbConfig
 from mongodb.capture import Capture, change
 from servers.mongodb import MongoReplicaSet

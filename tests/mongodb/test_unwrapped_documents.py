@@ -11,12 +11,12 @@ import pytest
 from bson import Binary, Code, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
 from pymongo.database import Database
 
-from cdckit.chain import build_chain
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
+from cdckit.engine.chain import build_chain
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import ConfigError, TransformError
-from cdckit.record import Record
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.struct import Struct
 from mongodb.capture import Capture
 from servers.mongodb import MongoReplicaSet
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from cdckit.record import Batch, Offset, Record
-from cdckit.runners.stop import StopSignal
-from cdckit.source import SourceContext, Split
-from cdckit.state.sqlite import SqliteStateStore
+from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.source import SourceContext, Split
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.source import MySqlSource
 from servers.mariadb import MariaDBServer

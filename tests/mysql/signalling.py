@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cdckit.notifications import Notification
-from cdckit.record import Batch, Offset, Record
-from cdckit.source import SourceContext
-from cdckit.state.sqlite import SqliteStateStore
+from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.source import SourceContext
+from cdckit.connector.notifications import Notification
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import changes, config_for
 from servers.mysql_family import SQLServer

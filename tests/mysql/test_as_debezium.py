@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.record import Record
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
 from cdckit_mysql.ddl import SHOWN, DdlReader, Flavor
 from cdckit_mysql.debezium_history import create_statement
 from cdckit_mysql.filters import Filters

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from cdckit.api.record import Record
 from cdckit.errors import RetriableSourceError, SnapshotDueError
-from cdckit.record import Record
 from mysql.capture import Capture, changes, read_elsewhere
 from mysql.conftest import NewCapture
 

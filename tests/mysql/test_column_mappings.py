@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.schema import BYTES, STRING
 from cdckit.errors import ConfigError
-from cdckit.schema import BYTES, STRING
 from cdckit_mysql.column_mappings import ColumnMappings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.table import Column, TableId

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cdckit.struct import Struct
+from cdckit.api.struct import Struct
 from mysql.conftest import NewCapture
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.hookspecs import ColumnConverter, ColumnDescription, hookimpl
+from cdckit.api.plugins import plugin_manager
+from cdckit.api.record import Record
+from cdckit.api.schema import STRING
 from cdckit.errors import ConfigError
-from cdckit.hookspecs import ColumnConverter, ColumnDescription, hookimpl
-from cdckit.plugins import plugin_manager
-from cdckit.record import Record
-from cdckit.schema import STRING
 from cdckit_mysql.config import MySqlConfig
 from mysql.capture import changes
 from mysql.conftest import NewCapture

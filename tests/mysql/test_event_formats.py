@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.envelope import NEW_KEY, OLD_KEY
-from cdckit.runners.direct import DirectRunner
-from cdckit.struct import Struct
+from cdckit.api.struct import Struct
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.table import Tables
 from cdckit_mysql.values.column import column_value

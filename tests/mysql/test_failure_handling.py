@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.hookspecs import ColumnConverter, ColumnDescription, hookimpl
+from cdckit.api.plugins import plugin_manager
+from cdckit.api.schema import STRING
 from cdckit.errors import DecodeError
-from cdckit.hookspecs import ColumnConverter, ColumnDescription, hookimpl
-from cdckit.plugins import plugin_manager
-from cdckit.schema import STRING
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
+from cdckit.api.struct import Struct
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import ConfigError
-from cdckit.runners.direct import DirectRunner
-from cdckit.struct import Struct
 from cdckit_spark.shapes import EnvelopeShape
 from mysql.capture import config_for
 from mysql.conftest import NewCapture

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Batch, Record
+from cdckit.api.schema import Schema
+from cdckit.api.source import SourceContext
+from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import CdcError, ConfigError, DecodeError, SourceError
-from cdckit.record import Batch, Record
-from cdckit.runners.stop import StopSignal
-from cdckit.schema import Schema
-from cdckit.source import SourceContext
-from cdckit.source_counts import SourceCounts
-from cdckit.state.sqlite import SqliteStateStore
 from cdckit_mysql.choice import mysql_source
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.files.reading import LogFileReader

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.direct import DirectRunner
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from mysql.recordings import Event, read_events
 from servers.mysql import MySQLServer
 

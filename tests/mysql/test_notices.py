@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cdckit.source import SourceContext
-from cdckit.source_counts import SourceCounts
+from cdckit.api.source import SourceContext
+from cdckit.api.source_counts import SourceCounts
 from mysql.capture import Capture, Notice
 from mysql.conftest import NewCapture
 from servers.mysql_family import SQLServer

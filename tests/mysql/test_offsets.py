@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import StateError
-from cdckit.state.sqlite import SqliteStateStore
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position

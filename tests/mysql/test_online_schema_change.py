@@ -12,8 +12,8 @@ from pymysql.constants import ER
 from pymysql.cursors import Cursor
 from pymysql.err import OperationalError
 
-from cdckit.record import Record
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
 from mysql.conftest import NewCapture
 from servers.mysql import MySQLServer
 from servers.mysql_family import SQLServer

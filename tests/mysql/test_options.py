@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.config.peer_options import peer_options
-from cdckit.config.requirements import beyond_spark
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.peer_options import peer_options
+from cdckit.engine.config.requirements import beyond_spark
 from cdckit.errors import ConfigError
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.filters import Filters

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.direct import DirectRunner
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from mysql.recordings import DATA, HEARTBEATS, JSON_HEADERS, ByTopic, by_topic, recorded, take_events
 from servers.mysql_family import SQLServer
 

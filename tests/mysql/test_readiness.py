@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdckit.checks import Finding
+from cdckit.api.checks import Finding
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.source import MySqlSource
 from servers.mariadb import MariaDBServer

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
+from cdckit.connector.resnapshot import KEPT_AS, ask, pending
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import SourceError
-from cdckit.record import Record
-from cdckit.resnapshot import KEPT_AS, ask, pending
-from cdckit.state.sqlite import SqliteStateStore
-from cdckit.struct import Struct
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 from mysql.signalling import SIGNALS, Signalled

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cdckit.record import Record
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
+from cdckit.api.record import Record
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from mysql.capture import Capture, config_for
 from mysql.conftest import NewCapture
 from servers.mysql import MySQLServer

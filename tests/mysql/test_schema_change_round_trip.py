@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit_ticdc.events import Ddl
 from cdckit_ticdc.message import Message
 from mysql.capture import Capture, config_for

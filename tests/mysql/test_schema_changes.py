@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.record import Record
-from cdckit.runners.direct import DirectRunner
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 from mysql.recordings import DATA, JSON_HEADERS, Event, by_topic, read_events, take_events

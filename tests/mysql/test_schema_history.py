@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.api.struct import Struct
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import DecodeError, StateError
-from cdckit.state.sqlite import SqliteStateStore
-from cdckit.struct import Struct
 from cdckit_mysql import history as history_module
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.history import HISTORY, SchemaHistory
@@ -25,7 +25,7 @@ from mysql.conftest import NewCapture
 GROWING = """
 import sys
 from pathlib import Path
-from cdckit.state.sqlite import SqliteStateStore
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit_mysql import history as module
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.offsets import LogPosition

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from cdckit.cli.main import cdc
 from cdckit.cli.settings import Settings
+from cdckit.connector.signals import Signal, send
+from cdckit.connector.signals.inbox import leave
 from cdckit.errors import ConfigError, SourceError
-from cdckit.signals import Signal, send
-from cdckit.signals.inbox import leave
 from mysql.capture import changes, config_for
 from mysql.signalling import SIGNALS, Signalled
 from running import Pipeline, create_reader, source_of, to_file

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Record
 from cdckit.errors import SourceError
-from cdckit.record import Record
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.snapshot import chunk_plan
 from mysql.capture import Capture, changes, config_for

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
+from cdckit.api.record import Batch, Record
 from cdckit.errors import RetriableSourceError
-from cdckit.record import Batch, Record
 from cdckit_mysql.snapshot import chunk_plan, snapshot_rows
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture

@@ -11,8 +11,8 @@ from typing import Any
 import pymysql
 import pytest
 
+from cdckit.api.record import Batch
 from cdckit.errors import RetriableSourceError, SourceError
-from cdckit.record import Batch
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
 from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer

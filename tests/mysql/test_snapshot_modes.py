@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.hookspecs import hookimpl
+from cdckit.api.plugins import plugin_manager
+from cdckit.api.snapshotting import SnapshotLock, SnapshotMode, SnapshotQuery
+from cdckit.api.source import SourceContext
 from cdckit.errors import SourceError, StateError
-from cdckit.hookspecs import hookimpl
-from cdckit.plugins import plugin_manager
-from cdckit.snapshotting import SnapshotLock, SnapshotMode, SnapshotQuery
-from cdckit.source import SourceContext
 from cdckit_mysql.history import HISTORY
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture

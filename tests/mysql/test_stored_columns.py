@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cdckit.record import Record
-from cdckit.schema import Schema
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.schema import Schema
+from cdckit.api.struct import Struct
 from mysql.conftest import NewCapture
 
 ADDED = """

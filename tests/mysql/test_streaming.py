@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Batch, Record
+from cdckit.api.struct import Struct
 from cdckit.errors import DecodeError, SourceError
-from cdckit.record import Batch, Record
-from cdckit.struct import Struct
 from cdckit_mysql.streaming import committed, planning
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture

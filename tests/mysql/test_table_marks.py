@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from cdckit.chain import build_chain
+from cdckit.api.marks import MarkKind, RoutedMark, TableMark
+from cdckit.api.record import Offset
+from cdckit.api.source import SourceContext
+from cdckit.engine.chain import build_chain
+from cdckit.engine.mark_routes import MarkRoutes
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import RetriableSourceError
-from cdckit.mark_routes import MarkRoutes
-from cdckit.marks import MarkKind, RoutedMark, TableMark
-from cdckit.record import Offset
-from cdckit.source import SourceContext
-from cdckit.state.sqlite import SqliteStateStore
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import config_for
 from servers.mariadb import MariaDBServer

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from benchmarks import debezium
 
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
+from cdckit.api.takeover import ConnectOffset
 from cdckit.cli.main import call
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import StateError
-from cdckit.record import Record
-from cdckit.runners.direct import DirectRunner
-from cdckit.struct import Struct
-from cdckit.takeover.offsets import ConnectOffset
 from cdckit_mysql.ddl import Charsets, Flavor
 from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.offsets import LogOffset

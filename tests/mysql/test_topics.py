@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from cdckit.connector.topics import Topics
 from cdckit.errors import ConfigError
-from cdckit.topics import Topics
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.table import TableId
 from mysql.conftest import NewCapture

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, SecretStr
 
-from cdckit.config.model import PluginConfig
+from cdckit.api.plugin_config import PluginConfig
 
 
 class NoOptions(PluginConfig):

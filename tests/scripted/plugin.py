@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from cdckit.hookspecs import Registration, hookimpl
+from cdckit.api.hookspecs import Registration, hookimpl
 
 
 @hookimpl

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cdckit.api.messages import Messages
+from cdckit.api.sink import Sink, SinkContext, TableSink
 from cdckit.errors import SinkError
-from cdckit.messages import Messages
-from cdckit.sink import Sink, SinkContext, TableSink
 from scripted.config import FailingConfig, NoOptions
 
 

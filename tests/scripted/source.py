@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from cdckit import errors
-from cdckit.checks import Finding
-from cdckit.record import Batch, Offset, Record, SchemaAndValue
-from cdckit.source import Source, SourceContext, Split
+from cdckit.api.checks import Finding
+from cdckit.api.record import Batch, Offset, Record, SchemaAndValue
+from cdckit.api.source import Source, SourceContext, Split
 from scripted.config import ScriptedConfig
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.record import Record
-from cdckit.transform import Predicate, Transform
+from cdckit.api.record import Record
+from cdckit.api.transform import Predicate, Transform
 from scripted.config import RenameConfig, TopicIsConfig
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.spark.delta import delta_settings
-from cdckit.spark.session import start_session
+from cdckit.engine.spark.delta import delta_settings
+from cdckit.engine.spark.session import start_session
 
 
 def ensure_delta() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.spark.session import start_session
+from cdckit.engine.spark.session import start_session
 from running import create_reader
 from servers.mysql import MySQLServer
 from spark.script import Script

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cdckit.config.components import ComponentReader
-from cdckit.config.pipeline import Component, ResolvedPipeline
-from cdckit.config.steps import read_steps
-from cdckit.plugins import config_model, find
-from cdckit.serializers.json_config import JsonConfig
+from cdckit.api.plugins import config_model, find
+from cdckit.engine.config.components import ComponentReader
+from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.config.steps import read_steps
+from cdckit.engine.serializers.json_config import JsonConfig
 from spark.scripted_source import REGISTRATION, ScriptedConfig
 
 CUSTOMERS = [["id", "int32"], ["name", "?string"]]

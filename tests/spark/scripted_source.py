@@ -17,16 +17,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cdckit.config.model import PluginConfig
+from cdckit.api.hookspecs import Registration
+from cdckit.api.marks import MarkKind, TableExample, TableMark
+from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.retry_schedule import RetrySchedule
+from cdckit.api.schema import DECIMAL, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
+from cdckit.api.source import Source, SourceContext, Split
+from cdckit.api.struct import Struct
+from cdckit.connector.example_values import example_struct
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
-from cdckit.example_values import example_struct
-from cdckit.hookspecs import Registration
-from cdckit.marks import MarkKind, TableExample, TableMark
-from cdckit.record import Batch, Offset, Record
-from cdckit.retry_schedule import RetrySchedule
-from cdckit.schema import DECIMAL, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
-from cdckit.source import Source, SourceContext, Split
-from cdckit.struct import Struct
 
 log = logging.getLogger("cdckit.scripted")
 

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from cdckit.spark.datasource import CdckitDataSource
+from cdckit.spark import CdckitDataSource
 from servers.mysql import MySQLServer
 
 pytestmark = pytest.mark.spark

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from cdckit.runners.spark import SparkRunner
 from running import Pipeline
 from servers.mongodb import MongoReplicaSet
 

@@ -16,10 +16,10 @@ from bson import Binary, Code, Decimal128, Int64, MaxKey, MinKey, ObjectId, Time
 from pymongo.database import Database
 from pyspark.sql import SparkSession
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from cdckit.runners.direct import DirectRunner
-from cdckit.runners.spark import SparkRunner
 from cdckit_mongodb.connection import CODEC
 from cdckit_mongodb.extended_json import IDENTIFIER
 from running import Pipeline, to_file

@@ -13,9 +13,9 @@ from bson import Binary, Decimal128, Int64, ObjectId, json_util
 from pymongo.database import Database
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import ConfigError, SinkError
-from cdckit.runners.spark import SparkRunner
 from cdckit_spark import inference
 from cdckit_spark.config import LakeConfig
 from running import Pipeline

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cdckit.envelope import OLD_KEY
+from cdckit.api.record import UNAVAILABLE_HEADER, Header, Record, SchemaAndValue
+from cdckit.api.schema import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Stored, struct_schema
+from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.connector.envelope import OLD_KEY
 from cdckit.errors import SinkError
-from cdckit.record import UNAVAILABLE_HEADER, Header, Record, SchemaAndValue
-from cdckit.schema import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Stored, struct_schema
-from cdckit.spark.tables import Packet, rows_of
-from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit.tables.sink import Packet, rows_of
 from cdckit_spark.encoder import TableEncoder
 from cdckit_spark.groups import Mode
 from cdckit_spark.layout import Layout

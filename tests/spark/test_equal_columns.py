@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.spark import SparkRunner
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit_spark.layout import POSITION
 from running import Pipeline, create_reader, source_of
 from servers.mysql import MySQLServer

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame
 
+from cdckit.api.marks import DefinitionChange, MarkKind
 from cdckit.errors import SinkError
-from cdckit.marks import DefinitionChange, MarkKind
 from cdckit_spark.behavior import Behavior, ChangeKind, EvolutionMode
 from cdckit_spark.evolution import Evolution
 from cdckit_spark.layout import Layout

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cdckit.engine.spark.failures import WorkerError, recover, sealed_errors
 from cdckit.errors import CdcError, ConfigError, DecodeError, RetriableSourceError, SinkError
-from cdckit.spark.failures import WorkerError, recover, sealed_errors
 
 
 class TooWideError(SinkError):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.runners.spark import SparkRunner
+from cdckit.engine.runners.spark import SparkRunner
 from kafka.reading import read_topic
 from servers.kafka import KafkaBroker
 from spark.script import Script

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cdckit_spark.key_changes import _Follower
 from cdckit_spark.layout import ABSENT, OLD_KEY, OP, POSITION

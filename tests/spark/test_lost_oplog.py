@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.engine.state.authority import open_state
 from cdckit.errors import SourceError
-from cdckit.runners.spark import SparkRunner
-from cdckit.state.authority import open_state
 from mongodb.capture import Capture
 from mongodb.small_oplog import fill_the_oplog, forgetful
 from running import Pipeline, to_file

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError, SourceError, StateError
-from cdckit.runners.spark import SparkRunner
 from cdckit_spark.sink import LakeSink
 from running import Pipeline, create_reader, source_of
 from servers.mysql import MySQLServer

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.config.loading import load_pipeline
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import ConfigError, SinkError
-from cdckit.runners.spark import SparkRunner
 from running import Pipeline, source_of
 from servers.mysql import MySQLServer
 from spark.lake import at_source, mirrored

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.config.loading import load_pipeline
-from cdckit.metrics.status import pipeline_status
-from cdckit.runners.spark import SparkRunner
-from cdckit.runners.stop import StopSignal
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.metrics.status import pipeline_status
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.engine.runners.stop import StopSignal
 from metrics.scraping import scrape, served_at
 from running import create_reader, source_of, to_file
 from servers.mysql import MySQLServer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from cdckit.source_counts import SourceCounts
-from cdckit.spark.notices import Notices, PlannedBatch
+from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.spark.notices import Notices, PlannedBatch
 
 Told = list[tuple[str, dict[str, Any]]]
 

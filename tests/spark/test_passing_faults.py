@@ -16,8 +16,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.runners.spark import SparkRunner
-from cdckit.spark.passing import passes
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.tables.passing import passes
 from cdckit_spark.rows import TableRows
 from spark.script import Script
 

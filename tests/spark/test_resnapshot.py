@@ -13,12 +13,12 @@ from pymongo.database import Database
 from pyspark.sql import SparkSession
 
 from cdckit.cli.main import call
-from cdckit.config.loading import load_pipeline
+from cdckit.connector.resnapshot import KEPT_AS
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import SinkError
-from cdckit.resnapshot import KEPT_AS
-from cdckit.runners.direct import DirectRunner
-from cdckit.runners.spark import SparkRunner
-from cdckit.state.sqlite import read_kept
 from cdckit_spark.targets import DeltaTarget
 from kafka.reading import read_topic
 from running import Pipeline, source_of

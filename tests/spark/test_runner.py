@@ -13,13 +13,13 @@ from typing import ClassVar
 import pytest
 from pyspark.sql import SparkSession
 
+from cdckit.api.hookspecs import hookimpl
+from cdckit.api.plugins import plugin_manager
+from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.state.authority import current_offset
 from cdckit.errors import ConfigError, DecodeError, SourceError
-from cdckit.hookspecs import hookimpl
-from cdckit.plugins import plugin_manager
-from cdckit.runners.direct import DirectRunner
-from cdckit.runners.spark import SparkRunner
-from cdckit.runners.stop import StopSignal
-from cdckit.state.authority import current_offset
 from spark.script import Script, lines
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -58,7 +58,7 @@ def test_executors_that_come_are_planned_for(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     present = iter(range(1, 9))
-    monkeypatch.setattr("cdckit.runners.spark.parallelism_of", lambda _session: next(present))
+    monkeypatch.setattr("cdckit.engine.runners.spark.parallelism_of", lambda _session: next(present))
     fill(script, 0, 24)
     caplog.set_level(logging.INFO)
     SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out.jsonl", cut_at=12)).run(once=True)

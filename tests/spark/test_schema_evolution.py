@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdckit.cli.main import call
-from cdckit.config.loading import load_pipeline
+from cdckit.connector.resnapshot import KEPT_AS
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.engine.state.authority import open_state
+from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import SinkError
-from cdckit.resnapshot import KEPT_AS
-from cdckit.runners.spark import SparkRunner
-from cdckit.state.authority import open_state
-from cdckit.state.sqlite import read_kept
 from cdckit_spark.targets import DeltaTarget
 from running import Pipeline, create_reader, source_of
 from servers.mysql import MySQLServer

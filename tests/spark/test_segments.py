@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.marks import MarkKind
 from cdckit.errors import SinkError
-from cdckit.marks import MarkKind
 from cdckit_spark.marks import Mark
 from cdckit_spark.segments import Emptied, Scope, emptied, refuse_unfollowed, segments
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.spark.delta import VERIFIED
+from cdckit.engine.spark.delta import VERIFIED
 from running import Pipeline, create_reader, source_of
 from servers.mysql import MySQLServer
 from spark.conftest import FAST_JVM
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 SETTINGS = """
 import json, sys
-from cdckit.spark.session import start_session
+from cdckit.engine.spark.session import start_session
 session = start_session("shop", json.loads(sys.argv[1]), delta=False)
 print(json.dumps(dict(session.sparkContext.getConf().getAll())))
 """

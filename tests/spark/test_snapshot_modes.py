@@ -12,8 +12,8 @@ from pymongo import MongoClient
 from pyspark.sql import SparkSession
 
 from background import repeated
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.spark import SparkRunner
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
 from running import to_file
 from servers.mongodb import MongoReplicaSet
 

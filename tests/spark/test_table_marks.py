@@ -10,11 +10,11 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
+from cdckit.api.marks import MarkKind
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.engine.spark.packets import PACKET_SCHEMA, table_packets
 from cdckit.errors import SinkError
-from cdckit.marks import MarkKind
-from cdckit.runners.spark import SparkRunner
-from cdckit.spark.packets import PACKET_SCHEMA, table_packets
-from cdckit.spark.tables import Packet, TableContext
+from cdckit.tables.sink import Packet, TableContext
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.definitions import Fitting
 from cdckit_spark.encoder import TableEncoder

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.destinations import folder_name
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from cdckit.runners.spark import SparkRunner
+from cdckit.tables.destinations import folder_name
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.evolution import Evolution
 from cdckit_spark.layout import Layout

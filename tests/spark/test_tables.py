@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from cdckit.runners.spark import SparkRunner
 from spark.script import CUSTOMERS, Script
 
 pytestmark = pytest.mark.spark

@@ -13,9 +13,9 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.direct import DirectRunner
-from cdckit.runners.spark import SparkRunner
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.reading.lines import read_line
 from servers.kafka import KafkaBroker

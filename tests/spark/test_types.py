@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdckit.schema import (
+from cdckit.api.schema import (
     CONNECT_DATE,
     CONNECT_TIMESTAMP,
     DECIMAL,
@@ -19,7 +19,7 @@ from cdckit.schema import (
     array_schema,
     struct_schema,
 )
-from cdckit.struct import Struct
+from cdckit.api.struct import Struct
 from cdckit_spark.types import column_type, text_of, value_of
 
 LAST = datetime(1969, 12, 31, 23, 59, 59, 999999)

@@ -9,9 +9,9 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from cdckit.record import Record
-from cdckit.schema import DECIMAL, Schema
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.schema import DECIMAL, Schema
+from cdckit.api.struct import Struct
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.reading.lines import read_line

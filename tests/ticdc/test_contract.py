@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.record import Record
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
 from cdckit.testing import SourceSuite
 from ticdc.emulation import FIRST_TS, STEP, Change, Emulator, Transaction
 

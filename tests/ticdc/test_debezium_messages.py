@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from cdckit.record import Record
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
+from cdckit.api.record import Record
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit_ticdc.decoding.envelopes import EnvelopeDecoder, EnvelopeOptions
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.reading.lines import read_line

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from cdckit.envelope import NEW_KEY, OLD_KEY
-from cdckit.record import UNAVAILABLE_HEADER, Header, Record
-from cdckit.schema import BYTES, DECIMAL, INT64, STRING, Schema, struct_schema
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.struct import Struct
+from cdckit.api.record import UNAVAILABLE_HEADER, Header, Record
+from cdckit.api.schema import BYTES, DECIMAL, INT64, STRING, Schema, struct_schema
+from cdckit.api.struct import Struct
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit_ticdc.decoding.envelopes import EnvelopeDecoder, EnvelopeOptions
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.message import Message, RawHeaders

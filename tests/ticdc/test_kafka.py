@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError, DecodeError, SourceError
-from cdckit.runners.stop import StopSignal
 from cdckit_ticdc.message import Message
 from running import PASSWORD, Pipeline
 from ticdc.emulation import FIRST_TS, Emulator, make_history, source_block

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cdckit.envelope import NEW_KEY, OLD_KEY
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY
 from cdckit.errors import DecodeError
-from cdckit.record import Record
-from cdckit.struct import Struct
 from cdckit_ticdc.decoding.decoder import DecoderOptions
 from cdckit_ticdc.decoding.protocols import make_decoder
 from cdckit_ticdc.definitions import Definitions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from cdckit.source import SourceContext
+from cdckit.api.source import SourceContext
 from cdckit_ticdc.config import DebeziumConfig
 from cdckit_ticdc.debezium_source import DebeziumSource
 from cdckit_ticdc.message import Message

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from cdckit.record import Record
-from cdckit.source import SourceContext
-from cdckit.state.sqlite import SqliteStateStore
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.source import SourceContext
+from cdckit.api.struct import Struct
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit_ticdc.config import TicdcConfig
 from cdckit_ticdc.decoding.decoder import DecoderOptions
 from cdckit_ticdc.decoding.protocols import make_decoder

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cdckit.record import Record, lane_of
-from cdckit.struct import Struct
+from cdckit.api.record import Record, lane_of
+from cdckit.api.struct import Struct
 from cdckit_ticdc.decoding.envelopes import EnvelopeDecoder, EnvelopeOptions
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.message import Message

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.source import Source, Split
-from cdckit.struct import Struct
+from cdckit.api.source import Source, Split
+from cdckit.api.struct import Struct
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from ticdc.emulation import Emulator, make_history

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.source import SourceContext
 from cdckit.errors import ConfigError, DecodeError
-from cdckit.source import SourceContext
 from cdckit_ticdc.config import TicdcConfig
 from cdckit_ticdc.source import TicdcSource
 from ticdc.recordings import envelope_of, lines

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from cdckit.record import Record
-from cdckit.struct import Struct
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct
 from cdckit_ticdc.decoding.envelopes import EnvelopeDecoder, EnvelopeOptions
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.events import Ddl

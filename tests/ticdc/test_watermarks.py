@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Record
 from cdckit.errors import DecodeError
-from cdckit.record import Record
 from cdckit_ticdc.config import TicdcConfig
 from cdckit_ticdc.decoding.decoder import DecoderOptions
 from cdckit_ticdc.decoding.protocols import make_decoder

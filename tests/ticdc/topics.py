@@ -10,10 +10,10 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from cdckit.config.loading import load_pipeline
-from cdckit.runners.direct import DirectRunner
-from cdckit.runners.stop import StopSignal
-from cdckit.source import Source, SourceContext
+from cdckit.api.source import Source, SourceContext
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.stop import StopSignal
 from cdckit_ticdc.config import DebeziumConfig, TicdcConfig
 from cdckit_ticdc.debezium_source import DebeziumSource
 from cdckit_ticdc.message import Message

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdckit.chain import build_chain
-from cdckit.record import Header, Record, SchemaAndValue
-from cdckit.schema import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit.api.record import Header, Record, SchemaAndValue
+from cdckit.api.schema import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
+from cdckit.api.struct import Struct
+from cdckit.engine.chain import build_chain
 
 TOPIC = "s.shop.orders_1"
 STATUS = Schema("string", optional=True, default="new")

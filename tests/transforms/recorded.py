@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from cdckit.record import Record
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.serializers.json_reader import read_records
+from cdckit.api.record import Record
+from cdckit.connector.connect_json.reader import read_records
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 
 RECORDINGS = Path(__file__).parent / "recordings"
 SERIALIZER = JsonSerializer(

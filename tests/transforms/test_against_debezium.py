@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cdckit.chain import build_chain
+from cdckit.api.record import Record
+from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.engine.chain import build_chain
 from cdckit.errors import TransformError
-from cdckit.record import Record
-from cdckit.struct import Struct, Template, TemplateStruct
 from transforms.recorded import cases, recorded, written
 
 CASES = cases("cases")

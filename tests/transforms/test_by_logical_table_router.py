@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cdckit.chain import build_chain
+from cdckit.api.record import Record, SchemaAndValue
+from cdckit.api.schema import INT32, STRING, Schema, struct_schema
+from cdckit.api.struct import Struct
+from cdckit.engine.chain import build_chain
 from cdckit.errors import ConfigError, TransformError
-from cdckit.record import Record, SchemaAndValue
-from cdckit.schema import INT32, STRING, Schema, struct_schema
-from cdckit.struct import Struct
 from transforms.change_events import KEY, TOPIC, applied, change, members, plain, tombstone
 
 ROUTE: dict[str, Any] = {

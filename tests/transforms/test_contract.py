@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cdckit.record import Record
+from cdckit.api.record import Record
 from cdckit.testing import TransformSuite, change_events
 
 

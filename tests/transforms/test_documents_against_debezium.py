@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cdckit.chain import build_chain
+from cdckit.api.struct import Struct
+from cdckit.engine.chain import build_chain
 from cdckit.errors import TransformError
-from cdckit.struct import Struct
 from transforms.recorded import Case, cases, recorded, written
 
 CASES = [*cases("document-cases"), *cases("document-cases-1.9"), *cases("outbox-document-cases")]

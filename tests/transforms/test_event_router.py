@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from cdckit.chain import build_chain
+from cdckit.api.record import Record, SchemaAndValue
+from cdckit.api.schema import INT64, OPTIONAL_STRING, STRING, struct_schema
+from cdckit.api.struct import Struct, plain
+from cdckit.engine.chain import build_chain
 from cdckit.errors import ConfigError, TransformError
-from cdckit.record import Record, SchemaAndValue
-from cdckit.schema import INT64, OPTIONAL_STRING, STRING, struct_schema
-from cdckit.struct import Struct, plain
-from transforms.change_events import BLOCK, HEADERS, SOURCE, tombstone
-from transforms.change_events import plain as without_schemas
+from transforms.change_events import BLOCK, HEADERS, SOURCE, plain as without_schemas, tombstone
 
 ROUTER = "EventRouter"
 TOPIC = "s.shop.outbox"

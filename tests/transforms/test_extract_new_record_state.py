@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from cdckit.chain import build_chain
+from cdckit.api.record import Header, Record, SchemaAndValue
+from cdckit.api.schema import STRING, Schema, array_schema, struct_schema
+from cdckit.api.struct import Struct
+from cdckit.engine.chain import build_chain
 from cdckit.errors import ConfigError, TransformError
-from cdckit.record import Header, Record, SchemaAndValue
-from cdckit.schema import STRING, Schema, array_schema, struct_schema
-from cdckit.struct import Struct
 from transforms.change_events import HEADERS, TOPIC, applied, apply, change, members, plain, tombstone
 
 UNWRAP = "ExtractNewRecordState"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.record import Record
+from cdckit.api.schema import INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
+from cdckit.api.struct import Struct
 from cdckit.errors import TransformError
-from cdckit.record import Record
-from cdckit.schema import INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
-from cdckit.struct import Struct
 from cdckit_transforms.extract_new_document_state import ExtractNewDocumentState
 from cdckit_transforms.extract_new_document_state_config import ExtractNewDocumentStateConfig
 from cdckit_transforms.mongo_event_router import MongoEventRouter, MongoEventRouterConfig

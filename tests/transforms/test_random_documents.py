@@ -14,9 +14,9 @@ import bson
 import pytest
 from bson import MaxKey, MinKey, Timestamp
 
-from cdckit.chain import build_chain
+from cdckit.connector.connect_json.reader import read_records
+from cdckit.engine.chain import build_chain
 from cdckit.errors import TransformError
-from cdckit.serializers.json_reader import read_records
 from cdckit_mongodb.connection import CODEC
 from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, SPACED
 from differential.both import differences

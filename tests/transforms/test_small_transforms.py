@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cdckit.plugins import config_model, find, make, registrations
-from cdckit.record import Header, Record, SchemaAndValue
-from cdckit.schema import OPTIONAL_STRING
-from cdckit.transform import Predicate, Transform
+from cdckit.api.plugins import config_model, find, make, registrations
+from cdckit.api.record import Header, Record, SchemaAndValue
+from cdckit.api.schema import OPTIONAL_STRING
+from cdckit.api.transform import Predicate, Transform
 from transforms.change_events import TOPIC, applied, change, members, plain, tombstone
 
 

@@ -10,15 +10,22 @@ from typing import ClassVar, Self
 
 from pydantic import ValidationInfo, field_validator, model_validator
 
-from cdckit.avro_names import Adjust, NameAdjustment, schema_names
-from cdckit.config.model import PluginConfig
-from cdckit.errors import TransformError
-from cdckit.java_regex import JavaRegex
-from cdckit.java_regex.topic_rewrite import TopicRewrite
-from cdckit.record import Datum, Record, SchemaAndValue
-from cdckit.schema import STRING, Field, Schema
-from cdckit.struct import Struct
-from cdckit.transform import Sought, Transform
+from cdckit import (
+    STRING,
+    Datum,
+    Field,
+    PluginConfig,
+    Record,
+    Schema,
+    SchemaAndValue,
+    Sought,
+    Struct,
+    Transform,
+    TransformError,
+)
+from cdckit.connector.avro_names import Adjust, NameAdjustment, schema_names
+from cdckit.java.regex import JavaRegex
+from cdckit.java.regex.topic_rewrite import TopicRewrite
 from cdckit_transforms.envelope import is_null
 from cdckit_transforms.renamed_envelope import EnvelopeRenamer
 

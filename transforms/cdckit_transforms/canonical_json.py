@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.java_text import escaped, java_double
+from cdckit.java.text import escaped, java_double
 from cdckit_transforms.document_schemas import SPECIAL, milliseconds
 
 _CODE = "$code"

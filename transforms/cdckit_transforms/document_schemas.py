@@ -15,9 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from cdckit.avro_names import NameAdjustment, field_names
-from cdckit.errors import TransformError
-from cdckit.schema import (
+from cdckit import (
     CONNECT_TIMESTAMP,
     OPTIONAL_BOOLEAN,
     OPTIONAL_BYTES,
@@ -26,10 +24,12 @@ from cdckit.schema import (
     OPTIONAL_STRING,
     Field,
     Schema,
+    Struct,
+    TransformError,
     array_schema,
     struct_schema,
 )
-from cdckit.struct import Struct
+from cdckit.connector.avro_names import NameAdjustment, field_names
 
 ArrayEncoding = Literal["array", "document"]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cdckit.errors import TransformError
-from cdckit.record import Datum, Header, SchemaAndValue
-from cdckit.struct import Struct
+from cdckit import Datum, Header, SchemaAndValue, Struct, TransformError
 from cdckit_transforms.extended_schema import reduced
 
 

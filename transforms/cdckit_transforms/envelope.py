@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeGuard, TypeVar
 
-from cdckit.record import Datum, Record, SchemaAndValue
-from cdckit.schema import Schema
-from cdckit.struct import Path, Struct, Template, TemplateStruct
+from cdckit import Datum, Path, Record, Schema, SchemaAndValue, Struct, Template, TemplateStruct
 
 BEFORE, AFTER, SOURCE, TRANSACTION, OPERATION = "before", "after", "source", "transaction", "op"
 READ, CREATE, DELETE = "r", "c", "d"

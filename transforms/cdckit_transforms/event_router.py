@@ -7,13 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from cdckit.envelope import is_envelope
-from cdckit.errors import TransformError
-from cdckit.java_regex.topic_rewrite import TopicRewrite
-from cdckit.record import Datum, Header, Record, SchemaAndValue
-from cdckit.schema import OPTIONAL_STRING, Schema, struct_schema
-from cdckit.struct import Struct, plain
-from cdckit.transform import Transform
+from cdckit import (
+    OPTIONAL_STRING,
+    Datum,
+    Header,
+    Record,
+    Schema,
+    SchemaAndValue,
+    Struct,
+    Transform,
+    TransformError,
+    plain,
+    struct_schema,
+)
+from cdckit.connector.envelope import is_envelope
+from cdckit.java.regex.topic_rewrite import TopicRewrite
 from cdckit_transforms.envelope import (
     AFTER,
     DELETE,

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from cdckit.config.model import PluginConfig
-from cdckit.java_regex import JavaRegex
-from cdckit.java_regex.topic_rewrite import TopicRewrite
+from cdckit import PluginConfig
+from cdckit.java.regex import JavaRegex
+from cdckit.java.regex.topic_rewrite import TopicRewrite
 
 Where = Literal["header", "envelope", "partition"]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cdckit.errors import TransformError
-from cdckit.schema import Field, Schema
-from cdckit.struct import Struct
+from cdckit import Field, Schema, Struct, TransformError
 
 Members = tuple[tuple[str, Schema], ...]
 

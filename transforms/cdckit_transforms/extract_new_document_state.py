@@ -8,12 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cdckit.avro_names import schema_names
-from cdckit.envelope import is_envelope
-from cdckit.record import Datum, Header, Record
-from cdckit.schema import STRING, Schema
-from cdckit.struct import Struct
-from cdckit.transform import Transform
+from cdckit import STRING, Datum, Header, Record, Schema, Struct, Transform
+from cdckit.connector.avro_names import schema_names
+from cdckit.connector.envelope import is_envelope
 from cdckit_transforms.document_schemas import DocumentReader, Typed, flattened, parse
 from cdckit_transforms.envelope import AFTER, BEFORE, DELETE, OPERATION, SOURCE, Holes, Layouts, is_null
 from cdckit_transforms.extract_new_document_state_config import ExtractNewDocumentStateConfig

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cdckit.avro_names import NameAdjustment
-from cdckit.config.event_format import AS_TEXT
-from cdckit.config.model import PluginConfig
+from cdckit import PluginConfig
+from cdckit.connector.avro_names import NameAdjustment
+from cdckit.connector.options.event_format import AS_TEXT
 from cdckit_transforms.delete_handling import HANDLING, DeleteHandling, Mode, OldMode, old_handling
 from cdckit_transforms.document_schemas import ArrayEncoding
 from cdckit_transforms.field_reference import References

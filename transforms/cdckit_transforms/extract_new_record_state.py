@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.envelope import is_envelope
-from cdckit.errors import TransformError
-from cdckit.record import Datum, Header, Record, SchemaAndValue
-from cdckit.schema import OPTIONAL_STRING, STRING, Schema
-from cdckit.struct import Struct
-from cdckit.transform import Transform
+from cdckit import (
+    OPTIONAL_STRING,
+    STRING,
+    Datum,
+    Header,
+    Record,
+    Schema,
+    SchemaAndValue,
+    Struct,
+    Transform,
+    TransformError,
+)
+from cdckit.connector.envelope import is_envelope
 from cdckit_transforms.dropped_fields import DroppedFields
 from cdckit_transforms.envelope import (
     AFTER,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, model_validator
 
-from cdckit.config.model import PluginConfig
+from cdckit import PluginConfig
 from cdckit_transforms.delete_handling import HANDLING, DeleteHandling, Mode, OldMode, old_handling
 from cdckit_transforms.field_reference import References
 

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from cdckit.schema import Schema
-from cdckit.struct import Path, Struct, TemplateStruct
+from cdckit import Path, Schema, Struct, TemplateStruct
 from cdckit_transforms.envelope import OPERATION, SOURCE, TRANSACTION, Get, Holes, getter
 
 _OF_THE_ENVELOPE = (OPERATION, "ts_ms", "ts_us", "ts_ns")

@@ -12,19 +12,20 @@ from typing import Any, Literal
 
 import orjson
 
-from cdckit.record import Datum, SchemaAndValue
-from cdckit.schema import (
+from cdckit import (
     FLOAT64,
     OPTIONAL_BOOLEAN,
     OPTIONAL_BYTES,
     OPTIONAL_INT32,
     OPTIONAL_INT64,
     OPTIONAL_STRING,
+    Datum,
     Schema,
+    SchemaAndValue,
+    Struct,
     array_schema,
     struct_schema,
 )
-from cdckit.struct import Struct
 
 _SCHEMAS_KEPT = 1024
 _SCALARS = {

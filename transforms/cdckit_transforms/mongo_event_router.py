@@ -7,12 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from cdckit.config.model import PluginConfig
-from cdckit.envelope import is_envelope
-from cdckit.java_regex import JavaRegex
-from cdckit.record import Datum, Record
-from cdckit.schema import Schema
-from cdckit.struct import Struct
+from cdckit import Datum, PluginConfig, Record, Schema, Struct
+from cdckit.connector.envelope import is_envelope
+from cdckit.java.regex import JavaRegex
 from cdckit_transforms.canonical_json import canonical, is_document
 from cdckit_transforms.document_schemas import TIMESTAMP, DocumentReader, Typed, parse
 from cdckit_transforms.envelope import AFTER, OPERATION, is_null

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.errors import TransformError
-from cdckit.record import Datum, Header, SchemaAndValue
-from cdckit.schema import Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit import Datum, Header, Schema, SchemaAndValue, Struct, TransformError, struct_schema
 from cdckit_transforms.event_router_config import EventRouterConfig, Where
 
 EVENT_ID = "id"

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdckit.config.model import PluginConfig
-from cdckit.envelope import is_envelope
-from cdckit.record import Record, SchemaAndValue
-from cdckit.schema import Schema
-from cdckit.struct import Struct, Template, TemplateStruct, filled
-from cdckit.transform import Transform
+from cdckit import PluginConfig, Record, Schema, SchemaAndValue, Struct, Template, TemplateStruct, Transform, filled
+from cdckit.connector.envelope import is_envelope
 from cdckit_transforms.envelope import (
     CREATE,
     OPERATION,

@@ -6,11 +6,9 @@ from typing import Self
 
 from pydantic import model_validator
 
-from cdckit.config.model import PluginConfig
-from cdckit.java_regex import JavaRegex
-from cdckit.java_regex.topic_rewrite import TopicRewrite
-from cdckit.record import Record
-from cdckit.transform import Sought, Transform
+from cdckit import PluginConfig, Record, Sought, Transform
+from cdckit.java.regex import JavaRegex
+from cdckit.java.regex.topic_rewrite import TopicRewrite
 
 
 class RegexRouterConfig(PluginConfig):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.avro_names import Adjust
-from cdckit.envelope import is_envelope
-from cdckit.record import Datum
-from cdckit.schema import Field, Schema
-from cdckit.struct import Path, Struct, Template, TemplateStruct
+from cdckit import Datum, Field, Path, Schema, Struct, Template, TemplateStruct
+from cdckit.connector.avro_names import Adjust
+from cdckit.connector.envelope import is_envelope
 from cdckit_transforms.envelope import AFTER, BEFORE, Holes, Layouts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from importlib.metadata import EntryPoint, entry_points
 
-from cdckit.plugins import GROUP
+from cdckit.api.plugins import GROUP
 
 
 def plugin_at_fault(error: BaseException) -> str:

@@ -9,15 +9,15 @@ from fnmatch import fnmatchcase
 
 import click
 
+from cdckit.api.hookspecs import Registration
+from cdckit.api.plugin_config import did_you_mean
+from cdckit.api.plugins import KINDS, config_model, registrations
 from cdckit.cli.settings import Command
 from cdckit.cli.suggestions import PIPELINE, complete_options, complete_types, type_names
 from cdckit.cli.tables import print_entry
-from cdckit.config.model import did_you_mean
-from cdckit.config.options import Option, options_of
-from cdckit.config.pipeline import PipelineConfig
+from cdckit.engine.config.options import Option, options_of
+from cdckit.engine.config.pipeline import PipelineConfig
 from cdckit.errors import ConfigError
-from cdckit.hookspecs import Registration
-from cdckit.plugins import KINDS, config_model, registrations
 
 
 @click.command("describe", cls=Command)

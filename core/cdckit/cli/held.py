@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.api.state_store import StateStore
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.state.authority import open_state
 from cdckit.errors import StateError
-from cdckit.state.authority import open_state
-from cdckit.state.store import StateStore
 
 
 @contextmanager

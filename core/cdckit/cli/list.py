@@ -12,10 +12,10 @@ import click
 from cdckit.cli.settings import Command
 from cdckit.cli.status import exit_code, stale_after
 from cdckit.cli.tables import print_table
-from cdckit.config.formats import SUFFIXES
-from cdckit.config.loading import NoPipelineError, load_pipeline
+from cdckit.engine.config.formats import SUFFIXES
+from cdckit.engine.config.loading import NoPipelineError, load_pipeline
+from cdckit.engine.metrics.status import PipelineStatus, pipeline_status
 from cdckit.errors import ConfigError, StateError
-from cdckit.metrics.status import PipelineStatus, pipeline_status
 
 
 @dataclass(frozen=True, slots=True)

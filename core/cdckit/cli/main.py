@@ -14,8 +14,8 @@ import click
 
 from cdckit.cli import logs
 from cdckit.cli.settings import INTERRUPTED, Settings, log_options
+from cdckit.connector.waiting import EndedByStop
 from cdckit.errors import CdcError, ConfigError
-from cdckit.waiting import EndedByStop
 
 COMMANDS = {
     "run": "Run a pipeline.",
@@ -60,7 +60,7 @@ class Cdc(click.Group):
 
 
 def _plugin_commands() -> dict[str, click.Command]:
-    from cdckit.plugins import commands  # noqa: PLC0415 - most calls need no plugin's command
+    from cdckit.api.plugins import commands  # noqa: PLC0415 - most calls need no plugin's command
 
     return {command.name: command for command in commands() if command.name and command.name not in COMMANDS}
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cdckit.durations import duration
+from cdckit.connector.durations import duration
 
 WINDOW_SECONDS = 10.0
 """The time over which events a second are counted."""

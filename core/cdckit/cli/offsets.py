@@ -9,17 +9,17 @@ from typing import Any
 
 import click
 
-from cdckit import resnapshot
+from cdckit.api.source import SourceContext
 from cdckit.cli.held import held
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
+from cdckit.connector import resnapshot
+from cdckit.connector.takeover.history import read_history
+from cdckit.connector.takeover.offsets import offsets_of
+from cdckit.engine.pipeline import make_source
+from cdckit.engine.state import made_for
+from cdckit.engine.state.authority import current_offset
 from cdckit.errors import ConfigError, StateError
-from cdckit.pipeline import make_source
-from cdckit.source import SourceContext
-from cdckit.state import made_for
-from cdckit.state.authority import current_offset
-from cdckit.takeover.history import read_history
-from cdckit.takeover.offsets import offsets_of
 
 
 @click.group("offsets")

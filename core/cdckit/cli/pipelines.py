@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
+from cdckit.api.plugins import broken_plugins
 from cdckit.cli.settings import Chosen
-from cdckit.config.loading import load_pipeline
-from cdckit.config.pipeline import ResolvedPipeline
-from cdckit.plugins import broken_plugins
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.pipeline import ResolvedPipeline
 
 log = logging.getLogger("cdckit.config")
 

@@ -9,9 +9,9 @@ from importlib.metadata import entry_points
 
 import click
 
+from cdckit.api.plugins import GROUP, KINDS, broken_plugins, missing_packages, registrations
 from cdckit.cli.settings import Command
 from cdckit.cli.tables import print_table
-from cdckit.plugins import GROUP, KINDS, broken_plugins, missing_packages, registrations
 
 
 @dataclass(frozen=True, slots=True)

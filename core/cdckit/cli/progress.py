@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+from cdckit.api.hookspecs import hookimpl
+from cdckit.api.plugins import plugin_manager
+from cdckit.api.record import Offset
 from cdckit.cli.meter import Meter
-from cdckit.config.pipeline import ResolvedPipeline
-from cdckit.durations import duration
-from cdckit.hookspecs import hookimpl
-from cdckit.plugins import plugin_manager
-from cdckit.record import Offset
+from cdckit.connector.durations import duration
+from cdckit.engine.config.pipeline import ResolvedPipeline
 
 log = logging.getLogger("cdckit.progress")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
+from cdckit.api.record import Offset
+from cdckit.api.source import Source, SourceContext
+from cdckit.api.state_store import StateStore
 from cdckit.cli.held import held
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
-from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.connector.resnapshot import ask, named
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.pipeline import make_source
 from cdckit.errors import ConfigError, StateError
-from cdckit.pipeline import make_source
-from cdckit.record import Offset
-from cdckit.resnapshot import ask, named
-from cdckit.source import Source, SourceContext
-from cdckit.state.store import StateStore
 
 
 @click.command("resnapshot", cls=Command)

@@ -9,12 +9,12 @@ import click
 from cdckit.cli.pipelines import load
 from cdckit.cli.progress import shown_progress
 from cdckit.cli.settings import INTERRUPTED, Chosen, Command, current_settings, pipeline_options
-from cdckit.config.pipeline import ResolvedPipeline
-from cdckit.config.requirements import unmet_requirements
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.requirements import unmet_requirements
+from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError
-from cdckit.runners.stop import StopSignal
 
-RUNNERS = {"direct": "cdckit.runners.direct:DirectRunner", "spark": "cdckit.runners.spark:SparkRunner"}
+RUNNERS = {"direct": "cdckit.engine.runners.direct:DirectRunner", "spark": "cdckit.engine.runners.spark:SparkRunner"}
 
 
 @click.command("run", cls=Command)

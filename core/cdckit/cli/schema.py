@@ -6,11 +6,11 @@ import json
 
 import click
 
-from cdckit.accepted import accept as keep_accepted
 from cdckit.cli.held import held
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
-from cdckit.config.json_schema import pipeline_schema
+from cdckit.engine.accepted import accept as keep_accepted
+from cdckit.engine.config.json_schema import pipeline_schema
 
 
 @click.group("schema", invoke_without_command=True)

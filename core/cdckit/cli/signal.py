@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
+from cdckit.api.plugin_config import did_you_mean
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
-from cdckit.config.model import did_you_mean
-from cdckit.config.pipeline import ResolvedPipeline
+from cdckit.connector.signals.inbox import leave
+from cdckit.connector.signals.options import SignalOptions
+from cdckit.connector.signals.signal import EXECUTE_SNAPSHOT, Signal
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError, StateError
-from cdckit.signals.inbox import leave
-from cdckit.signals.options import SignalOptions
-from cdckit.signals.signal import EXECUTE_SNAPSHOT, Signal
 
 
 @click.command("signal", cls=Command)

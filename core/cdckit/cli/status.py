@@ -10,8 +10,8 @@ import click
 from cdckit.cli.meter import size
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
-from cdckit.durations import duration
-from cdckit.metrics.status import STALE_SECONDS, PipelineStatus, SnapshotStatus, TableStatus, pipeline_status
+from cdckit.connector.durations import duration
+from cdckit.engine.metrics.status import STALE_SECONDS, PipelineStatus, SnapshotStatus, TableStatus, pipeline_status
 
 _MOST_TABLES = 20
 

@@ -13,14 +13,14 @@ import click
 from cdckit.errors import CdcError
 
 if TYPE_CHECKING:
-    from cdckit.plugins import Kind
+    from cdckit.api.plugins import Kind
 
 PIPELINE = "pipeline"
 
 
 def type_names() -> list[str]:
     """What `cdc describe` knows."""
-    from cdckit.plugins import KINDS, registrations  # noqa: PLC0415 - only who asks needs the plugins
+    from cdckit.api.plugins import KINDS, registrations  # noqa: PLC0415 - only who asks needs the plugins
 
     names = (registration.name for kind in KINDS for _, registration in registrations(kind))
     return list(dict.fromkeys((PIPELINE, *names)))
@@ -33,14 +33,14 @@ def complete_types(_context: click.Context, _parameter: click.Parameter, begun: 
 
 def complete_sinks(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
     """The sinks that begin so."""
-    from cdckit.plugins import registrations  # noqa: PLC0415 - as above
+    from cdckit.api.plugins import registrations  # noqa: PLC0415 - as above
 
     return [sink.name for _, sink in registrations("sink") if sink.name.startswith(begun)]
 
 
 def complete_options(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
     """The options of the type that stands before."""
-    from cdckit.plugins import KINDS  # noqa: PLC0415 - as above
+    from cdckit.api.plugins import KINDS  # noqa: PLC0415 - as above
 
     name = str(context.params.get("type_name", ""))
     kinds: list[Kind] = list(KINDS)
@@ -56,7 +56,7 @@ def complete_assignments(context: click.Context, _parameter: click.Parameter, be
 
 
 def _of_file(file: Path) -> Iterator[str]:
-    from cdckit.config.loading import read_draft  # noqa: PLC0415 - as above
+    from cdckit.engine.config.loading import read_draft  # noqa: PLC0415 - as above
 
     with suppress(CdcError):
         options = read_draft(file, os.environ).options
@@ -69,7 +69,7 @@ def _of_file(file: Path) -> Iterator[str]:
 
 def _of(kind: Kind, name: str) -> list[str]:
     """The options of a component; none where there is no such component."""
-    from cdckit.plugins import config_model, find  # noqa: PLC0415 - as above
+    from cdckit.api.plugins import config_model, find  # noqa: PLC0415 - as above
 
     with suppress(CdcError):
         return config_model(find(kind, name.removeprefix(f"{kind}."))).option_names()
@@ -77,7 +77,7 @@ def _of(kind: Kind, name: str) -> list[str]:
 
 
 def _of_pipeline() -> list[str]:
-    from cdckit.config.pipeline import PipelineConfig  # noqa: PLC0415 - as above
+    from cdckit.engine.config.pipeline import PipelineConfig  # noqa: PLC0415 - as above
 
     components = ("source", "sink", "serializer", "spark", "transforms", "predicates")
     return [name for name in PipelineConfig.option_names() if name not in components]

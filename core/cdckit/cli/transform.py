@@ -8,12 +8,12 @@ from typing import IO
 
 import click
 
+from cdckit.api.plugins import config_model, find, make
+from cdckit.api.sink import Sink
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
-from cdckit.pipeline import make_encoder, sink_context
-from cdckit.plugins import config_model, find, make
-from cdckit.serializers.json_reader import read_records
-from cdckit.sink import Sink
+from cdckit.connector.connect_json.reader import read_records
+from cdckit.engine.pipeline import make_encoder, sink_context
 
 BATCH = 1000
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import click
 
-from cdckit.checks import Checks, Finding, PositionChecks
+from cdckit.api.checks import Checks, Finding, PositionChecks
+from cdckit.api.plugins import factory
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
-from cdckit.config.pipeline import Component, ResolvedPipeline
-from cdckit.config.requirements import unmet_requirements
+from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.config.requirements import unmet_requirements
+from cdckit.engine.spark.java import check_java
+from cdckit.engine.state.authority import current_offset
 from cdckit.errors import ConfigError, SinkError, SourceError
-from cdckit.plugins import factory
-from cdckit.state.authority import current_offset
 
 log = logging.getLogger("cdckit.validate")
 
@@ -39,6 +40,8 @@ def _summary(pipeline: ResolvedPipeline) -> str:
 
 def _connect(pipeline: ResolvedPipeline) -> int:
     """The exit code: that of the first system which is not fit; all of them are looked at."""
+    if pipeline.runner == "spark" and _any_fails("runner", list(check_java())):
+        return ConfigError.exit_code
     source = _any_fails("source", _findings("source", pipeline.source)) or _any_fails("source", _position(pipeline))
     sink = _any_fails("sink", _findings("sink", pipeline.sink))
     if source:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from cdckit.config.model import PluginConfig
+from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.plugins import Kind, config_model, find, make
 from cdckit.errors import ConfigError
-from cdckit.plugins import Kind, config_model, find, make
 
 
 class ComponentSuite:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cdckit.record import Header, Record, SchemaAndValue
-from cdckit.schema import (
+from cdckit.api.record import Header, Record, SchemaAndValue
+from cdckit.api.schema import (
     DECIMAL,
     INT32,
     INT64,
@@ -18,7 +18,7 @@ from cdckit.schema import (
     array_schema,
     struct_schema,
 )
-from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit.api.struct import Struct, Template, TemplateStruct
 
 TOPIC = "test.shop.orders"
 

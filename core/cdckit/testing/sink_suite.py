@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
-from cdckit.messages import Messages
-from cdckit.plugins import Kind
-from cdckit.sink import Sink, SinkContext
+from cdckit.api.messages import Messages
+from cdckit.api.plugins import Kind
+from cdckit.api.sink import Sink, SinkContext
 from cdckit.testing.component_suite import ComponentSuite
 
 
@@ -22,7 +22,7 @@ class Delivered(NamedTuple):
 
 
 class SinkSuite(ComponentSuite):
-    """Holds a sink to `cdckit.sink.Sink`. Each test begins with an empty target (a fixture of the subclass).
+    """Holds a sink to `cdckit.api.sink.Sink`. Each test begins with an empty target (a fixture of the subclass).
 
     ```python
     class TestFolderSink(SinkSuite):

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cdckit.plugins import Kind
-from cdckit.record import Batch, Offset, Record
-from cdckit.source import Source, SourceContext, Split
-from cdckit.state.sqlite import SqliteStateStore
+from cdckit.api.plugins import Kind
+from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.source import Source, SourceContext, Split
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.testing.component_suite import ComponentSuite
 
 Seen = tuple[int, str, str]
@@ -20,7 +20,7 @@ Seen = tuple[int, str, str]
 
 
 class SourceSuite(ComponentSuite):
-    """Holds a source to `cdckit.source.Source`.
+    """Holds a source to `cdckit.api.source.Source`.
 
     A subclass makes changes in the real system, each with a token, and finds the tokens again in records. Each test
     begins with a fresh place for them (a fixture of the subclass).

@@ -7,18 +7,18 @@ from typing import Any, ClassVar
 
 import orjson
 
-from cdckit.chain import LiveStep, TransformChain
-from cdckit.plugins import Kind
-from cdckit.record import Record
-from cdckit.serializers.json import JsonSerializer
-from cdckit.serializers.json_config import JsonConfig
+from cdckit.api.plugins import Kind
+from cdckit.api.record import Record
+from cdckit.api.transform import Transform
+from cdckit.engine.chain import LiveStep, TransformChain
+from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.testing.component_suite import ComponentSuite
 from cdckit.testing.events import change_events
-from cdckit.transform import Transform
 
 
 class TransformSuite(ComponentSuite):
-    """Holds a transform to `cdckit.transform.Transform`.
+    """Holds a transform to `cdckit.api.transform.Transform`.
 
     ```python
     class TestUpperCase(TransformSuite):

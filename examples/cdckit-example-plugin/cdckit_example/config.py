@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, PositiveInt
 
-from cdckit.config.model import PluginConfig
+from cdckit import PluginConfig
 
 
 class FolderConfig(PluginConfig):

@@ -6,10 +6,7 @@ import json
 import time
 from typing import Any
 
-from cdckit.errors import DecodeError
-from cdckit.record import Record
-from cdckit.schema import INT64, OPTIONAL_INT64, STRING, Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit import INT64, OPTIONAL_INT64, STRING, DecodeError, Record, Schema, Struct, struct_schema
 
 DELETED = "_deleted"
 """A row with this member true deletes its key."""

@@ -6,9 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cdckit.errors import SinkError
-from cdckit.messages import Messages
-from cdckit.sink import Sink, SinkContext
+from cdckit import Messages, Sink, SinkContext, SinkError
 from cdckit_example.config import SqliteConfig
 
 _CREATE = "CREATE TABLE IF NOT EXISTS {} (key TEXT PRIMARY KEY, value TEXT NOT NULL)"

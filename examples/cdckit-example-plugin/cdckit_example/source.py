@@ -11,9 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from cdckit.errors import SourceError
-from cdckit.record import Batch, Offset
-from cdckit.source import Source, SourceContext, Split
+from cdckit import Batch, Offset, Source, SourceContext, SourceError, Split
 from cdckit_example.config import FolderConfig
 from cdckit_example.events import EventMaker
 from cdckit_example.lines import end_of_lines, read_lines

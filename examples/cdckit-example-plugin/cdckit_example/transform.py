@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.errors import TransformError
-from cdckit.record import Record
-from cdckit.schema import Schema
-from cdckit.struct import Struct
-from cdckit.transform import Transform
+from cdckit import Record, Schema, Struct, Transform, TransformError
 from cdckit_example.config import MaskFieldsConfig
 
 _ROWS = ("before", "after")

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from cdckit.record import Record
-from cdckit.struct import Struct
+from cdckit import Record, Struct
 from cdckit.testing import Delivered, SinkSuite, SourceSuite, TransformSuite, change_events
 
 

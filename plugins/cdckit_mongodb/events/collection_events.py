@@ -9,12 +9,11 @@ from typing import Any, Literal
 
 from bson import Timestamp
 
-from cdckit.avro_names import schema_names
-from cdckit.context_headers import context_headers
-from cdckit.record import Header, Record
-from cdckit.struct import Struct, Template, TemplateStruct
-from cdckit.topic_owners import TopicOwners
-from cdckit.topics import Topics
+from cdckit import Header, Record, Struct, Template, TemplateStruct
+from cdckit.connector.avro_names import schema_names
+from cdckit.connector.context_headers import context_headers
+from cdckit.connector.topic_owners import TopicOwners
+from cdckit.connector.topics import Topics
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.formats import EventFormat, event_format
 from cdckit_mongodb.events.schemas import key_schema

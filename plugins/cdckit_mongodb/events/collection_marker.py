@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from cdckit.marks import MarkKind, TableExample, TableMark
+from cdckit import MarkKind, TableExample, TableMark
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import Moment, moment_text

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from bson import Timestamp
 
-from cdckit.schema import Schema
-from cdckit.struct import Path, Struct, Template
-from cdckit.transactions import OLD_TRANSACTIONS, TRANSACTIONS, TransactionSchemas
+from cdckit import Path, Schema, Struct, Template
+from cdckit.connector.transactions import OLD_TRANSACTIONS, TRANSACTIONS, TransactionSchemas
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events import schemas
 from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, OLD_COMPACT, OLD_IDENTIFIER, OLD_SPACED, SPACED, Dialect

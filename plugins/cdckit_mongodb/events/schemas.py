@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from cdckit.envelope import TRANSACTION_BLOCK
-from cdckit.schema import (
-    INT32,
-    INT64,
-    OPTIONAL_INT64,
-    OPTIONAL_STRING,
-    STRING,
-    Schema,
-    array_schema,
-    struct_schema,
-)
-from cdckit.transactions import OLD_TRANSACTIONS
+from cdckit import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, array_schema, struct_schema
+from cdckit.connector.envelope import TRANSACTION_BLOCK
+from cdckit.connector.transactions import OLD_TRANSACTIONS
 
 DOCUMENT = Schema("string", optional=True, name="io.debezium.data.Json", version=1)
 """A document as text."""

@@ -10,8 +10,8 @@ from typing import Any
 from bson import ObjectId, json_util
 from pymongo.errors import OperationFailure
 
-from cdckit.incremental import Chunk, Chunks, UnreadableError, Wanted
-from cdckit.signals.signal import one_line
+from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
+from cdckit.connector.signals.signal import one_line
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, told
 from cdckit_mongodb.extended_json import IDENTIFIER

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 
 from pymongo import WriteConcern
 
-from cdckit.incremental import Watermarks
-from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
+from cdckit.connector.incremental import Watermarks
+from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import told
 from cdckit_mongodb.incremental.session import SnapshotSession

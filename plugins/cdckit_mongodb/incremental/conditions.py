@@ -8,7 +8,7 @@ from typing import Any
 
 from pymongo.errors import ExecutionTimeout
 
-from cdckit.incremental import UnreadableError
+from cdckit.connector.incremental import UnreadableError
 
 REFUSED = frozenset({"$where", "$function", "$accumulator"})
 """They run JavaScript at the server."""

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.incremental import IncrementalSnapshot, IncrementalState, UnreadableError, Wanted
-from cdckit.notifications import Notifications
-from cdckit.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
-from cdckit.record import Record
-from cdckit.signals import Mailbox, Signal
-from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN, one_line
+from cdckit import Record
+from cdckit.connector.incremental import IncrementalSnapshot, IncrementalState, UnreadableError, Wanted
+from cdckit.connector.notifications import Notifications
+from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
+from cdckit.connector.signals import Mailbox, Signal
+from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN, one_line
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from cdckit.resnapshot import Resnapshot, pending, settle
-from cdckit.state.store import StateStore
+from cdckit import StateStore
+from cdckit.connector.resnapshot import Resnapshot, pending, settle
 from cdckit_mongodb.offsets import FIRST_PLACE, Moment, StreamOffset
 
 log = logging.getLogger("cdckit.mongodb")

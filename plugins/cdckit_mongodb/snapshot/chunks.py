@@ -8,9 +8,8 @@ from itertools import pairwise
 
 from bson import MaxKey, MinKey, Timestamp
 
-from cdckit.record import Batch
-from cdckit.snapshot_progress import PartProgress
-from cdckit.source import Notify
+from cdckit import Batch, Notify
+from cdckit.connector.snapshot_progress import PartProgress
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, Client, told
 from cdckit_mongodb.events.collection_events import Collections

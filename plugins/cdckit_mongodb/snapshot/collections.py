@@ -13,8 +13,8 @@ from bson import json_util
 from pymongo.client_session import ClientSession
 from pymongo.read_concern import ReadConcern
 
-from cdckit.errors import SourceError, StoppedError
-from cdckit.waiting import ended_by_stop
+from cdckit import SourceError, StoppedError
+from cdckit.connector.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import CODEC, UNREADABLE, Client, misread
 from cdckit_mongodb.filters import Filters

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.plugins import mode_by_plugin
-from cdckit.snapshotting import PlainMode, SnapshotMode
+from cdckit import PlainMode, SnapshotMode
+from cdckit.connector.chosen_by_plugin import mode_by_plugin
 from cdckit_mongodb.config import MongoDbConfig
 
 _MODES = {

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from bson import Timestamp
 
-from cdckit.parallel_reading import ParallelReading
-from cdckit.snapshot_progress import SnapshotProgress
-from cdckit.source import Notify
-from cdckit.waiting import ended_by_stop
+from cdckit import Notify
+from cdckit.connector.parallel_reading import ParallelReading
+from cdckit.connector.snapshot_progress import SnapshotProgress
+from cdckit.connector.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.offsets import DONE, Moment, SnapshotPlace

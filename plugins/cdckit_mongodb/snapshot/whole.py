@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from bson import Timestamp
 from pymongo.client_session import ClientSession
 
-from cdckit.record import Batch, Record
-from cdckit.snapshot_progress import SnapshotProgress
-from cdckit.source import SourceContext
+from cdckit import Batch, Record, SourceContext
+from cdckit.connector.snapshot_progress import SnapshotProgress
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import Collections

@@ -14,8 +14,8 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 from pymongo.read_preferences import Primary
 
-from cdckit.errors import DecodeError, RetriableSourceError, SourceError, StateError, StoppedError
-from cdckit.waiting import ended_by_stop
+from cdckit import DecodeError, RetriableSourceError, SourceError, StateError, StoppedError
+from cdckit.connector.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig, Stage
 from cdckit_mongodb.connection import CODEC, UNREADABLE, Client, misread, told
 from cdckit_mongodb.offsets import Moment, StreamOffset

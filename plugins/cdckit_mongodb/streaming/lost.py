@@ -6,8 +6,8 @@ from datetime import UTC
 
 from pymongo.errors import OperationFailure, PyMongoError
 
-from cdckit.durations import duration
-from cdckit.errors import SourceError
+from cdckit import SourceError
+from cdckit.connector.durations import duration
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client, place
 from cdckit_mongodb.offsets import Moment

@@ -8,8 +8,8 @@ from typing import Any
 
 from bson import Timestamp, json_util
 
-from cdckit.config.lists import split_names
-from cdckit.java_regex import split_patterns
+from cdckit import split_names
+from cdckit.java.regex import split_patterns
 from cdckit_mongodb.config import MongoDbConfig, Stage
 from cdckit_mongodb.offsets import StreamOffset
 

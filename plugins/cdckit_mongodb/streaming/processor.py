@@ -7,13 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import DecodeError, StateError
-from cdckit.marks import TableMark
-from cdckit.record import Record
-from cdckit.source_counts import SourceCounts
-from cdckit.struct import Struct
-from cdckit.transactions import Transaction
+from cdckit import DecodeError, Record, SourceCounts, StateError, Struct, TableMark
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.connector.transactions import Transaction
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections, Session
 from cdckit_mongodb.events.collection_marker import MARKED, CollectionMarker

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cdckit.heartbeat import Heartbeats
-from cdckit.incremental import IncrementalState
-from cdckit.notifications import Notifications
-from cdckit.record import Batch, Record
-from cdckit.signals import Mailbox
-from cdckit.source import SourceContext
+from cdckit import Batch, Record, SourceContext
+from cdckit.connector.heartbeat import Heartbeats
+from cdckit.connector.incremental import IncrementalState
+from cdckit.connector.notifications import Notifications
+from cdckit.connector.signals import Mailbox
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.connection import Client
 from cdckit_mongodb.events.collection_events import Collections

@@ -14,7 +14,7 @@ from struct import Struct
 
 import zstandard
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 
 _ZLIB = 0
 _ZSTD = 0

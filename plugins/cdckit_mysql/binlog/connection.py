@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple, Self
 import pymysql
 from pymysql.connections import Connection
 
-from cdckit.errors import CdcError, DecodeError, RetriableSourceError, SourceError
-from cdckit.waiting import ended_by_stop
+from cdckit import CdcError, DecodeError, RetriableSourceError, SourceError
+from cdckit.connector.waiting import ended_by_stop
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.framing import PacketBuffer, Span

@@ -6,8 +6,8 @@ goes over events catches what they raise in one place, around its loop.
 
 from __future__ import annotations
 
-from cdckit import damage
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
+from cdckit.connector import damage
 
 DAMAGE: tuple[type[Exception], ...] = (*damage.DAMAGE, DecodeError)
 """What reading bytes that are not what they should be may end in, an error without a place among it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pymysql.constants import ER
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit import RetriableSourceError, SourceError
 
 PURGED = frozenset({ER.MASTER_FATAL_ERROR_READING_BINLOG, 1789, *range(1945, 1956)})
 """Codes by which a server says that it cannot give the log from the asked position."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 
 Span = tuple[bytes, int, int]
 """A buffer, and where a payload begins and ends in it."""

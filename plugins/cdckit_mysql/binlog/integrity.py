@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from struct import Struct
 from zlib import crc32
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.damage import DAMAGE, misread
 from cdckit_mysql.binlog.framing import Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.compression import payload_events
 from cdckit_mysql.binlog.damage import DAMAGE, misread

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog.compression import inflate
 from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
 from cdckit_mysql.statement_prefix import first_word

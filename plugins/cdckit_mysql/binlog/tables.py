@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog import column_types
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.events import LogEvent

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from cdckit.config.model import PluginConfig
-from cdckit.hookspecs import ColumnConverter, ColumnDescription
+from cdckit import ColumnConverter, ColumnDescription, PluginConfig
 from cdckit_mysql.converters.jdbc_sink_data_types import JdbcSinkDataTypesConfig, jdbc_sink_data_types
 from cdckit_mysql.converters.tiny_int_one_to_boolean import TinyIntOneToBooleanConfig, tiny_int_one_to_boolean
 from cdckit_mysql.converters.zero_date_fallback import ZeroDateFallbackConfig, zero_date_fallback

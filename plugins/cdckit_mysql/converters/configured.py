@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cdckit.config.lists import split_names
-from cdckit.errors import ConfigError
-from cdckit.hookspecs import ColumnConverter, ColumnDescription
-from cdckit.plugins import converter_types, plugin_manager
-from cdckit.schema import Schema
+from cdckit import ColumnConverter, ColumnDescription, ConfigError, Schema, split_names
+from cdckit.connector.chosen_by_plugin import column_converter, converter_types
 from cdckit_mysql.table import Column, TableId
 
 
@@ -75,12 +72,9 @@ class Converters:
 
 def _asked(one: ConverterOptions, column: ColumnDescription) -> ColumnConverter | None:
     try:
-        found: ColumnConverter | None = plugin_manager().hook.cdckit_converter(
-            type_name=one.type_name, options=one.options, column=column
-        )
+        return column_converter(one.type_name, one.options, column)
     except ConfigError as error:
         raise ConfigError(*(f"source.{one.name}.{problem}" for problem in error.problems)) from error
-    return found
 
 
 def _description(table: TableId, column: Column, schema: Schema) -> ColumnDescription:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cdckit.choice import Matcher
-from cdckit.config.lists import RegexList
-from cdckit.config.model import PluginConfig
-from cdckit.hookspecs import ColumnConverter, ColumnDescription
-from cdckit.schema import FLOAT32, FLOAT64, INT16, STRING, Schema
+from cdckit import FLOAT32, FLOAT64, INT16, STRING, ColumnConverter, ColumnDescription, PluginConfig, RegexList, Schema
+from cdckit.connector.include_lists import Matcher
 
 _CHARSET = "__debezium.source.column.character_set"
 

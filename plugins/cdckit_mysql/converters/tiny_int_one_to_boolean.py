@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.choice import Matcher
-from cdckit.config.lists import RegexList
-from cdckit.config.model import PluginConfig
-from cdckit.hookspecs import ColumnConverter, ColumnDescription
-from cdckit.schema import BOOLEAN
+from cdckit import BOOLEAN, ColumnConverter, ColumnDescription, PluginConfig, RegexList
+from cdckit.connector.include_lists import Matcher
 
 _TYPES = ("TINYINT", "TINYINT UNSIGNED")
 

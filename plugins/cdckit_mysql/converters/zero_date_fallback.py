@@ -8,11 +8,18 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from cdckit.choice import Matcher
-from cdckit.config.lists import NameList, RegexList, split_names
-from cdckit.config.model import PluginConfig
-from cdckit.hookspecs import ColumnConverter, ColumnDescription
-from cdckit.schema import CONNECT_DATE, CONNECT_TIMESTAMP, Schema
+from cdckit import (
+    CONNECT_DATE,
+    CONNECT_TIMESTAMP,
+    ColumnConverter,
+    ColumnDescription,
+    NameList,
+    PluginConfig,
+    RegexList,
+    Schema,
+    split_names,
+)
+from cdckit.connector.include_lists import Matcher
 from cdckit_mysql.values.temporal import TemporalForm, show_datetime, show_days, zoned_text
 
 TargetType = Literal["DATE", "DATETIME", "TIMESTAMP"]

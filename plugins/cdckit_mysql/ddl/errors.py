@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 
 _EXCERPT = 200
 

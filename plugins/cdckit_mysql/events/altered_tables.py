@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cdckit.marks import DefinitionChange
+from cdckit import DefinitionChange
 from cdckit_mysql.ddl import SchemaChange
 from cdckit_mysql.events.type_changes import keeps_values
 from cdckit_mysql.events.versions import TableVersion

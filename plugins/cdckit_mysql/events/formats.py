@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cdckit.envelope import envelope_schema
-from cdckit.schema import OPTIONAL_INT64, STRING, Schema, struct_schema
-from cdckit.transactions import OLD_TRANSACTIONS, TRANSACTIONS, TransactionSchemas
+from cdckit import OPTIONAL_INT64, STRING, Schema, struct_schema
+from cdckit.connector.envelope import envelope_schema
+from cdckit.connector.transactions import OLD_TRANSACTIONS, TRANSACTIONS, TransactionSchemas
 from cdckit_mysql.config import MySqlConfig
 
 MakeEnvelope = Callable[[str, Schema, Schema], Schema]

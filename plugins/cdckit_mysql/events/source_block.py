@@ -7,8 +7,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
 
-from cdckit.schema import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, Struct, struct_schema
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.table import TableId
 

@@ -10,10 +10,8 @@ from itertools import count
 from types import CodeType
 from typing import Any, Protocol
 
-from cdckit.envelope import NEW_KEY, OLD_KEY, envelope_schema, key_header
-from cdckit.record import Header, Record
-from cdckit.schema import STRING, Schema, struct_schema
-from cdckit.struct import Struct, Template, TemplateStruct
+from cdckit import STRING, Header, Record, Schema, Struct, Template, TemplateStruct, struct_schema
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY, envelope_schema, key_header
 from cdckit_mysql.events.formats import MakeEnvelope
 
 Row = tuple[Any, ...]

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from cdckit.example_values import example_struct
-from cdckit.marks import MarkKind, TableExample, TableMark
-from cdckit.record import Record
+from cdckit import MarkKind, Record, TableExample, TableMark
+from cdckit.connector.example_values import example_struct
 from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.events.altered_tables import definition_change
 from cdckit_mysql.events.versions import TableVersions

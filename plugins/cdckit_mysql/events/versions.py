@@ -8,11 +8,10 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cdckit.avro_names import field_names, schema_names
-from cdckit.context_headers import context_headers
-from cdckit.errors import DecodeError
-from cdckit.schema import Schema
-from cdckit.topics import Topics
+from cdckit import DecodeError, Schema
+from cdckit.connector.avro_names import field_names, schema_names
+from cdckit.connector.context_headers import context_headers
+from cdckit.connector.topics import Topics
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.converters.configured import Converters, converter_options
 from cdckit_mysql.events.formats import event_format

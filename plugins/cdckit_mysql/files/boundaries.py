@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.damage import DAMAGE
 from cdckit_mysql.binlog.events import Gtid, LogEvent, MariaDbGtid, MariaDbGtidList, PreviousGtids

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from cdckit.errors import SourceError
+from cdckit import SourceError
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.parser import EventParser

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from cdckit.errors import DecodeError, SourceError
+from cdckit import DecodeError, SourceError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.event_types import LOG_EVENT_ARTIFICIAL_F, LOG_EVENT_BINLOG_IN_USE_F
 from cdckit_mysql.binlog.framing import Span

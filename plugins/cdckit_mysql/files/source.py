@@ -7,12 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
-from cdckit.checks import Finding
-from cdckit.context_headers import time_ordered_uuid
-from cdckit.errors import CdcError, DecodeError, SourceError, StateError
-from cdckit.record import Batch, Offset
-from cdckit.source import Source, SourceContext, Split
-from cdckit.state.store import StateStore
+from cdckit import (
+    Batch,
+    CdcError,
+    DecodeError,
+    Finding,
+    Offset,
+    Source,
+    SourceContext,
+    SourceError,
+    Split,
+    StateError,
+    StateStore,
+)
+from cdckit.connector.context_headers import time_ordered_uuid
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig

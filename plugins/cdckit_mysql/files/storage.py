@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from cdckit.errors import ConfigError, SourceError
+from cdckit import ConfigError, SourceError
 from cdckit_mysql.offsets import file_number
 
 _NUMBERED = re.compile(r".+\.\d+")

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 
-from cdckit.incremental import UnreadableError, Wanted
-from cdckit.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
-from cdckit.record import Record
-from cdckit.signals.signal import one_line
+from cdckit import Record
+from cdckit.connector.incremental import UnreadableError, Wanted
+from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
+from cdckit.connector.signals.signal import one_line
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, release, told
 from cdckit_mysql.ddl import DdlReader

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pymysql
 
-from cdckit.errors import SourceError
-from cdckit.incremental import Watermarks
+from cdckit import SourceError
+from cdckit.connector.incremental import Watermarks
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.server import query

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 
 import pymysql
 
-from cdckit.errors import RetriableSourceError, SourceError
-from cdckit.incremental import UnreadableError
+from cdckit import RetriableSourceError, SourceError
+from cdckit.connector.incremental import UnreadableError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.server import query

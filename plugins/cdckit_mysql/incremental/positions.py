@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cdckit.errors import RetriableSourceError
-from cdckit.signals import Signal
+from cdckit import RetriableSourceError
+from cdckit.connector.signals import Signal
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.events import Gtid, MariaDbGtid
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet

@@ -7,12 +7,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cdckit.errors import DecodeError
-from cdckit.incremental import Finished, IncrementalSnapshot, IncrementalState
-from cdckit.record import Batch, Record
-from cdckit.signals import Signal
-from cdckit.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN, one_line
-from cdckit.struct import Struct
+from cdckit import Batch, DecodeError, Record, Struct
+from cdckit.connector.incremental import Finished, IncrementalSnapshot, IncrementalState
+from cdckit.connector.signals import Signal
+from cdckit.connector.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN, one_line
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.rows_event import RowsEvent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdckit.checks import Finding
+from cdckit import Finding
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.grants import EVERYTHING, granted

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from cdckit.notifications import Notifications
-from cdckit.signals import Mailbox
-from cdckit.source import SourceContext
+from cdckit import SourceContext
+from cdckit.connector.notifications import Notifications
+from cdckit.connector.signals import Mailbox
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, connect, release, told
 from cdckit_mysql.filters import Filters

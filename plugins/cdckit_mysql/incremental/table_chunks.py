@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pymysql
 from pymysql.constants import ER
 
-from cdckit.incremental import Chunk, Chunks, UnreadableError, Wanted
+from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.ddl.loader import load_table

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from cdckit.incremental import Watermarks
-from cdckit.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
+from cdckit.connector.incremental import Watermarks
+from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.server import query, quoted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cdckit.signals import Signal
-from cdckit.signals.snapshot_request import StopRequest
+from cdckit.connector.signals import Signal
+from cdckit.connector.signals.snapshot_request import StopRequest
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.ddl.loader import create_statement
 from cdckit_mysql.schema_changes.facts import id_parts, self_setting

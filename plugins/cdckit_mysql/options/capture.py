@@ -6,10 +6,10 @@ from typing import Self
 
 from pydantic import model_validator
 
-from cdckit.config.lists import RegexList
-from cdckit.config.operations import OperationList, skipped_operations
-from cdckit.guardrail import GuardrailOptions
-from cdckit.newly_captured import NewTablesOptions
+from cdckit import RegexList
+from cdckit.connector.guardrail import GuardrailOptions
+from cdckit.connector.options.new_tables import NewTablesOptions
+from cdckit.connector.options.operations import OperationList, skipped_operations
 from cdckit_mysql.option_types import KeyColumns
 
 

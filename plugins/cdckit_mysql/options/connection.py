@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr
 
-from cdckit.config.model import PluginConfig
-from cdckit.config.places import LocalPath
+from cdckit import LocalPath, PluginConfig
 
 _SSL_MODES = {
     "disable": "disabled",

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import ClassVar
 
-from cdckit.config.model import PluginConfig
-from cdckit.config.no_meaning import NoMeaning
+from cdckit import NoMeaning, PluginConfig
 from cdckit_mysql.options.without_meaning import WITHOUT_MEANING
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import NonNegativeInt
 
-from cdckit.config.model import PluginConfig
+from cdckit import PluginConfig
 
 
 class EventOptions(PluginConfig):

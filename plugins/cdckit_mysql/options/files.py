@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
 
-from cdckit.config.places import LocalPath
+from cdckit import LocalPath
 from cdckit_mysql.options.connection import ConnectionOptions
 
 _PLACE = re.compile(r"(?P<file>[^:/\s]+)(?::(?P<pos>\d+))?")

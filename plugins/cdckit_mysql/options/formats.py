@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from cdckit.config.event_format import AS_TEXT, EventFormatDefaults
+from cdckit.connector.options.event_format import AS_TEXT, EventFormatDefaults
 
 EventFormatName = Annotated[Literal["3", "1.9", "1.1"], AS_TEXT]
 

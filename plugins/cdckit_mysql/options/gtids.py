@@ -6,8 +6,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from cdckit.config.lists import RegexList
-from cdckit.config.model import PluginConfig
+from cdckit import PluginConfig, RegexList
 
 
 class GtidOptions(PluginConfig):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
-from cdckit.config.model import PluginConfig
+from cdckit import PluginConfig
 
 log = logging.getLogger("cdckit.config")
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import PositiveInt
 
-from cdckit.metrics.tags import MetricTags
+from cdckit.connector.options.metric_tags import MetricTags
 
 FailureHandling = Literal["fail", "warn", "skip", "ignore"]
 

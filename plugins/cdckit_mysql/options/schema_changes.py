@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from cdckit.config.model import PluginConfig
+from cdckit import PluginConfig
 
 SchemaChangeFormatName = Annotated[
     Literal["3", "1.9", "1.1", "history"],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from cdckit.notifications import NotificationOptions
-from cdckit.signals import SignalOptions
-from cdckit.signals.signal import OF_EVERY_SOURCE, SCHEMA_CHANGES, SET_BINLOG_POSITION
+from cdckit.connector.notifications import NotificationOptions
+from cdckit.connector.signals import SignalOptions
+from cdckit.connector.signals.signal import OF_EVERY_SOURCE, SCHEMA_CHANGES, SET_BINLOG_POSITION
 
 
 class SignallingOptions(NotificationOptions, SignalOptions):

@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from cdckit.config.lists import NameList, RegexList, split_names
-from cdckit.config.model import PluginConfig
-from cdckit.plugins import lock_by_plugin, mode_by_plugin, query_by_plugin
+from cdckit import NameList, PluginConfig, RegexList, split_names
+from cdckit.connector.chosen_by_plugin import lock_by_plugin, mode_by_plugin, query_by_plugin
 
 _SNAPSHOT_MODES = {"schema_only": "no_data", "schema_only_recovery": "recovery"}
 _LOCKING_MODES = {"minimal_percona_no_table_locks": "minimal_percona"}

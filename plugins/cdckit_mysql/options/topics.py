@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from cdckit.config import topic_options
+from cdckit.connector.options import topics as topic_options
 
 NamingName = Literal[
     "default", "table", "unified", "default_unicode", "table_unicode", "default_regex", "table_regex"

@@ -7,11 +7,9 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from cdckit.avro_names import NameAdjustment
-from cdckit.config.lists import NameList, RegexList
-from cdckit.config.model import PluginConfig
-from cdckit_mysql.column_mappings import OPTIONS as MAPPING_OPTIONS
-from cdckit_mysql.column_mappings import ColumnMappings
+from cdckit import NameList, PluginConfig, RegexList
+from cdckit.connector.avro_names import NameAdjustment
+from cdckit_mysql.column_mappings import OPTIONS as MAPPING_OPTIONS, ColumnMappings
 from cdckit_mysql.converters.configured import converter_options
 
 

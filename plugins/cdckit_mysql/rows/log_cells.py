@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog import column_types as types
 from cdckit_mysql.rows.cell import Cell
 from cdckit_mysql.rows.decimal_cell import decimal_cell

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size
 from cdckit_mysql.rows.cell import Cell
 from cdckit_mysql.rows.row_reader import Column, Row, RowReader, append_line, indented

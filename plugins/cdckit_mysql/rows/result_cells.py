@@ -11,7 +11,7 @@ from functools import cache
 from struct import Struct
 from typing import Any
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog import column_types as types
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.rows.cell import Cell

@@ -15,9 +15,9 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.protocol import FieldDescriptorPacket
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import DecodeError, RetriableSourceError
-from cdckit.waiting import ended_by_stop
+from cdckit import DecodeError, RetriableSourceError
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.connector.waiting import ended_by_stop
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size

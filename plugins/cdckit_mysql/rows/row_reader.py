@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.rows.cell import Cell
 from cdckit_mysql.rows.row_source import RowBody, bits_cell, row_body
 from cdckit_mysql.rows.scope import Scope

@@ -14,19 +14,20 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, ClassVar
 
-from cdckit.record import Datum, SchemaAndValue
-from cdckit.schema import (
+from cdckit import (
     INT32,
     INT64,
     OPTIONAL_BOOLEAN,
     OPTIONAL_INT32,
     OPTIONAL_STRING,
     STRING,
+    Datum,
     Schema,
+    SchemaAndValue,
+    Struct,
     array_schema,
     struct_schema,
 )
-from cdckit.struct import Struct
 from cdckit_mysql.ddl import ChangeKind
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.events import SchemaEvent, TableChange

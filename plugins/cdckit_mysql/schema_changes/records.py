@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from cdckit.avro_names import schema_names
-from cdckit.record import Record
-from cdckit.struct import Struct
+from cdckit import Record, Struct
+from cdckit.connector.avro_names import schema_names
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import SchemaChange
 from cdckit_mysql.events.source_block import SnapshotMark

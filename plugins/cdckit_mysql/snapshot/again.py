@@ -6,8 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from cdckit.resnapshot import Resnapshot, pending, settle
-from cdckit.state.store import StateStore
+from cdckit import StateStore
+from cdckit.connector.resnapshot import Resnapshot, pending, settle
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.filters import Filters

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import pymysql
 from pymysql.constants import ER
 
-from cdckit.errors import RetriableSourceError, SnapshotDueError
+from cdckit import RetriableSourceError, SnapshotDueError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place
 from cdckit_mysql.ddl import DdlReader

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from cdckit.snapshot_progress import SnapshotProgress
-from cdckit.source import Notify
+from cdckit import Notify
+from cdckit.connector.snapshot_progress import SnapshotProgress
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.server import query, quoted
 from cdckit_mysql.snapshot.selection import ChosenTable

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cdckit.record import Batch, Record
-from cdckit.snapshot_progress import PartProgress
-from cdckit.source import Notify
+from cdckit import Batch, Notify, Record
+from cdckit.connector.snapshot_progress import PartProgress
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, release, told
 from cdckit_mysql.events.versions import TableVersions

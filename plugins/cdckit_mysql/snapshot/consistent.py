@@ -8,10 +8,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from cdckit.record import Batch
-from cdckit.resnapshot import Resnapshot
-from cdckit.source import SourceContext
-from cdckit.state.store import StateStore
+from cdckit import Batch, SourceContext, StateStore
+from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import place, told
 from cdckit_mysql.events.versions import TableVersions

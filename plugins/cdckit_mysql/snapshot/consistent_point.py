@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from cdckit.errors import SourceError
-from cdckit.guardrail import check_guardrail
-from cdckit.source import Notify, silent
+from cdckit import Notify, SourceError, silent
+from cdckit.connector.guardrail import check_guardrail
 from cdckit_mysql.checks import check_log
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, release, told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Self
 
-from cdckit.errors import StateError
+from cdckit import StateError
 
 
 class FinishedChunks:

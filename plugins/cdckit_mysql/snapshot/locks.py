@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import pymysql
 from pymysql.constants import ER
 
-from cdckit.errors import SourceError
-from cdckit.plugins import lock_by_plugin
-from cdckit.source import Notify, silent
+from cdckit import Notify, SourceError, silent
+from cdckit.connector.chosen_by_plugin import lock_by_plugin
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, release, told
 from cdckit_mysql.filters import Filters

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 
-from cdckit.record import Record
+from cdckit import Record
 from cdckit_mysql.events.source_block import SnapshotMark, SourceBlocks
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from cdckit.errors import SourceError
+from cdckit import SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, place, told
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
-from cdckit.state.store import StateStore
+from cdckit import StateStore
 from cdckit_mysql.snapshot.chunk_plan import leading_key_column
 from cdckit_mysql.snapshot.finished import FinishedChunks
 from cdckit_mysql.snapshot.selection import ChosenTable

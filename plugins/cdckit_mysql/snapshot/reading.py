@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from cdckit.parallel_reading import ParallelReading
+from cdckit.connector.parallel_reading import ParallelReading
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.events.table_events import Row

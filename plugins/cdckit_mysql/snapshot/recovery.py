@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from cdckit.errors import DecodeError, SourceError
+from cdckit import DecodeError, SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import place
 from cdckit_mysql.filters import Filters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from cdckit.plugins import query_by_plugin
+from cdckit.connector.chosen_by_plugin import query_by_plugin
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.events.versions import TableVersion

@@ -6,10 +6,8 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from cdckit.record import Record
-from cdckit.snapshot_progress import SnapshotProgress
-from cdckit.source import SourceContext
-from cdckit.state.store import StateStore
+from cdckit import Record, SourceContext, StateStore
+from cdckit.connector.snapshot_progress import SnapshotProgress
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters

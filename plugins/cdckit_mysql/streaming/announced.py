@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog import column_types
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.table import Index, Table

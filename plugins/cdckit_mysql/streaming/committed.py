@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import IO
 
-from cdckit.errors import SourceError
+from cdckit import SourceError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.damage import DAMAGE
 from cdckit_mysql.binlog.events import MariaDbGtid

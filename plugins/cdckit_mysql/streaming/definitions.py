@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from cdckit.errors import DecodeError
-from cdckit.source import Notify
+from cdckit import DecodeError, Notify
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig

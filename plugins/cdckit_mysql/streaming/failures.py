@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 
-from cdckit.damage import reason_of
-from cdckit.errors import DecodeError
-from cdckit.source_counts import SourceCounts
+from cdckit import DecodeError, SourceCounts
+from cdckit.connector.damage import reason_of
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.options.processing import ProcessingOptions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cdckit.choice import Choice
+from cdckit.connector.include_lists import Choice
 from cdckit_mysql.binlog.events import AnonymousGtid, Gtid, LogEvent, MariaDbGtid, TaggedGtid
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent

@@ -6,7 +6,7 @@ are not chosen are no reason to stop.
 
 from __future__ import annotations
 
-from cdckit.choice import Choice
+from cdckit.connector.include_lists import Choice
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 from cdckit_mysql.connection import Connection
 from cdckit_mysql.options.gtids import GtidOptions

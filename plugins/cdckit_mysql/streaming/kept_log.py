@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdckit.record import Batch
+from cdckit import Batch
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.splits import LogWork

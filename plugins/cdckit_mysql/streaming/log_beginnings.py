@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cdckit.state.store import StateStore
+from cdckit import StateStore
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, FilePosition
 from cdckit_mysql.binlog.place import HEADER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from cdckit.errors import RetriableSourceError, SourceError
+from cdckit import RetriableSourceError, SourceError
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.config import MySqlConfig

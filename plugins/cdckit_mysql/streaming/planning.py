@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cdckit.errors import RetriableSourceError
-from cdckit.record import Offset
-from cdckit.source import Notify, Split
+from cdckit import Notify, Offset, RetriableSourceError, Split
 from cdckit_mysql.binlog.gtid import GtidSet
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters

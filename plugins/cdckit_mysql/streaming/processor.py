@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cdckit.errors import DecodeError
-from cdckit.marks import TableMark
-from cdckit.record import Batch, Record
-from cdckit.source_counts import SourceCounts
-from cdckit.struct import Struct
-from cdckit.transactions import Transaction
+from cdckit import Batch, DecodeError, Record, SourceCounts, Struct, TableMark
+from cdckit.connector.transactions import Transaction
 from cdckit_mysql.binlog.damage import DAMAGE, misread
 from cdckit_mysql.binlog.events import (
     AnnotateRows,

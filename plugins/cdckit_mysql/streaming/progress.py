@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.errors import DecodeError, StateError
+from cdckit import DecodeError, StateError
 from cdckit_mysql.binlog.events import AnonymousGtid, Gtid, LogEvent, MariaDbGtid
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 from cdckit_mysql.offsets import LogOffset, file_number

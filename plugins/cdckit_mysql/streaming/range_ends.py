@@ -6,8 +6,7 @@ named. And a range whose end was planned at one server may have been read at ano
 
 from __future__ import annotations
 
-from cdckit.errors import StateError
-from cdckit.state.store import StateStore
+from cdckit import StateError, StateStore
 from cdckit_mysql.offsets import LogOffset
 
 KEY = "mysql range ends"

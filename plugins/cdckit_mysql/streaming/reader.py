@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 
-from cdckit.errors import DecodeError, RetriableSourceError, SourceError
-from cdckit.heartbeat import Heartbeats
-from cdckit.record import Batch, Record
-from cdckit.source import SourceContext
-from cdckit.topics import Topics
+from cdckit import Batch, DecodeError, Record, RetriableSourceError, SourceContext, SourceError
+from cdckit.connector.heartbeat import Heartbeats
+from cdckit.connector.topics import Topics
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.config import MySqlConfig

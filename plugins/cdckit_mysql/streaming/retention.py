@@ -6,7 +6,7 @@ import pymysql
 from pymysql.constants import ER
 from pymysql.cursors import DictCursor
 
-from cdckit.errors import RetriableSourceError
+from cdckit import RetriableSourceError
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.connection import Connection

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from cdckit.errors import DecodeError
-from cdckit.record import UNAVAILABLE_HEADER, Header
+from cdckit import UNAVAILABLE_HEADER, DecodeError, Header
 from cdckit_mysql.binlog.rows_event import Change, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.events.table_events import MakeRecords

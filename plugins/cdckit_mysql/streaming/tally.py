@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.source_counts import SourceCounts
+from cdckit import SourceCounts
 
 Tally = dict[str, int]
 """Rows by kind of change, emptied tables, events that were passed over, and how transactions ended."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cdckit.errors import DecodeError
-from cdckit.hookspecs import ColumnConverter
-from cdckit.schema import Schema
+from cdckit import ColumnConverter, DecodeError, Schema
 from cdckit_mysql.table import Column, TableId
 from cdckit_mysql.values.conversion_failures import ConversionFailures, Guard
 from cdckit_mysql.values.defaults import schema_default, value_for_null

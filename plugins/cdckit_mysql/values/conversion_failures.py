@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
 
-from cdckit.errors import DecodeError
-from cdckit.source_counts import SourceCounts
+from cdckit import DecodeError, SourceCounts
 from cdckit_mysql.table import TableId
 
 log = logging.getLogger("cdckit.mysql")

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from decimal import InvalidOperation
 from typing import Any
 
-from cdckit.errors import DecodeError
-from cdckit.schema import Schema
+from cdckit import DecodeError, Schema
 from cdckit_mysql.table import Column
 from cdckit_mysql.values.geometry import empty_geometry
 from cdckit_mysql.values.numbers import (

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from struct import Struct as Layout
 
-from cdckit.errors import DecodeError
-from cdckit.schema import BYTES, FLOAT64, OPTIONAL_BYTES, OPTIONAL_INT32, Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit import BYTES, FLOAT64, OPTIONAL_BYTES, OPTIONAL_INT32, DecodeError, Schema, Struct, struct_schema
 
 _SRID = Layout("<i").unpack_from
 _LITTLE, _BIG = Layout("<dd").unpack_from, Layout(">dd").unpack_from

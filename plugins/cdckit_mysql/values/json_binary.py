@@ -13,7 +13,7 @@ from json.encoder import encode_basestring
 from struct import Struct
 from typing import Any
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog import column_types
 from cdckit_mysql.values.decimals import DecimalLayout
 from cdckit_mysql.values.numbers import base64_text, decimal_text

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.values.json_binary import Json, parse_json
 

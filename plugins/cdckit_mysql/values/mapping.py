@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from cdckit.schema import Schema
+from cdckit import Schema
 from cdckit_mysql.table import Column
 from cdckit_mysql.values.schemas import Kind
 

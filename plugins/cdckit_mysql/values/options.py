@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from cdckit.hookspecs import ColumnConverter
-from cdckit.schema import Schema
+from cdckit import ColumnConverter, Schema
 from cdckit_mysql.options.formats import EventFormatName
 from cdckit_mysql.table import Column, TableId
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from cdckit.schema import (
+from cdckit import (
     BOOLEAN,
     BYTES,
     CONNECT_DATE,

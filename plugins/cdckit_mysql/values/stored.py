@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from cdckit.errors import DecodeError
-from cdckit.schema import Schema, Stored
+from cdckit import DecodeError, Schema, Stored
 from cdckit_mysql.implicit_defaults import implicit_default
 from cdckit_mysql.table import Column
 from cdckit_mysql.values.defaults import schema_default

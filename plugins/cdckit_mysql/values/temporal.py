@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any, Literal
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 
 TemporalForm = Literal["days", "ms", "us", "ns", "iso"]
 

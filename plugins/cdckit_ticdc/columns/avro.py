@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cdckit.schema import DECIMAL, Field, Schema, Type, array_schema
-from cdckit.struct import Struct
+from cdckit import DECIMAL, Field, Schema, Struct, Type, array_schema
 from cdckit_ticdc.columns.column import Read
 from cdckit_ticdc.columns.numbers import shortest
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.schema import Schema
+from cdckit import Schema
 
 Read = Callable[[Any], Any]
 

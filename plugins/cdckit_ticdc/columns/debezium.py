@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cdckit.schema import DECIMAL, FLOAT64, INT64, STRING, Schema
-from cdckit.serializers.json_reader import schema_from_json
+from cdckit import DECIMAL, FLOAT64, INT64, STRING, Schema
+from cdckit.connector.connect_json.reader import schema_from_json
 from cdckit_ticdc.columns import numbers
 from cdckit_ticdc.columns.binary import BINARY_FORMS, from_base64
 from cdckit_ticdc.columns.column import Column, Read

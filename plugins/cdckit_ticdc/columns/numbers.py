@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from cdckit.schema import DECIMAL, Schema
+from cdckit import DECIMAL, Schema
 
 _EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
 _SINGLE = struct.Struct("f")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cdckit.schema import Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit import Schema, Struct, struct_schema
 from cdckit_ticdc.columns.column import Column
 
 MakeRow = Callable[[Mapping[str, Any]], Struct]

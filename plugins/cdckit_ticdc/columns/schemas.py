@@ -8,20 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from cdckit.schema import (
-    BOOLEAN,
-    BYTES,
-    DECIMAL,
-    FLOAT32,
-    FLOAT64,
-    INT16,
-    INT32,
-    INT64,
-    STRING,
-    Schema,
-    Stored,
-    array_schema,
-)
+from cdckit import BOOLEAN, BYTES, DECIMAL, FLOAT32, FLOAT64, INT16, INT32, INT64, STRING, Schema, Stored, array_schema
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.types import BINARY, TEXT, MySqlType
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cdckit.envelope import TRANSACTION_BLOCK
-from cdckit.schema import (
+from cdckit import (
     FLOAT64,
     INT32,
     INT64,
@@ -15,10 +14,11 @@ from cdckit.schema import (
     OPTIONAL_STRING,
     STRING,
     Schema,
+    Struct,
     array_schema,
     struct_schema,
 )
-from cdckit.struct import Struct
+from cdckit.connector.envelope import TRANSACTION_BLOCK
 
 _SOURCE_MEMBERS: dict[str, Schema] = {
     "version": STRING,

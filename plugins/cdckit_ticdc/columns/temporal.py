@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
 
-from cdckit.schema import Schema
+from cdckit import Schema
 
 Read = Callable[[Any], Any]
 

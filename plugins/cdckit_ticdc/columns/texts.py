@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import orjson
 
-from cdckit.schema import STRING, Schema
+from cdckit import STRING, Schema
 from cdckit_ticdc.columns import numbers, temporal
 from cdckit_ticdc.columns.column import Column, Read
 from cdckit_ticdc.columns.options import ColumnOptions

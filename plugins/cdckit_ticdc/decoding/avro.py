@@ -16,7 +16,7 @@ from typing import Any
 import fastavro
 import orjson
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.texts import Forms, TextColumns
 from cdckit_ticdc.columns.types import MySqlType, parse_type

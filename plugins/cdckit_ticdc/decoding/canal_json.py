@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_ticdc.columns.binary import from_latin1
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.texts import Forms, TextColumns

@@ -10,7 +10,7 @@ import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_ticdc.columns.binary import BINARY_FORMS
 from cdckit_ticdc.columns.texts import Forms, TextColumns
 from cdckit_ticdc.decoding.decoder import Decoder, DecoderOptions

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_ticdc.columns.avro import AvroSchemas, value_reader
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.debezium import VECTOR_NAME, DebeziumColumns

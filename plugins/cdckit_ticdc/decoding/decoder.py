@@ -9,9 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cdckit.errors import DecodeError
-from cdckit.record import Record
-from cdckit.schema import Schema
+from cdckit import DecodeError, Record, Schema
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.definitions import Definitions

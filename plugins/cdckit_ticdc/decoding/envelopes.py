@@ -15,13 +15,9 @@ from typing import Any, Literal
 
 import orjson
 
-from cdckit.errors import DecodeError
-from cdckit.record import LANE_END, Datum, Record, SchemaAndValue
-from cdckit.schema import BYTES, STRING, Schema
-from cdckit.serializers.json_reader import schema_from_json, value_reader
-from cdckit.struct import Struct
-from cdckit_ticdc.columns.avro import AvroSchemas
-from cdckit_ticdc.columns.avro import value_reader as avro_reader
+from cdckit import BYTES, LANE_END, STRING, Datum, DecodeError, Record, Schema, SchemaAndValue, Struct
+from cdckit.connector.connect_json.reader import schema_from_json, value_reader
+from cdckit_ticdc.columns.avro import AvroSchemas, value_reader as avro_reader
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.rows import MakeRow, compile_row
 from cdckit_ticdc.columns.seen import seen_struct, transaction_metadata

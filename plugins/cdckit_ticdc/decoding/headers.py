@@ -8,12 +8,9 @@ from typing import Any
 
 import orjson
 
-from cdckit.envelope import NEW_KEY, OLD_KEY
-from cdckit.errors import DecodeError
-from cdckit.record import POSITION_HEADER, Datum, Header
-from cdckit.schema import STRING
-from cdckit.serializers.json_reader import schema_from_json, value_reader
-from cdckit.struct import Struct
+from cdckit import POSITION_HEADER, STRING, Datum, DecodeError, Header, Struct
+from cdckit.connector.connect_json.reader import schema_from_json, value_reader
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY
 from cdckit_ticdc.message import RawHeaders
 
 _KEYS = frozenset({NEW_KEY, OLD_KEY})

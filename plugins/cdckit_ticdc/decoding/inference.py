@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.debezium import DebeziumColumns
 from cdckit_ticdc.columns.seen import merged, seen_schema

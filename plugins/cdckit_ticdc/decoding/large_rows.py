@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 
 
 def refuse_parted(table: tuple[str, str], *, place: str | None, only_key: bool | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_ticdc.columns.binary import from_base64, from_go_quoted
 from cdckit_ticdc.columns.column import Column, Read
 from cdckit_ticdc.columns.texts import Forms, TextColumns

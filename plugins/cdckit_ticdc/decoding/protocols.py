@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from cdckit.errors import ConfigError
+from cdckit import ConfigError
 from cdckit_ticdc.decoding.avro import AvroDecoder
 from cdckit_ticdc.decoding.canal_json import CanalJsonDecoder
 from cdckit_ticdc.decoding.debezium import DebeziumAvroDecoder, DebeziumJsonDecoder

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from cdckit.schema import STRING, Schema, struct_schema
-from cdckit.struct import Struct
+from cdckit import STRING, Schema, Struct, struct_schema
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.debezium import DebeziumColumns
 from cdckit_ticdc.columns.options import ColumnOptions

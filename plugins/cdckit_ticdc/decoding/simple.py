@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_ticdc.columns.binary import from_base64
 from cdckit_ticdc.columns.texts import Forms, TextColumns
 from cdckit_ticdc.columns.types import MySqlType

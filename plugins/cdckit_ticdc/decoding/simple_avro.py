@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import fastavro
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 
 _NAMESPACE = "com.pingcap.simple.avro"
 AVRO_HEAD = b"\x16"

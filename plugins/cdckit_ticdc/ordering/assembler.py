@@ -11,9 +11,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from cdckit.envelope import NEW_KEY, OLD_KEY
-from cdckit.errors import DecodeError
-from cdckit.record import Batch, Record
+from cdckit import Batch, DecodeError, Record
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.events import Ddl, Watermark
 from cdckit_ticdc.message import Message

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cdckit.damage import DAMAGE, reason_of
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
+from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit_ticdc.message import Message, shown
 
 UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, DecodeError)

@@ -6,8 +6,7 @@ from collections import OrderedDict
 from hashlib import blake2b
 from typing import Any
 
-from cdckit.record import Record
-from cdckit.struct import Struct
+from cdckit import Record, Struct
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 
-from cdckit.record import Record
+from cdckit import Record
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.events import Watermark
 from cdckit_ticdc.offsets import LogOffset, Partition

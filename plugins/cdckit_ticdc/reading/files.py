@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from cdckit.errors import SourceError
+from cdckit import SourceError
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
 from cdckit_ticdc.reading.lines import read_line

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError, StoppedError
-from cdckit.java_regex import UserPattern
-from cdckit.waiting import answer_of, ended_by_stop, let_go
+from cdckit import ConfigError, DecodeError, RetriableSourceError, SourceError, StoppedError
+from cdckit.connector.waiting import answer_of, ended_by_stop, let_go
+from cdckit.java.regex import UserPattern
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range

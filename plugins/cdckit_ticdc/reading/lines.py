@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.errors import DecodeError
+from cdckit import DecodeError
 from cdckit_ticdc.columns.binary import from_base64
 from cdckit_ticdc.message import Message, RawHeaders
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.errors import SourceError
+from cdckit import SourceError
 from cdckit_ticdc.columns.types import MySqlType, parse_type
 from cdckit_ticdc.definitions import ColumnDefinition, Definition
 from cdckit_ticdc.message import Message

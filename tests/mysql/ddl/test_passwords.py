@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.ddl.passwords import MASK, without_passwords

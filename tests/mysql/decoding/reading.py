@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 from pymysql.connections import Connection
 
-from cdckit.schema import Schema, struct_schema
-from cdckit.serializers.json_config import JsonConfig
-from cdckit.serializers.json_payload import PayloadCompiler
-from cdckit.struct import Struct
+from cdckit.api.schema import Schema, struct_schema
+from cdckit.api.struct import Struct
+from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.rows_event import RowsEvent

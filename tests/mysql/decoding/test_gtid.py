@@ -6,8 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cdckit_mysql.binlog.connection import FilePosition
 from cdckit_mysql.binlog.errors import PositionLostError

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from cdckit.api.hookspecs import ColumnConverter
+from cdckit.api.schema import STRING
 from cdckit.errors import DecodeError
-from cdckit.hookspecs import ColumnConverter
-from cdckit.schema import STRING
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.values import ValueOptions
 from cdckit_mysql.values.json_diff import apply_diffs

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cdckit.serializers.json_schema import schema_to_json
+from cdckit.connector.connect_json.schema import schema_to_json
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.values import ValueOptions
 from mysql.decoding.reading import Reading, Row, as_json, row_schema

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.hookspecs import ColumnConverter
+from cdckit.api.schema import BOOLEAN
 from cdckit.errors import DecodeError
-from cdckit.hookspecs import ColumnConverter
-from cdckit.schema import BOOLEAN
 from cdckit_mysql.values import ValueOptions
 from mysql.decoding.reading import Reading
 

@@ -6,9 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from cdckit.config.model import PluginConfig
-from cdckit.record import Record
-from cdckit.transform import Predicate
+from cdckit import PluginConfig, Predicate, Record
 
 
 class HasHeaderKeyConfig(PluginConfig):

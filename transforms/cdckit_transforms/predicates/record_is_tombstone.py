@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from cdckit.config.model import PluginConfig
-from cdckit.record import Record
-from cdckit.transform import Predicate
+from cdckit import PluginConfig, Predicate, Record
 from cdckit_transforms.envelope import is_null
 
 

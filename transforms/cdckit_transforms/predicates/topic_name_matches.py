@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pydantic import field_validator
 
-from cdckit.config.model import PluginConfig
-from cdckit.java_regex import JavaRegex, compile_java
-from cdckit.record import Record
-from cdckit.transform import Predicate, Sought
+from cdckit import PluginConfig, Predicate, Record, Sought
+from cdckit.java.regex import JavaRegex, compile_java
 
 
 class TopicNameMatchesConfig(PluginConfig):

@@ -1,0 +1,107 @@
+"""The names of the public face, by the modules that define them."""
+
+from .api.checks import (
+    Checks as Checks,
+    Finding as Finding,
+    PositionChecks as PositionChecks,
+    Unmatched as Unmatched,
+    unmatched_findings as unmatched_findings,
+    why_unwritable as why_unwritable,
+)
+from .api.hookspecs import (
+    ColumnConverter as ColumnConverter,
+    ColumnDescription as ColumnDescription,
+    Registration as Registration,
+    hookimpl as hookimpl,
+    hookspec as hookspec,
+)
+from .api.ignored_options import NoMeaning as NoMeaning
+from .api.lists import NameList as NameList, RegexList as RegexList, patterns as patterns, split_names as split_names
+from .api.marks import (
+    DefinitionChange as DefinitionChange,
+    MarkKind as MarkKind,
+    RoutedMark as RoutedMark,
+    TableExample as TableExample,
+    TableMark as TableMark,
+)
+from .api.messages import EncodedHeaders as EncodedHeaders, Messages as Messages
+from .api.places import ClientFiles as ClientFiles, FolderUrl as FolderUrl, LocalPath as LocalPath, Located as Located
+from .api.plugin_config import PluginConfig as PluginConfig, did_you_mean as did_you_mean
+from .api.record import (
+    LANE_END as LANE_END,
+    POSITION_HEADER as POSITION_HEADER,
+    UNAVAILABLE_HEADER as UNAVAILABLE_HEADER,
+    Batch as Batch,
+    Datum as Datum,
+    Header as Header,
+    Offset as Offset,
+    Record as Record,
+    SchemaAndValue as SchemaAndValue,
+    lane_of as lane_of,
+)
+from .api.retry_schedule import RetrySchedule as RetrySchedule
+from .api.schema import (
+    BOOLEAN as BOOLEAN,
+    BYTES as BYTES,
+    CONNECT_DATE as CONNECT_DATE,
+    CONNECT_TIME as CONNECT_TIME,
+    CONNECT_TIMESTAMP as CONNECT_TIMESTAMP,
+    DECIMAL as DECIMAL,
+    FLOAT32 as FLOAT32,
+    FLOAT64 as FLOAT64,
+    INT16 as INT16,
+    INT32 as INT32,
+    INT64 as INT64,
+    OPTIONAL_BOOLEAN as OPTIONAL_BOOLEAN,
+    OPTIONAL_BYTES as OPTIONAL_BYTES,
+    OPTIONAL_INT32 as OPTIONAL_INT32,
+    OPTIONAL_INT64 as OPTIONAL_INT64,
+    OPTIONAL_STRING as OPTIONAL_STRING,
+    STRING as STRING,
+    Field as Field,
+    Schema as Schema,
+    Stored as Stored,
+    Type as Type,
+    array_schema as array_schema,
+    struct_schema as struct_schema,
+)
+from .api.serializer import Serializer as Serializer
+from .api.sink import QueueFill as QueueFill, Sink as Sink, SinkContext as SinkContext, TableSink as TableSink
+from .api.snapshotting import (
+    PlainMode as PlainMode,
+    SnapshotLock as SnapshotLock,
+    SnapshotMode as SnapshotMode,
+    SnapshotQuery as SnapshotQuery,
+)
+from .api.source import (
+    Notify as Notify,
+    Source as Source,
+    SourceContext as SourceContext,
+    Split as Split,
+    silent as silent,
+)
+from .api.source_counts import SourceCounts as SourceCounts
+from .api.state_store import HistoryEntry as HistoryEntry, StateStore as StateStore
+from .api.struct import (
+    Path as Path,
+    Struct as Struct,
+    Template as Template,
+    TemplateStruct as TemplateStruct,
+    filled as filled,
+    plain as plain,
+)
+from .api.takeover import ConnectOffset as ConnectOffset, HistoryRecord as HistoryRecord
+from .api.transform import Predicate as Predicate, Sought as Sought, Transform as Transform
+from .errors import (
+    CdcError as CdcError,
+    ConfigError as ConfigError,
+    DecodeError as DecodeError,
+    RetriableSinkError as RetriableSinkError,
+    RetriableSourceError as RetriableSourceError,
+    SinkError as SinkError,
+    SnapshotDueError as SnapshotDueError,
+    SourceError as SourceError,
+    StateError as StateError,
+    StoppedError as StoppedError,
+    TransformError as TransformError,
+)

@@ -1,0 +1,151 @@
+"""Finds plugins through pluggy and entry points, and makes the components that they register."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Literal
+
+import pluggy
+
+from cdckit.api import hookspecs
+from cdckit.api.hookspecs import Registration
+from cdckit.errors import ConfigError
+
+if TYPE_CHECKING:
+    import click
+
+    from cdckit.api.plugin_config import PluginConfig
+
+Kind = Literal["source", "sink", "transform", "predicate", "serializer"]
+KINDS: tuple[Kind, ...] = ("source", "sink", "transform", "predicate", "serializer")
+GROUP = "cdckit"
+
+
+@cache
+def plugin_manager() -> pluggy.PluginManager:
+    """The process's plugin manager with every installed plugin.
+
+    A plugin that cannot be imported, or implements a hook that does not exist, does not break the others:
+    `broken_plugins` names it.
+    """
+    manager = pluggy.PluginManager("cdckit")
+    manager.add_hookspecs(hookspecs)
+    for entry in sorted(entry_points(group=GROUP), key=lambda found: found.name):
+        try:
+            manager.register(entry.load(), name=entry.name)
+            manager.check_pending()
+        except Exception as error:  # noqa: BLE001 - anything can go wrong while foreign code is imported
+            broken_plugins()[entry.name] = f"{type(error).__name__}: {error}"
+            if manager.has_plugin(entry.name):
+                manager.unregister(name=entry.name)
+    return manager
+
+
+@cache
+def broken_plugins() -> dict[str, str]:
+    """The entry points of plugins that cannot be used, and why."""
+    return {}
+
+
+def registrations(kind: Kind) -> list[tuple[str, Registration]]:
+    """All components of a kind, each with the name of the plugin that brings it, sorted by name."""
+    return sorted(answers(f"cdckit_{kind}s"), key=lambda pair: pair[1].name)
+
+
+def answers(hook: str) -> list[tuple[str, Any]]:
+    """All that the plugins answer to a hook which gives a sequence, each with the plugin's name."""
+    found: list[tuple[str, Any]] = []
+    for implementation in getattr(plugin_manager().hook, hook).get_hookimpls():
+        try:
+            found += [(implementation.plugin_name, answer) for answer in implementation.function()]
+        except Exception as error:  # noqa: BLE001 - foreign code again
+            broken_plugins()[implementation.plugin_name] = f"{type(error).__name__}: {error}"
+    return found
+
+
+def commands() -> list[click.Command]:
+    """The commands that plugins add to `cdc`."""
+    return [command for _, command in answers("cdckit_commands")]
+
+
+def find(kind: Kind, name: str, where: str = "") -> Registration:
+    """The component called `name`, by its own name or an alias.
+
+    Args:
+        kind: what it is.
+        name: what stands behind `type:`.
+        where: the option that names it, for the error.
+
+    Raises:
+        ConfigError: no installed plugin has it.
+    """
+    installed = [registration for _, registration in registrations(kind)]
+    known = {alias: r for r in installed for alias in (*r.aliases, r.name)}
+    if name in known:
+        return known[name]
+    names = ", ".join(registration.name for registration in installed) or "none"
+    broken = "".join(f"; the plugin '{plugin}' is broken ({why})" for plugin, why in broken_plugins().items())
+    at = where or f"{kind}.type"
+    raise ConfigError(f"{at}: no {kind} is called '{name}'{_meant(name, known)} (installed: {names}){broken}")
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """The name that is close to `name`; of class names only the last part counts."""
+    last = {alias.rpartition(".")[2].lower(): alias for alias in known}
+    close = difflib.get_close_matches(name.rpartition(".")[2].lower(), last, n=1, cutoff=0.85 if "." in name else 0.6)
+    return f"; did you mean '{last[close[0]]}'?" if close else ""
+
+
+def config_model(registration: Registration) -> type[PluginConfig]:
+    """The config model of a component."""
+    model: type[PluginConfig] = _load(registration, registration.config)
+    return model
+
+
+def make(registration: Registration, config: PluginConfig) -> Any:
+    """The component itself.
+
+    Raises:
+        ConfigError: what it needs is not installed; the message names the extra.
+    """
+    return factory(registration)(config)
+
+
+def factory(registration: Registration) -> Any:
+    """What makes the component: its class, as a rule.
+
+    Raises:
+        ConfigError: what it needs is not installed; the message names the extra.
+    """
+    missing = missing_packages(registration)
+    if missing:
+        raise ConfigError(_missing_extra(registration, missing))
+    return _load(registration, registration.factory)
+
+
+def missing_packages(registration: Registration) -> list[str]:
+    """The import packages that the component needs and this environment lacks."""
+    return [package for package in registration.requires if importlib.util.find_spec(package) is None]
+
+
+def _missing_extra(registration: Registration, missing: Iterable[str]) -> str:
+    install = f"pip install 'cdckit[{registration.extra}]'" if registration.extra else "install it"
+    return f"'{registration.name}' needs {', '.join(missing)}, which is not installed: {install}"
+
+
+def _load(registration: Registration, path: str) -> Any:
+    module, _, name = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise ConfigError(_missing_extra(registration, [error.name or str(error)])) from error
+    except Exception as error:
+        raise ConfigError(f"'{registration.name}' cannot be loaded: {type(error).__name__}: {error}") from error
+    if found is None:
+        raise ConfigError(f"'{registration.name}' is registered as {path}, which does not exist")
+    return found

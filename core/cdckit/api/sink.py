@@ -1,0 +1,92 @@
+"""The contract of a sink."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from cdckit.api.messages import Messages
+
+
+@dataclass(frozen=True, slots=True)
+class SinkContext:
+    """What a runner gives a sink.
+
+    Attributes:
+        name: the pipeline's name.
+        once: whether the pipeline ends by itself: then an unreachable sink is an error after its timeout.
+        stopping: once true, waiting for an unreachable sink gives up.
+        json_texts: whether keys and values are JSON texts (`Serializer.writes_json`).
+        json_headers: whether headers are, too (`Serializer.json_headers`).
+        around_position: what stands before and behind a position that becomes a message's header.
+    """
+
+    name: str
+    once: bool = False
+    stopping: Callable[[], bool] = field(default=lambda: False)
+    json_texts: bool = True
+    json_headers: bool = True
+    around_position: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFill:
+    """How full a sink's buffer is.
+
+    Attributes:
+        messages: how many messages were written and are not acknowledged yet.
+        capacity: how many there may be.
+        capacity_bytes: how many bytes they may take together.
+    """
+
+    messages: int
+    capacity: int
+    capacity_bytes: int
+
+
+class Sink(ABC):
+    """Delivers messages. It is constructed with its config model's instance alone.
+
+    Obligations: messages of one key arrive in the order in which they were written; after `flush` returns, all that
+    was written survives a crash of this process. A sink that cannot take a message raises and loses nothing silently.
+    """
+
+    in_tasks: ClassVar[bool] = False
+    """Whether several processes may each write their own share at the same time, as Spark's tasks do."""
+
+    @abstractmethod
+    def open(self, context: SinkContext) -> None:
+        """Gets ready.
+
+        Raises:
+            SinkError: it cannot be reached or written; the message says what to do.
+        """
+
+    @abstractmethod
+    def write(self, messages: Messages) -> None:
+        """Takes a batch in order; may hold it in a bounded buffer."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Returns once everything written is safe.
+
+        Raises:
+            SinkError: something was not taken.
+        """
+
+    def queue_fill(self) -> QueueFill | None:
+        """How full the buffer is now, or None for a sink without one. Asked from any thread, at any time."""
+        return None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of all resources without a flush. May be called twice."""
+
+
+class TableSink:
+    """A sink that keeps tables and needs the Spark runner: it takes records with their schemas, not messages.
+
+    Its contract is `cdckit.tables.sink`; this class lets a runner tell the two kinds apart without importing Spark.
+    """

@@ -1,0 +1,229 @@
+"""The contract of a source, the same for every runner."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from cdckit.api.checks import Unmatched
+from cdckit.api.record import Batch, Offset
+from cdckit.api.retry_schedule import RetrySchedule
+from cdckit.api.source_counts import SourceCounts
+from cdckit.api.state_store import StateStore
+from cdckit.api.takeover import ConnectOffset, HistoryRecord
+from cdckit.errors import ConfigError, StateError
+
+
+class Notify(Protocol):
+    """Tells the plugins' lifecycle hooks; `notice` is the hook's name without its prefix."""
+
+    def __call__(self, notice: str, /, **facts: Any) -> None:
+        """Calls hook `cdckit_NOTICE` of every plugin with `facts`."""
+
+
+def silent(_notice: str, /, **_facts: Any) -> None:
+    """No one listens, as in a worker process."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What a runner gives a source.
+
+    Attributes:
+        name: the pipeline's name.
+        state: the pipeline's state store; None in a worker process, where `read` may not need one.
+        notify: for schema changes and snapshot progress.
+        stopping: asked between batches; once true, `read` returns soon.
+        idle_seconds: an open-ended `read` yields an empty batch at least this often.
+        inbox: the folder where `cdc signal` leaves signals for this pipeline; None where none are taken.
+        counts: where it counts what its records do not tell.
+        starts: whether the pipeline starts with it; False where another one has planned in the same run already, so
+            that what is due at every start was done.
+        marks: whether batches are to carry table marks (`cdckit.api.marks`), for a sink that keeps tables. Records are
+            the same in either case.
+    """
+
+    name: str
+    state: StateStore | None = None
+    notify: Notify = silent
+    stopping: Callable[[], bool] = field(default=lambda: False)
+    idle_seconds: float = 0.5
+    inbox: Path | None = None
+    counts: SourceCounts = field(default_factory=SourceCounts)
+    starts: bool = True
+    marks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a source's work which can be read alone, in any process that holds the source's config.
+
+    Attributes:
+        start: where it begins.
+        end: where it ends; None: open-ended, it follows the log.
+        payload: what else the source needs to read it: picklable, without secrets.
+        records: an estimate, or None.
+        attempt: the number of this attempt at reading it, from 0: those that overlap may need names of their own.
+    """
+
+    start: Offset
+    end: Offset | None
+    payload: Any = None
+    records: int | None = None
+    attempt: int = 0
+
+
+class Source(ABC):
+    """Reads changes out of one system. It is constructed with its config model's instance alone.
+
+    Obligations: `plan` and `read` called again with the same offsets give the same changes again, or, for a
+    snapshot, newer states whose later changes follow in the log. All that `read` must know is in the split and the
+    config; no source knows which runner it is in. Records carry positions that sort in commit order.
+    """
+
+    tells_marks: bool = False
+    """Whether it tells table marks where they are wanted. A sink of tables takes what it knows of the tables from them
+    alone then, and not from records that say the same."""
+
+    @abstractmethod
+    def open(self, context: SourceContext) -> None:
+        """Gets ready. Connects as late as possible.
+
+        Raises:
+            SourceError: the system cannot be reached, or refuses; the message says what to do.
+        """
+
+    @abstractmethod
+    def initial_offset(self) -> Offset:
+        """Where a pipeline without saved offset starts."""
+
+    @abstractmethod
+    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
+        """Where the log ends now.
+
+        Waits up to `wait_seconds` for an end beyond `start`; gives `start` itself when nothing came. From a start
+        where a snapshot is due, it is the point in the log that the snapshot's chunks must be followed from.
+        """
+
+    def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
+        """An offset to stop at before `end`, so that about `max_bytes` of log, or a little more, lie before it.
+
+        It is one of the offsets where a split may end (never inside a transaction), beyond `start`; `end` itself
+        where less lies between, or where the source cannot tell.
+        """
+        return end
+
+    @abstractmethod
+    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
+        """The splits that lie between two offsets, in order; nothing where `start` is at `end`.
+
+        With `end` None: what comes next, alone; either the whole snapshot at one consistent point as one split (it
+        ends; plan again from the offset that it reached) or the open-ended split of the log.
+        With `end`: splits which may be read at the same time, up to `parallelism` of them where that makes sense;
+        each key's order is that of the records' positions. What is needed to plan beyond `end` later (the schema
+        history) is durable when this returns.
+        """
+
+    def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
+        """An open-ended split up to `end`, for a runner that reads it in the process that holds the state.
+
+        Planned anew by default; a source whose `plan` looks at the log beforehand need not do so here.
+        """
+        return self.plan(split.start, end)
+
+    @abstractmethod
+    def read(self, split: Split) -> Iterator[Batch]:
+        """The split's records in batches, in commit order.
+
+        Raises:
+            RetriableSourceError: the connection is gone; the split may be planned and read again from the last offset.
+            SourceError: it cannot go on.
+            DecodeError: an event cannot be understood.
+        """
+
+    @property
+    def streams(self) -> bool:
+        """Whether a log is followed behind the snapshot, else the pipeline ends with that. True by default."""
+        return True
+
+    def retry_schedule(self) -> RetrySchedule:
+        """When it is asked again after a `RetriableSourceError`. Asks nobody; by default without end."""
+        return RetrySchedule()
+
+    def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
+        """Takes over from a connector of Debezium: makes the state what it would be had this source read so far.
+
+        Not known by default.
+
+        Args:
+            offsets: the connector's, at least one.
+            history: the records of its schema history, where it has one and the user gave it.
+
+        Returns:
+            The offset to go on from.
+
+        Raises:
+            StateError: reading cannot go on from there.
+        """
+        raise StateError("this source cannot go on from a connector of Debezium")
+
+    def check_offset(self, offset: Offset) -> None:
+        """Looks at an offset that a user gives (`cdc offsets set`). Asks nobody; everything is taken by default.
+
+        Raises:
+            StateError: it is no offset of this source; the message says what it lacks.
+        """
+        return
+
+    def committed(self, offset: Offset) -> None:
+        """Everything up to `offset` is safe in the sink. Nothing to do by default."""
+
+    def readable(self) -> Sequence[str]:
+        """The full names of the captured tables or collections that there are now, which can be read again.
+
+        What `cdc resnapshot` asks for is kept in the state (`cdckit.connector.resnapshot`). Such a source begins to
+        read it once the log is read up to where it ended when that was seen first, and carries it in the offsets of
+        the rows.
+
+        Raises:
+            ConfigError: this source reads no tables.
+            SourceError: the system cannot be reached, or refuses.
+        """
+        raise ConfigError("source.type: this source reads no tables, so that none can be read again")
+
+    def unmatched(self) -> Sequence[Unmatched]:
+        """The entries of the include lists that match nothing; none where that cannot be told.
+
+        Raises:
+            SourceError: the system cannot be reached, or refuses.
+        """
+        return ()
+
+    def owes_rows(self, start: Offset) -> bool:
+        """Whether tables are to be read again beyond `start`. Asks nobody; False by default."""
+        return False
+
+    def lag_bytes(self, offset: Offset) -> int | None:
+        """How many bytes of the log lie between `offset` and its end now, or None where that cannot be told.
+
+        Asked from the thread that reads, after an offset is saved; cheap, and raises nothing.
+        """
+        return None
+
+    def lag_messages(self, offset: Offset) -> int | None:
+        """The same in messages, for a log that consists of them; None for others."""
+        return None
+
+    def time_ms(self, offset: Offset) -> int | None:
+        """When the newest change before `offset` was committed, in ms since 1970; None where the offset does not tell.
+
+        It may round down. Asks nobody.
+        """
+        return None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets all connections go. May be called twice."""

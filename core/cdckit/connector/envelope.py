@@ -1,0 +1,48 @@
+"""The envelope of a change event, field for field as Debezium 3 has it, for every source that makes one."""
+
+from __future__ import annotations
+
+from cdckit.api.record import Header
+from cdckit.api.schema import INT64, OPTIONAL_INT64, STRING, Schema, struct_schema
+from cdckit.api.struct import Struct
+
+NEW_KEY = "__debezium.newkey"
+"""The header of a delete whose row goes on under another key: that key."""
+OLD_KEY = "__debezium.oldkey"
+"""The header of a create whose row had another key: that key."""
+
+TRANSACTION_BLOCK = struct_schema(
+    "event.block", {"id": STRING, "total_order": INT64, "data_collection_order": INT64}, optional=True, version=1
+)
+"""The schema of `transaction`: which transaction an event is of, and its place in it."""
+
+
+def key_header(name: str, key: Struct) -> Header:
+    """The header that tells the other key of a row whose key has changed."""
+    return Header(name, key, key.schema)
+
+
+def envelope_schema(name: str, row: Schema, source: Schema) -> Schema:
+    """The schema of a change event's value.
+
+    Args:
+        name: its name, as a rule the topic's with `.Envelope`.
+        row: the schema of `before` and `after`.
+        source: the schema of the source block.
+    """
+    members = {
+        "before": row,
+        "after": row,
+        "source": source,
+        "transaction": TRANSACTION_BLOCK,
+        "op": STRING,
+        "ts_ms": OPTIONAL_INT64,
+        "ts_us": OPTIONAL_INT64,
+        "ts_ns": OPTIONAL_INT64,
+    }
+    return struct_schema(name, members, version=2)
+
+
+def is_envelope(schema: Schema) -> bool:
+    """Whether structs of this schema are change events: its name ends in `.Envelope`."""
+    return schema.type == "struct" and schema.name is not None and schema.name.endswith(".Envelope")

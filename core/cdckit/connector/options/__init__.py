@@ -1,0 +1,1 @@
+"""Options that the sources of databases share."""

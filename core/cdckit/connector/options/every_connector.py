@@ -1,0 +1,83 @@
+"""Options of Debezium and Kafka Connect that mean nothing here, whichever the connector, and why."""
+
+from __future__ import annotations
+
+from cdckit.api.ignored_options import NoMeaning
+
+PROMISES = (
+    NoMeaning(
+        r"exactly\.once\.support",
+        "a pipeline repeats what was not saved when it was killed, and tells so; Spark's Delta tables have each change "
+        "once: remove it, or ask for it as `requested`",
+        taken=("requested",),
+    ),
+    NoMeaning(
+        r"errors\.tolerance",
+        "a record that a transform or the serializer fails on is never left out, so `all` cannot be kept: remove it; "
+        "*.failure.handling.mode says what becomes of events that cannot be decoded",
+        taken=("none",),
+    ),
+    NoMeaning(
+        r"offset\.storage",
+        "offsets are kept in the pipeline's `state` (on Spark, `checkpoint` keeps them in an object store), not where "
+        "this class keeps them: remove it",
+        taken=(
+            "org.apache.kafka.connect.storage.fileoffsetbackingstore",
+            "org.apache.kafka.connect.storage.memoryoffsetbackingstore",
+        ),
+    ),
+    NoMeaning(
+        r"offset\.storage\.(?!file\.).+",
+        "offsets are kept in the pipeline's `state` (on Spark, `checkpoint` keeps them in an object store), nowhere "
+        "else: remove it",
+        taken=(),
+    ),
+)
+"""What Kafka Connect and Debezium's engine would promise by these, and cannot be kept here."""
+
+OF_EVERY_CONNECTOR = (
+    *PROMISES,
+    NoMeaning(
+        r"name|tasks\.max|connector\.class|transaction\.boundary|predicates|transforms",
+        "Kafka Connect's own; the pipeline file has `type`, `transforms` and `predicates` for them",
+    ),
+    NoMeaning(
+        r"(producer|consumer)\..+",
+        "options of Kafka Connect's clients; those of the sink are its own (sink: type: kafka)",
+    ),
+    NoMeaning(
+        r"offset\..+",
+        "offsets are in the pipeline's `state`, saved after the sink has what lies before them",
+    ),
+    NoMeaning(
+        r"debezium\.embedded\..+|executor\.shutdown\.timeout\.ms",
+        "threads of the JVM; a pipeline ends with what it has begun, on SIGTERM too",
+    ),
+    NoMeaning(r"statistics\.metrics\.enabled", "metrics are counted by batch where metrics.address asks for them"),
+    NoMeaning(
+        r"custom\.sanitize\.pattern",
+        "values of options are never logged, and passwords never shown",
+    ),
+    NoMeaning(
+        r"max\.queue\.size(\.in\.bytes)?|queue\.provider\.type",
+        "there is no queue between reading and delivery; max.batch.size limits what is held",
+    ),
+    NoMeaning(r"internal\..+", "internal to Debezium"),
+    NoMeaning(
+        r"openlineage\.integration\.enabled",
+        "lineage is not told to OpenLineage: leave it out",
+        taken=("false",),
+    ),
+    NoMeaning(r"openlineage\..+", "lineage is not told to OpenLineage"),
+    NoMeaning(
+        r"post\.processors",
+        "post processors are Java classes, which cannot be loaded here: use transforms, or write one as a plugin",
+        taken=(),
+    ),
+    NoMeaning(
+        r"transaction\.metadata\.factory",
+        "a Java class, which cannot be loaded here: provide.transaction.metadata gives Debezium's own metadata",
+        taken=("io.debezium.pipeline.txmetadata.defaulttransactionmetadatafactory",),
+    ),
+)
+"""A connector's own come before these: the first that matches an option counts."""

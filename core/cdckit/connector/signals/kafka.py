@@ -1,0 +1,139 @@
+"""Signals from a Kafka topic with one partition: messages whose key is the source's `topic.prefix`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from cdckit.connector.signals.channels import SignalChannel
+from cdckit.connector.signals.options import SignalOptions
+from cdckit.connector.signals.signal import Signal, one_line, parse
+from cdckit.connector.waiting import answer_of, ended_by_stop, let_go
+from cdckit.errors import ConfigError, RetriableSourceError
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message, TopicPartition
+
+log = logging.getLogger("cdckit.signals")
+
+_COMMITS = "offset.commit.enabled"
+_ANSWERS = "socket.timeout.ms"
+_ANSWERS_MS = "10000"
+"""How long an answer is waited for, unless that property of the consumer's says it."""
+_MOST = 100
+_SLICE = 0.2
+"""For so many seconds the client waits, deaf to a stop."""
+
+
+class KafkaChannel(SignalChannel):
+    """Reads the topic, from its end on or, with `signal.consumer.offset.commit.enabled`, from where it was.
+
+    Args:
+        config: the options.
+        topic_prefix: the source's, which the messages' keys must be.
+    """
+
+    def __init__(self, config: SignalOptions, topic_prefix: str) -> None:
+        self._prefix = topic_prefix
+        self._topic = config.signal_kafka_topic or f"{topic_prefix}-signal"
+        self._seconds = config.signal_kafka_poll_timeout_ms / 1000
+        properties = dict(config.signal_consumer)
+        self._answers = _milliseconds(properties.setdefault(_ANSWERS, _ANSWERS_MS)) / 1000
+        self._commits = properties.pop(_COMMITS, "false").lower() == "true"
+        self._consumer = _consumer(config, properties)
+        self._next: TopicPartition | None = None
+        self._assign()
+
+    def _assign(self) -> None:
+        from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException, TopicPartition  # noqa: PLC0415
+
+        place, consumer, wait = TopicPartition(self._topic, 0), self._consumer, self._answers
+        try:
+            found = answer_of(lambda: consumer.list_topics(self._topic, timeout=wait)).topics[self._topic]
+            if len(found.partitions) > 1:
+                raise ConfigError(
+                    f"signal.kafka.topic: {self._topic} has {len(found.partitions)} partitions, and signals have an "
+                    "order: make one with a single partition"
+                )
+            if self._commits:
+                [committed] = answer_of(lambda: consumer.committed([place], timeout=wait))
+                place.offset = committed.offset if committed.offset >= 0 else OFFSET_BEGINNING
+            else:
+                place.offset = OFFSET_END
+                if found.error is None:
+                    place.offset = answer_of(lambda: consumer.get_watermark_offsets(place, timeout=wait))[1]
+        except KafkaException as error:
+            raise RetriableSourceError(
+                f"signal.kafka.topic: {self._topic} cannot be read: {error} (signal.consumer.{_ANSWERS})"
+            ) from error
+        self._consumer.assign([place])
+
+    def poll(self) -> list[Signal]:
+        """The signals of the messages that came."""
+        until, found = time.monotonic() + self._seconds, []
+        messages = self._consumed(until)
+        while not messages and time.monotonic() < until:
+            messages = self._consumed(until)
+        for message in messages:
+            found += self._signals(message)
+        return found
+
+    def _consumed(self, until: float) -> list[Message]:
+        with ended_by_stop():
+            return self._consumer.consume(_MOST, timeout=min(_SLICE, max(0.0, until - time.monotonic())))
+
+    def _signals(self, message: Message) -> list[Signal]:
+        from confluent_kafka import TopicPartition  # noqa: PLC0415
+
+        if message.error() is not None:
+            log.warning("%s: %s", self._topic, message.error())
+            return []
+        offset = message.offset() or 0
+        self._next = TopicPartition(self._topic, 0, offset + 1)
+        if (message.key() or b"").decode("utf-8", "replace") != self._prefix:
+            return []
+        try:
+            members = parse(message.value() or b"null")
+            return [Signal.of(members.get("id", ""), members["type"], members.get("data"))]
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            log.warning("%s: the message at %d is no signal: %s", self._topic, offset, one_line(error))
+            return []
+
+    def committed(self) -> None:
+        """Notes how far the topic has been read."""
+        if self._commits and self._next is not None:
+            self._consumer.commit(offsets=[self._next], asynchronous=True)
+        self._next = None
+
+    def close(self) -> None:
+        """Lets the connection go."""
+        let_go(self._consumer.close)
+
+
+def _milliseconds(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"signal.consumer.{_ANSWERS}: '{text}' is no number of milliseconds")
+    return int(text)
+
+
+def _consumer(config: SignalOptions, properties: dict[str, str]) -> Consumer:
+    try:
+        from confluent_kafka import Consumer, KafkaException  # noqa: PLC0415 - an extra, for this channel alone
+    except ImportError as error:
+        raise ConfigError(
+            "signal.enabled.channels: 'kafka' needs confluent-kafka, which is not installed: "
+            "pip install 'cdckit[kafka]'"
+        ) from error
+    try:
+        return Consumer(
+            {
+                "bootstrap.servers": config.signal_kafka_bootstrap_servers,
+                "group.id": config.signal_kafka_group_id,
+                "enable.auto.commit": False,
+                **properties,
+            },
+            logger=logging.getLogger("cdckit.signals.client"),
+        )
+    except KafkaException as error:
+        raise ConfigError(f"signal.consumer.*: {error.args[0].str()}") from error

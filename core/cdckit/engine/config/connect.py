@@ -1,0 +1,152 @@
+"""A Kafka Connect source connector's configuration as a pipeline: what is there is kept, what has a place here moves.
+
+Sources: Kafka's documentation, "Source Connector Configs" and "Kafka Connect Configs"; Strimzi's `KafkaConnector`
+resource; the properties of Debezium's embedded engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cdckit.api.hookspecs import Registration
+from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.plugins import config_model, find, registrations
+from cdckit.api.variables import unresolved
+from cdckit.connector.options.every_connector import PROMISES
+from cdckit.engine.config.draft import Draft, Options, flatten
+from cdckit.engine.config.serializer_options import add_serializer
+from cdckit.errors import ConfigError
+
+WITHOUT_MEANING = (
+    r"name|tasks\.max(\.enforce)?|connector\.plugin\.version|config\.action\.reload|initial_state",
+    r"errors\.(tolerance|retry|log|deadletterqueue)\b.*|exactly\.once\.support|transaction\.boundary.*",
+    r"(offset|offsets|config|status)\.storage\b.*|offset\.(flush\.timeout\.ms|commit\.policy)",
+    r"group\.id|client\.id|plugin\.(path|discovery)|rest\..*|listeners.*|admin\.listeners.*",
+    r"(transforms|predicates|consumer|admin|topic\.tracking)\..*|connector\.client\.config\.override\.policy",
+    r"config\.providers.*|internal\.(key|value)\.converter.*|access\.control\..*|metric.*|worker\..*",
+    r"(header|key|value)\.converter\.plugin\.version|scheduled\.rebalance\..*|inter\.worker\..*",
+    r"task\.(shutdown\.graceful|management)\.timeout\.ms|debezium\.embedded\..*|record\.processing\..*",
+)
+"""Regular expressions of options of Connect's workers and of the embedded engine, which have no part to play here."""
+
+FOR_THE_SINK = r"(producer|topic\.creation)\..*|bootstrap\.servers"
+"""Options of Connect's own producer, which belong to the sink if it knows them."""
+
+PIPELINE_WIDE = (
+    "offset.flush.interval.ms",
+    "position.header",
+    "metrics.address",
+    "metrics.token",
+    "metrics.tls.certificate",
+    "metrics.tls.key",
+)
+
+
+SERVER = "debezium.source."
+"""What Debezium Server puts before the connector's options."""
+
+CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$).+)?")
+
+
+def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, list[str]] | None:
+    """The connector's own options out of whatever wraps them, its name, and the wrapper's members without meaning.
+
+    None where the file is no connector configuration.
+    """
+    spec, config = tree.get("spec"), tree.get("config")
+    if isinstance(spec, dict) and "class" in spec:
+        options = {"connector.class": spec["class"], **dict(flatten(_members(spec, "config", "spec.config")))}
+        left = [f"spec.{name}" for name in spec if name not in ("class", "config")]
+        return options, str(_members(tree, "metadata", "metadata").get("name", "")), left
+    if isinstance(config, dict) and "source" not in tree:
+        return dict(flatten(config)), str(tree.get("name", "")), []
+    options = dict(flatten(tree))
+    return (options, str(options.get("name", "")), []) if "connector.class" in options else None
+
+
+def _members(tree: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
+    found = tree.get(name) or {}
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: should hold options with their values")
+    return found
+
+
+def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> Draft:
+    """The pipeline that a connector's options describe. It names no sink, runner or state.
+
+    Raises:
+        ConfigError: what gives the pipeline its shape (class, chain, converters) cannot be understood.
+    """
+    reading = _Reading(given)
+    registration = reading.source()
+    draft = Draft({}, name, labels={"source": "", "serializer": "converter"}, ignored=ignored, placeholders=True)
+    draft.options["predicates"] = reading.predicates()
+    draft.options["transforms"] = reading.transforms(draft.labels)
+    add_serializer(reading.take_converters(), draft)
+    draft.options["source"] = {"type": registration.name}
+    _sort_rest(reading.left, config_model(registration), draft)
+    return draft
+
+
+class _Reading:
+    """Takes the options apart; `left` is what nothing has taken yet."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.left = dict(given)
+        shaping = {name: value for name, value in given.items() if _SHAPING.fullmatch(name)}
+        problems = [f"{path}: {problem}" for path, problem in unresolved(shaping)]
+        problems += [f"{name}: should be a text" for name, value in shaping.items() if not isinstance(value, str)]
+        if problems:
+            raise ConfigError(*problems)
+
+    def source(self) -> Registration:
+        """The source that `connector.class` means: by the full class name or, as Connect allows, its short form."""
+        name = self.left.pop("connector.class", "")
+        for _, registration in registrations("source"):
+            simple = {alias.rpartition(".")[2] for alias in registration.aliases}
+            if name in simple or f"{name}Connector" in simple:
+                return registration
+        return find("source", name, "connector.class")
+
+    def transforms(self, labels: dict[str, str]) -> list[Options]:
+        """The chain in its order; notes what messages call each transform."""
+        names = self._names("transforms")
+        labels.update({f"transforms.{index}": f"transforms.{name}" for index, name in enumerate(names)})
+        return [{"name": name, **self._below(f"transforms.{name}.")} for name in names]
+
+    def predicates(self) -> dict[str, Options]:
+        """The predicates by name."""
+        return {name: self._below(f"predicates.{name}.") for name in self._names("predicates")}
+
+    def take_converters(self) -> Options:
+        """The options of the converters, with `key.`, `value.` or `header.` before them where they have it."""
+        taken = {name: value for name, value in self.left.items() if CONVERTER.fullmatch(name)}
+        for name in taken:
+            del self.left[name]
+        return taken
+
+    def _names(self, option: str) -> list[str]:
+        return [name.strip() for name in self.left.pop(option, "").split(",") if name.strip()]
+
+    def _below(self, prefix: str) -> Options:
+        names = [name for name in self.left if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self.left.pop(name) for name in names}
+
+
+_SHAPING = re.compile(r"connector\.class|transforms|predicates|(transforms|predicates)\.[^.]+\.type|(\w+\.)?converter")
+
+
+def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
+    for name, value in left.items():
+        if name in PIPELINE_WIDE:
+            draft.options[name] = value
+        elif re.fullmatch(FOR_THE_SINK, name):
+            draft.sink_options[name] = value
+        elif source.knows(name) or not any(re.fullmatch(pattern, name) for pattern in WITHOUT_MEANING):
+            draft.options["source"][name] = value
+        elif broken := [promise.why for promise in PROMISES if promise.means(name) and not promise.takes(value)]:
+            draft.problems.append(f"{name}: {broken[0]}")
+        elif name != "name":
+            draft.ignored.append(name)

@@ -1,0 +1,53 @@
+"""States that earlier versions kept: relative paths began in the working directory then, not in the file's folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from cdckit.api.places import Typed
+from cdckit.engine.config.draft import Draft
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.errors import ConfigError
+
+_STATE = ("state.db", "spark")
+"""What a state folder holds, on one runner or the other."""
+
+
+def refuse_left_behind(pipeline: ResolvedPipeline, draft: Draft) -> None:
+    """Looks for a state that the pipeline would silently not go on with.
+
+    Raises:
+        ConfigError: there is one, and none where it belongs now.
+    """
+    problems = [
+        f"{option}: {new} is not there, but {old} is, where earlier versions kept it (relative to the working "
+        f"directory). To go on with it: `mv {old} {new}`, or `--set {option}={given}`; to begin anew, move it away"
+        for option, old, new, given in _moved(pipeline, draft)
+    ]
+    if problems:
+        raise ConfigError(*problems)
+
+
+def _moved(pipeline: ResolvedPipeline, draft: Draft) -> Iterator[tuple[str, Path, Path, Path]]:
+    """The option, the folder as earlier versions and as this one tell it, and what to set it to for the former."""
+    written = draft.options.get("state", f"state/{pipeline.name}")
+    old = Path(written).absolute()
+    if not isinstance(written, Typed) and _is_state(old) and not _is_state(pipeline.state):
+        yield "state", old, pipeline.state, old
+    written = draft.options.get("checkpoint", "")
+    if pipeline.checkpoint is None or pipeline.checkpoint == written or isinstance(written, Typed):
+        return
+    old, new = Path(written, pipeline.name).absolute(), Path(pipeline.checkpoint, pipeline.name)
+    if _exists(old) and not _exists(new):
+        yield "checkpoint", old, new, old.parent
+
+
+def _is_state(folder: Path) -> bool:
+    return any(_exists(folder / name) for name in _STATE)
+
+
+def _exists(path: Path) -> bool:
+    """Whether it is there; a name that no file can have is not."""
+    return os.path.exists(path)  # noqa: PTH110 - pathlib's raises for such names

@@ -1,0 +1,125 @@
+"""A pipeline from its file: defaults, then the file, then its variables, then what the command line sets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cdckit.api.variables import substitute
+from cdckit.engine.config.connect import CONVERTER, SERVER, connector_draft, connector_options
+from cdckit.engine.config.draft import Draft, flatten, pipeline_draft
+from cdckit.engine.config.formats import Tree, read_documents
+from cdckit.engine.config.left_behind import refuse_left_behind
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.resolve import resolve
+from cdckit.errors import ConfigError
+
+
+class NoPipelineError(ConfigError):
+    """The file describes no pipeline."""
+
+
+def load_pipeline(
+    path: Path,
+    overrides: Sequence[str] = (),
+    *,
+    runner: str | None = None,
+    sink: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    incomplete: bool = False,
+) -> ResolvedPipeline:
+    """The pipeline that a file describes: a pipeline file, or a connector's configuration as it is.
+
+    Args:
+        path: the file.
+        overrides: `KEY=VALUE` each, stronger than the file.
+        runner: stronger than the file's.
+        sink: another sink in the place of the file's, whose options then mean nothing.
+        environment: what `${VAR}` stands for; by default the process's environment.
+        incomplete: whether variables may lack a value: for commands that connect to nothing and need no secrets.
+
+    Raises:
+        ConfigError: with all that is wrong at once, each fault with the option's full name; or an earlier version's
+            state would be left behind.
+    """
+    variables = os.environ if environment is None else environment
+    draft = read_draft(path, variables, overrides)
+    draft.folder = _folder_of(path)
+    if runner is not None:
+        draft.options["runner"] = runner
+    if sink is not None and _sink_type(draft) != sink:
+        draft.options["sink"] = {"type": sink}
+    for assignment in overrides:
+        if draft.placeholders and _converter(assignment):
+            continue  # it had a part in choosing the serializer
+        try:
+            draft.set(assignment, variables)
+        except ConfigError as error:
+            draft.problems += error.problems
+    pipeline = resolve(draft, incomplete=incomplete)
+    refuse_left_behind(pipeline, draft)
+    return pipeline
+
+
+def _folder_of(path: Path) -> Path:
+    folder = path.absolute().parent
+    return folder.resolve() if ".." in folder.parts else folder
+
+
+def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[str] = ()) -> Draft:
+    """What the file says, in the shape of a pipeline file; of a connector's, with what `overrides` say of converters.
+
+    Raises:
+        NoPipelineError: it is neither of the two kinds.
+        ConfigError: the file cannot be read.
+    """
+    written = _choose(path, read_documents(path))
+    placeholders = connector_options(written) is not None
+    tree = substitute(written, environment, placeholders=placeholders, folder=path.parent)
+    stem = path.name.partition(".")[0]
+    connector = connector_options(tree)
+    if connector is not None:
+        options, name, ignored = connector
+        converters = dict(pair for assignment in overrides if (pair := _converter(assignment)))
+        options = {**options, **substitute(converters, environment, placeholders=True)}
+        return connector_draft(options, _as_name(name or stem), ignored)
+    if any(name.startswith(SERVER) for name, _ in flatten(tree)):
+        raise ConfigError(
+            f"{path}: is Debezium Server's configuration, for a program with a sink of its own: write what stands "
+            f"behind '{SERVER}' into a file as a connector's options (connector.class=…), and name the sink by --sink"
+        )
+    if "source" not in tree:
+        raise NoPipelineError(
+            f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
+        )
+    return pipeline_draft(tree, _as_name(stem))
+
+
+def _converter(assignment: str) -> tuple[str, str] | None:
+    """A converter's option and its value, or None where the assignment is of something else."""
+    key, equals, value = assignment.partition("=")
+    return (key, value) if equals and CONVERTER.fullmatch(key) else None
+
+
+def _as_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text) or "pipeline"
+
+
+def _choose(path: Path, documents: Sequence[Tree]) -> Tree:
+    """The one document that describes a pipeline: beside others in a file of Kubernetes resources."""
+    if len(documents) == 1:
+        return documents[0]
+    connectors = [document for document in documents if document.get("kind") == "KafkaConnector"]
+    if len(connectors) != 1:
+        raise ConfigError(
+            f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector; keep one pipeline"
+        )
+    return connectors[0]
+
+
+def _sink_type(draft: Draft) -> Any:
+    options = draft.options.get("sink")
+    return options.get("type") if isinstance(options, dict) else None

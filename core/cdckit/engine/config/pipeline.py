@@ -1,0 +1,159 @@
+"""A pipeline: the options of its file, and what becomes of them once every plugin has checked its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, NonNegativeInt, SecretStr, StringConstraints, model_validator
+
+from cdckit.api.hookspecs import Registration
+from cdckit.api.places import LocalPath
+from cdckit.api.plugin_config import PluginConfig
+from cdckit.engine.metrics.access import MetricsAccess
+from cdckit.engine.metrics.address import Address
+
+Runner = Literal["spark", "direct"]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
+Options = dict[str, Any]
+
+
+class PipelineConfig(PluginConfig):
+    """The options of a pipeline file. A component's own options are checked by its plugin's model."""
+
+    name: Name | None = None
+    """The pipeline's name: letters, digits, `.`, `_` and `-`.
+
+    By default the source's `topic.prefix`, else the file's name.
+    """
+    runner: Runner = "spark"
+    """Who drives the pipeline: `spark` (Structured Streaming, on this machine or a cluster) or `direct`
+    (one process, no JVM, lowest latency).
+    """
+    state: Path | None = None
+    """The directory of offsets, schema history and snapshot progress. By default `./state/NAME`, beside the pipeline
+    file.
+    """
+    checkpoint: LocalPath | None = None
+    """On Spark: a folder or URL (`s3a://BUCKET/FOLDER`, `hdfs://…`, `file:///…`) where Spark's checkpoint is kept, with
+    copies of the state, so that the state directory may be lost. By default the checkpoint stands in that directory.
+    """
+    source: Options
+    """Where changes are read; `type` names the source."""
+    transforms: list[Options] = Field(default_factory=list)
+    """The chain that every record passes, in order.
+
+    `type` names the transform; `predicate` and `negate` say which records it sees.
+    """
+    predicates: dict[str, Options] = Field(default_factory=dict)
+    """Conditions by name, for the transforms' `predicate`; `type` names the kind."""
+    serializer: Options = Field(default_factory=lambda: {"type": "json"})
+    """How keys and values become bytes; `type` names the serializer."""
+    sink: Options = Field(default_factory=lambda: {"type": "stdout"})
+    """Where records go; `type` names the sink."""
+    spark: dict[str, str] = Field(default_factory=dict)
+    """Settings of the Spark session, such as `spark.master`."""
+    position_header: bool = True
+    """Whether each record carries its position in the header `__cdckit.position`."""
+    offset_flush_interval_ms: NonNegativeInt = 1000
+    """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming; 0: after each
+    batch.
+    """
+    idle_wait_ms: NonNegativeInt = 10_000
+    """On Spark: how long, in milliseconds, the planner waits for the log to move before it says that it did not."""
+    metrics_address: Address | None = None
+    """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any
+    free one. By default nowhere.
+    """
+    metrics_token: SecretStr | None = None
+    """What who asks for the metrics must bring, as `Authorization: Bearer TOKEN`. By default nothing."""
+    metrics_tls_certificate: Path | None = None
+    """A PEM file with the certificate under which metrics are served over TLS. By default they are served in plain
+    text.
+    """
+    metrics_tls_key: Path | None = None
+    """A PEM file with that certificate's private key, where it stands in a file of its own."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in ("metrics_token", "metrics_tls_certificate"):
+            if getattr(self, name) is not None and self.metrics_address is None:
+                raise ValueError(
+                    f"'{name.replace('_', '.')}' needs 'metrics.address', which says where they are served"
+                )
+        if self.metrics_tls_key is not None and self.metrics_tls_certificate is None:
+            raise ValueError("'metrics.tls.key' needs 'metrics.tls.certificate'")
+        return self
+
+    @property
+    def metrics(self) -> MetricsAccess | None:
+        """Where metrics are served, and to whom; None: nowhere."""
+        if self.metrics_address is None:
+            return None
+        return MetricsAccess(
+            self.metrics_address, self.metrics_token, self.metrics_tls_certificate, self.metrics_tls_key
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A plugin's component and its checked options: `cdckit.api.plugins.make` turns it into the thing itself."""
+
+    registration: Registration
+    config: PluginConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transform of the chain.
+
+    Attributes:
+        name: what errors call it: its alias in a connector's `transforms`, else its type.
+        transform: what is applied.
+        predicate: which records it is applied to; None: all.
+        negate: apply it to the records that the predicate does not hold for.
+    """
+
+    name: str
+    transform: Component
+    predicate: Component | None = None
+    negate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPipeline:
+    """A pipeline whose every option is checked. It can be pickled, and holds no connection.
+
+    Attributes:
+        name: the pipeline's name.
+        runner: who drives it.
+        state: the directory of its state.
+        checkpoint: where Spark's checkpoint is kept, if not there.
+        source: where changes come from.
+        transforms: the chain, in order.
+        serializer: how records become bytes.
+        sink: where they go.
+        spark: settings of the Spark session; every name begins with `spark.`.
+        position_header: whether records carry their position in a header.
+        offset_flush_interval_ms: how often offsets are saved, in milliseconds; 0: after each batch.
+        idle_wait_ms: how long Spark's planner waits for changes, in milliseconds.
+        metrics: where metrics are served, and to whom; None: nowhere.
+        warnings: what the user should know, a sentence each.
+    """
+
+    name: str
+    runner: Runner
+    state: Path
+    source: Component
+    transforms: tuple[Step, ...]
+    serializer: Component
+    sink: Component
+    spark: Mapping[str, str]
+    position_header: bool = True
+    offset_flush_interval_ms: int = 1000
+    checkpoint: str | None = None
+    idle_wait_ms: int = 10_000
+    metrics: MetricsAccess | None = None
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,77 @@
+"""Whether a pipeline can run in this environment: its packages are installed, and its parts go together."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from cdckit.api.plugins import factory
+from cdckit.api.sink import TableSink
+from cdckit.connector.notifications.options import NotificationOptions
+from cdckit.connector.signals.options import SignalOptions
+from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.errors import ConfigError
+
+SPECULATES = (
+    "spark.speculation: a second attempt of a task would write its records once more, behind newer ones, and the order "
+    "of each key would be lost: take spark.speculation=true away (it may also stand in spark-defaults.conf, "
+    "in spark-submit's --conf or in the session that this process has), or set it to false"
+)
+"""What is wrong with `spark.speculation` where tasks write."""
+
+
+def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
+    """What keeps the pipeline from running here, a sentence each."""
+    problems = []
+    if pipeline.runner == "spark" and importlib.util.find_spec("pyspark") is None:
+        problems.append(
+            "runner: 'spark' needs pyspark, which is not installed: pip install 'cdckit[spark]', "
+            "or set 'runner: direct' (--runner direct), which needs no JVM"
+        )
+    if pipeline.runner == "spark":
+        problems += beyond_spark(pipeline)
+    for component in _components(pipeline):
+        try:
+            made_by = factory(component.registration)
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        if pipeline.runner == "spark" and component is pipeline.sink:
+            problems += _speculation(pipeline, made_by)
+        if pipeline.runner == "direct" and isinstance(made_by, type) and issubclass(made_by, TableSink):
+            problems.append(
+                f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
+            )
+    return problems
+
+
+def is_on(setting: str) -> bool:
+    """Whether a setting of Spark says yes."""
+    return setting.strip().lower() == "true"
+
+
+def _speculation(pipeline: ResolvedPipeline, sink: object) -> list[str]:
+    keeps_tables = isinstance(sink, type) and issubclass(sink, TableSink)
+    return [SPECULATES] if is_on(pipeline.spark.get("spark.speculation", "")) and not keeps_tables else []
+
+
+def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
+    """What the source is asked for that it cannot do while its log is read by several workers, a sentence each."""
+    config = pipeline.source.config
+    problems = [f"source.{option}: {why}" for option, why in config.not_on_spark().items()]
+    if isinstance(config, SignalOptions) and config.takes_signals:
+        problems.append(
+            "source.signal.*: signals and incremental snapshots need one process that reads the log in order: set "
+            "'runner: direct' (--runner direct), or remove signal.data.collection and signal.enabled.channels; one "
+            "state serves both runners"
+        )
+    if isinstance(config, NotificationOptions) and config.notification_enabled_channels:
+        problems.append(
+            "source.notification.enabled.channels: notifications need one process that reads in order: set "
+            "'runner: direct' (--runner direct), or remove it"
+        )
+    return problems
+
+
+def _components(pipeline: ResolvedPipeline) -> list[Component]:
+    steps = [part for step in pipeline.transforms for part in (step.transform, step.predicate) if part is not None]
+    return [pipeline.source, *steps, pipeline.serializer, pipeline.sink]

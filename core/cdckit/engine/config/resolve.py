@@ -1,0 +1,155 @@
+"""From a draft to a resolved pipeline: every component's options checked by its own model, all faults told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.plugins import Kind, config_model, find
+from cdckit.api.variables import names_left, unresolved
+from cdckit.engine.config.components import ComponentReader
+from cdckit.engine.config.draft import COMPONENTS, LISTED, Draft, Options
+from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline
+from cdckit.engine.config.steps import read_steps
+from cdckit.errors import ConfigError
+
+CHECKED_APART = ("source", "sink", "serializer", *LISTED)
+
+
+def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
+    """The pipeline that a draft describes.
+
+    Args:
+        draft: the options as they were written.
+        incomplete: whether variables may lack a value, but those in its name and its state.
+
+    Raises:
+        ConfigError: with all that is wrong at once.
+    """
+    reader = ComponentReader(draft.label, draft.folder)
+    reader.problems += draft.problems
+    lacking = {path: f"{draft.label(path)}: {problem}" for path, problem in unresolved(draft.options)}
+    reader.problems += [said for path, said in lacking.items() if not incomplete or _tells_the_state(draft, path)]
+    pipeline = _pipeline_options(draft, reader)
+    ignored = list(draft.ignored)
+    sink = reader.component("sink", "sink", _sink_options(draft, ignored))
+    source = _source(draft, reader, ignored)
+    serializer = reader.component("serializer", "serializer", _serializer_options(draft))
+    steps = read_steps(draft.options.get("transforms", []), draft.options.get("predicates", {}), reader)
+    if pipeline is None or source is None or serializer is None or sink is None or reader.problems:
+        raise ConfigError(*dict.fromkeys((*reader.problems, *lacking.values())))
+    name = pipeline.name or getattr(source.config, "topic_prefix", None) or draft.fallback_name
+    return ResolvedPipeline(
+        name=name,
+        runner=pipeline.runner,
+        state=pipeline.state or draft.folder.absolute() / "state" / name,
+        source=source,
+        transforms=steps,
+        serializer=serializer,
+        sink=sink,
+        spark=_spark_settings(pipeline.spark),
+        position_header=pipeline.position_header,
+        offset_flush_interval_ms=pipeline.offset_flush_interval_ms,
+        checkpoint=pipeline.checkpoint,
+        idle_wait_ms=pipeline.idle_wait_ms,
+        metrics=pipeline.metrics,
+        warnings=(*reader.warnings, *_left_out(pipeline, source), *_taken_as_text(draft)),
+    )
+
+
+def _tells_the_state(draft: Draft, path: str) -> bool:
+    """Whether the option at the path decides where the pipeline's state is."""
+    if path in ("name", "state"):
+        return True
+    first, _, option = path.partition(".")
+    return first == "source" and _source_model(draft).present_name(option) in ("topic.prefix", "type")
+
+
+def _source_model(draft: Draft) -> type[PluginConfig]:
+    """The model of the source's options; that of none where it cannot be had."""
+    return _model("source", draft.options.get("source")) or PluginConfig
+
+
+def _left_out(pipeline: PipelineConfig, source: Component) -> list[str]:
+    """What the source is asked for that has no place on the pipeline's runner, a sentence each."""
+    if pipeline.runner == "spark" and getattr(source.config, "heartbeat_interval_ms", None):
+        return [
+            "source.heartbeat.interval.ms: left out, for Spark asks its workers for changes and none of them waits for "
+            "the next heartbeat; --runner direct has them"
+        ]
+    return []
+
+
+def _taken_as_text(draft: Draft) -> list[str]:
+    """The options that no transform reads and in which a variable may have been meant."""
+    if not draft.placeholders:
+        return []
+    left = {
+        f"{kind}.{option}": names_left(value)
+        for kind in ("source", "sink", "serializer")
+        for option, value in draft.options.get(kind, {}).items()
+    }
+    return [
+        f"{draft.label(path)}: {', '.join(f'${{{name}}}' for name in names)} is taken as it stands, for the "
+        "environment has no variable of that name"
+        for path, names in left.items()
+        if names
+    ]
+
+
+def _pipeline_options(draft: Draft, reader: ComponentReader) -> PipelineConfig | None:
+    own = {name: value for name, value in draft.options.items() if name not in CHECKED_APART}
+    return reader.load(PipelineConfig, {"source": {}, **own}, "", elsewhere=_options_of_source(draft))
+
+
+def _source(draft: Draft, reader: ComponentReader, ignored: list[str]) -> Component | None:
+    if "source" not in draft.options:
+        reader.problems.append("source: required, but not given; `type` under it names where changes are read")
+        return None
+    pipeline_wide = {name: name for name in PipelineConfig.option_names()}
+    return reader.component("source", "source", draft.options["source"], elsewhere=pipeline_wide, ignored=ignored)
+
+
+def _sink_options(draft: Draft, ignored: list[str]) -> Options:
+    """The sink's options, with what a connector's configuration says to its producer, as far as the sink knows it."""
+    options: Options = draft.options.get("sink", {"type": "stdout"})
+    if not isinstance(options, dict) or not draft.sink_options:
+        return options
+    model = _model("sink", options)
+    if model is None:
+        return options
+    ignored += [name for name in draft.sink_options if not model.knows(name)]
+    return {name: value for name, value in draft.sink_options.items() if model.knows(name)} | options
+
+
+def _serializer_options(draft: Draft) -> Options:
+    """The serializer's options; where they leave open what suits the sink, the sink has a say."""
+    options: Options = draft.options.get("serializer", {})
+    if not isinstance(options, dict):
+        return options
+    options = {"type": "json", **options}
+    model, sink = _model("serializer", options), _model("sink", draft.options.get("sink"))
+    if model is None or sink is None:
+        return options
+    return {name: value for name, value in sink.for_the_serializer.items() if model.knows(name)} | options
+
+
+def _model(kind: Kind, options: Any) -> type[PluginConfig] | None:
+    """The model of a component's options; None where it cannot be had, which is told elsewhere."""
+    try:
+        return config_model(find(kind, str(options.get("type", "")) if isinstance(options, dict) else ""))
+    except ConfigError:
+        return None
+
+
+def _options_of_source(draft: Draft) -> dict[str, str]:
+    """Where the source's options belong, for who writes one at the top level."""
+    model = _source_model(draft)
+    names = {*model.option_names(), *model.renamed} - {*COMPONENTS, *LISTED}
+    return {name: f"source.{name}" for name in names}
+
+
+def _spark_settings(given: Mapping[str, str]) -> dict[str, str]:
+    """Settings by their full names: `master` is short for `spark.master`."""
+    return {name if name.startswith("spark.") else f"spark.{name}": value for name, value in given.items()}

@@ -1,0 +1,148 @@
+"""Keeps the figures of one pipeline in step with its lifecycle hooks: a plugin like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from cdckit.api.hookspecs import hookimpl
+from cdckit.api.notification import Notification
+from cdckit.api.record import Offset
+from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.metrics.figures import Figures, TableFigures, now
+from cdckit.engine.metrics.incremental import take_notification
+
+
+class FiguresListener:
+    """Listens for one pipeline; other pipelines of the process have their own.
+
+    Args:
+        figures: what is kept in step.
+        changed: called after each notice.
+    """
+
+    def __init__(self, figures: Figures, changed: Callable[[], None]) -> None:
+        self._figures = figures
+        self._changed = changed
+
+    @hookimpl
+    def cdckit_started(self, pipeline: str, offset: Offset | None) -> None:
+        """It runs."""
+        if pipeline == self._figures.pipeline:
+            self._figures.state, self._figures.offset = "running", offset
+            self._changed()
+
+    @hookimpl
+    def cdckit_batch_committed(
+        self,
+        pipeline: str,
+        records: int,
+        offset: Offset,
+        log_time_ms: int | None,
+        log_bytes: int,
+        lag_bytes: int | None,
+        lag_messages: int | None,
+        counts: SourceCounts,
+    ) -> None:
+        """Events are safe in the sink."""
+        if pipeline == self._figures.pipeline:
+            self._figures.commit(records, offset, log_time_ms, log_bytes)
+            self._figures.lag(records, lag_bytes, lag_messages)
+            self._figures.counts.add(counts)
+            self._changed()
+
+    @hookimpl
+    def cdckit_connection(self, pipeline: str, connected: bool, reason: str) -> None:
+        """The source's connection stands, or is lost."""
+        figures = self._figures
+        if pipeline != figures.pipeline:
+            return
+        figures.connected = connected
+        if not connected:
+            figures.disconnects += 1
+            figures.disconnected_by = reason
+            figures.errors["RetriableSourceError"] += 1
+        self._changed()
+
+    @hookimpl
+    def cdckit_captured(self, pipeline: str, data_collections: Sequence[str]) -> None:
+        """These tables are captured."""
+        if pipeline == self._figures.pipeline:
+            self._figures.captured = tuple(data_collections)
+
+    @hookimpl
+    def cdckit_unmatched(self, pipeline: str, entries: Sequence[str]) -> None:
+        """These entries of the include lists match nothing."""
+        if pipeline == self._figures.pipeline:
+            self._figures.unmatched = tuple(entries)
+
+    @hookimpl
+    def cdckit_schema_history(self, pipeline: str, recovering: bool, changes: int, last: str | None) -> None:
+        """The schema history is read."""
+        history = self._figures.history
+        if pipeline != self._figures.pipeline:
+            return
+        if recovering:
+            history.status, history.recovery_began, history.recovered = "RECOVERING", now(), 0
+        else:
+            history.status, history.recovered_at = "RUNNING", now()
+            history.recovered, history.last_recovered = changes, last
+            history.applied = max(history.applied, changes)
+        self._changed()
+
+    @hookimpl
+    def cdckit_schema_changed(self, pipeline: str, ddl: str) -> None:
+        """A definition has changed."""
+        history = self._figures.history
+        if pipeline == self._figures.pipeline:
+            history.status, history.applied_at, history.last_applied = "RUNNING", now(), ddl
+            history.applied += 1
+            self._changed()
+
+    @hookimpl
+    def cdckit_snapshot_started(self, pipeline: str, data_collections: Mapping[str, int | None]) -> None:
+        """A snapshot begins."""
+        if pipeline == self._figures.pipeline:
+            self._figures.snapshot.begin(data_collections)
+            self._changed()
+
+    @hookimpl
+    def cdckit_snapshot_locked(self, pipeline: str, locked: bool) -> None:
+        """Writers are locked out, or not any more."""
+        if pipeline == self._figures.pipeline:
+            self._figures.snapshot.locked = locked
+            self._changed()
+
+    @hookimpl
+    def cdckit_snapshot_progress(
+        self, pipeline: str, data_collection: str, rows: int, estimate: int | None, finished: bool
+    ) -> None:
+        """Rows of a table were read."""
+        snapshot = self._figures.snapshot
+        if pipeline != self._figures.pipeline:
+            return
+        if snapshot.state != "running":
+            snapshot.begin({})
+        snapshot.told = now()
+        snapshot.tables[data_collection] = TableFigures(rows, estimate, finished)
+        self._changed()
+
+    @hookimpl
+    def cdckit_notification(self, pipeline: str, notification: Notification) -> None:
+        """Something has happened to a snapshot beside the log."""
+        if pipeline == self._figures.pipeline and notification.aggregate_type == "Incremental Snapshot":
+            take_notification(self._figures.snapshot, notification)
+            self._changed()
+
+    @hookimpl
+    def cdckit_snapshot_ended(self, pipeline: str, completed: bool) -> None:
+        """A snapshot is over."""
+        if pipeline == self._figures.pipeline:
+            self._figures.snapshot.end(completed=completed)
+            self._changed()
+
+    @hookimpl
+    def cdckit_stopped(self, pipeline: str, error: BaseException | None) -> None:
+        """The run is over."""
+        if pipeline == self._figures.pipeline:
+            self._figures.stop(error)
+            self._changed()

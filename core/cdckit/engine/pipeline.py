@@ -1,0 +1,129 @@
+"""The parts of a resolved pipeline, made in whichever process needs them.
+
+A `ResolvedPipeline` can be pickled and sent to a worker process; the parts made from it need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from cdckit.api.messages import Messages
+from cdckit.api.plugins import make, plugin_manager
+from cdckit.api.record import Record
+from cdckit.api.serializer import Serializer
+from cdckit.api.sink import Sink, SinkContext, TableSink
+from cdckit.api.source import Notify, Source
+from cdckit.engine.chain import TransformChain, make_chain
+from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+
+PORTION_BYTES = 8 << 20
+"""About so much of a batch is encoded at a time."""
+_UNKNOWN_BYTES = PORTION_BYTES // 32
+"""A message is taken for so long while none of its topic was seen."""
+
+
+class Encoder:
+    """Records to messages: the transform chain, then the serializer, for one process."""
+
+    def __init__(self, chain: TransformChain, serializer: Serializer, *, position_header: bool) -> None:
+        self.chain = chain
+        self.serializer = serializer
+        self.position_header = position_header
+        self._sizes: dict[str, int] = {}
+
+    def __call__(self, records: Sequence[Record]) -> Messages:
+        """The messages that the records become; none, one or several for each.
+
+        Raises:
+            TransformError: a transform or the serializer failed on a named record.
+        """
+        messages = self.serializer.serialize(self.chain.apply(records))
+        if not self.position_header:
+            messages.positions = [""] * len(messages)
+        return messages
+
+    def portions(self, records: Sequence[Record]) -> Iterator[Messages]:
+        """The messages of a batch, a portion at a time: however wide tables are, about `PORTION_BYTES` in each.
+
+        Raises:
+            TransformError: as `__call__`.
+        """
+        topics = {record.topic for record in records}
+        at = 0
+        while at < len(records):
+            largest = max(self._sizes.get(topic, _UNKNOWN_BYTES) for topic in topics)
+            part = records[at : at + max(1, PORTION_BYTES // largest)]
+            messages = self(part)
+            self._measure(part, messages)
+            at += len(part)
+            yield messages
+
+    def _measure(self, records: Sequence[Record], messages: Messages) -> None:
+        """Notes how long the last message of each table is. What rows add to that, their source bounds."""
+        samples = dict(zip(messages.topics, messages.values, strict=True)).values()
+        size = max((len(value) for value in samples if value is not None), default=0)
+        if size:
+            for topic in {record.topic for record in records}:
+                self._sizes[topic] = size
+
+    def close(self) -> None:
+        """Lets go of what the transforms hold."""
+        self.chain.close()
+
+
+def make_source(pipeline: ResolvedPipeline) -> Source:
+    """The source, not yet opened.
+
+    Raises:
+        ConfigError: a package that it needs is missing.
+    """
+    source: Source = _made(pipeline.source)
+    return source
+
+
+def make_sink(pipeline: ResolvedPipeline) -> Sink | TableSink:
+    """The sink, not yet opened.
+
+    Raises:
+        ConfigError: a package that it needs is missing.
+    """
+    sink: Sink | TableSink = _made(pipeline.sink)
+    return sink
+
+
+def make_encoder(pipeline: ResolvedPipeline, *, positions: bool = False) -> Encoder:
+    """Transforms and serializer in one.
+
+    Args:
+        pipeline: the pipeline.
+        positions: messages have positions even where the pipeline's headers do not.
+
+    Raises:
+        ConfigError: a package that one of them needs is missing.
+    """
+    serializer: Serializer = _made(pipeline.serializer)
+    return Encoder(make_chain(pipeline.transforms), serializer, position_header=positions or pipeline.position_header)
+
+
+def sink_context(
+    name: str, serializer: Serializer, *, once: bool = False, stopping: Callable[[], bool] = lambda: False
+) -> SinkContext:
+    """What a sink is told before it gets what the serializer writes."""
+    return SinkContext(
+        name, once, stopping, serializer.writes_json, serializer.json_headers, serializer.around_position
+    )
+
+
+def _made(component: Component) -> Any:
+    return make(component.registration, component.config)
+
+
+def notifier(pipeline: str) -> Notify:
+    """Calls the lifecycle hooks of every plugin for one pipeline."""
+    hooks = plugin_manager().hook
+
+    def notify(notice: str, /, **facts: Any) -> None:
+        getattr(hooks, f"cdckit_{notice}")(pipeline=pipeline, **facts)
+
+    return notify

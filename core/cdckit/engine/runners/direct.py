@@ -1,0 +1,121 @@
+"""The direct runner: source, transforms, serializer and sink in one process, without a JVM."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from cdckit.api.record import Offset
+from cdckit.api.sink import Sink
+from cdckit.api.source import Source, SourceContext, Split
+from cdckit.api.source_counts import SourceCounts
+from cdckit.connector.signals.inbox import FOLDER
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
+from cdckit.engine.runners.garbage import spare_collections
+from cdckit.engine.runners.looks import Looks
+from cdckit.engine.runners.progress import Progress
+from cdckit.engine.runners.retries import Retries
+from cdckit.engine.runners.runner import Runner
+from cdckit.engine.runners.start import claim
+from cdckit.engine.state.authority import open_state
+from cdckit.errors import (
+    CdcError,
+    ConfigError,
+    RetriableSourceError,
+    SinkError,
+    SnapshotDueError,
+    StateError,
+    StoppedError,
+)
+
+log = logging.getLogger("cdckit.runner")
+
+
+class DirectRunner(Runner):
+    """Drives a pipeline in this process: one split after another, then along the open-ended one.
+
+    An offset is saved at the most every `offset.flush.interval.ms`, and only after the sink's flush.
+    """
+
+    name = "direct"
+
+    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
+        name, stopping = self.pipeline.name, self.stopping
+        sink = self._sink()
+        state = open_state(self.pipeline.state)
+        stack.callback(state.close)
+        claim(state, self.pipeline, self.stopping)
+        encode = make_encoder(self.pipeline)
+        stack.callback(encode.close)
+        stack.callback(sink.close)
+        sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
+        figures.queue = sink.queue_fill
+        source = make_source(self.pipeline)
+        stack.callback(source.close)
+        counts = SourceCounts(wanted=self.measured)
+        inbox = self.pipeline.state / FOLDER
+        source.open(SourceContext(name, state, self.notify, stopping, counts=counts, inbox=inbox))
+        saved = state.load_offset()
+        self.notify("started", runner=self.name, offset=saved)
+        interval = self.pipeline.offset_flush_interval_ms / 1000
+        progress = Progress(saved, interval, sink, state, source, self.notify, counts)
+        spare_collections()
+        looks = Looks(source, encode.chain, self.notify)
+        try:
+            self._drive(source, encode, sink, progress, looks, once)
+        except StoppedError as error:
+            log.info("%s", error)
+        except (SinkError, StateError):
+            raise
+        except CdcError:
+            progress.save()  # what came before the fault is delivered: the restart need not repeat it
+            raise
+        progress.save()
+        looks.ended()
+
+    def _sink(self) -> Sink:
+        sink = make_sink(self.pipeline)
+        if not isinstance(sink, Sink):
+            kind = self.pipeline.sink.registration.name
+            raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it")
+        return sink
+
+    def _drive(self, source: Source, encode: Encoder, sink: Sink, progress: Progress, looks: Looks, once: bool) -> None:
+        """Reads on from where it has come; again after a pause while the source is away."""
+        retries = Retries(source.retry_schedule(), self.stopping)
+        offset = progress.offset if progress.offset is not None else source.initial_offset()
+        while not self.stopping():
+            try:
+                splits, last = _next_splits(source, offset, once)
+                looks.planned()
+                for batch in (batch for split in splits for batch in source.read(split)):
+                    for messages in encode.portions(batch.records):
+                        sink.write(messages)
+                    progress.took(batch)
+                    retries.progressed()
+                    looks.delivered()
+                    if self.stopping():
+                        return
+            except SnapshotDueError:  # the source has said why
+                pass
+            except RetriableSourceError as error:
+                if not retries.due:
+                    raise
+                self.notify("connection", connected=False, reason=str(error))
+                progress.save()
+                retries.pause(error)
+            else:
+                if last or not splits:
+                    return
+            offset = progress.offset if progress.offset is not None else offset
+
+
+def _next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:
+    """What to read next, and whether the pipeline ends with it: `once` bounds the log where it ends now."""
+    splits = source.plan(offset, None)
+    if not once or all(split.end is not None for split in splits):
+        return splits, False
+    end = source.latest_offset(offset)
+    return [part for split in splits for part in source.bounded(split, end)], True

@@ -1,0 +1,41 @@
+"""What is looked at once while a pipeline runs: its include lists, and the topics that its transforms look for."""
+
+from __future__ import annotations
+
+from cdckit.api.source import Notify, Source
+from cdckit.engine.chain import TransformChain
+from cdckit.engine.runners.sought_topics import SoughtTopics
+from cdckit.engine.runners.start import look_at_lists
+
+
+class Looks:
+    """Says what matches nothing.
+
+    Args:
+        source: has the lists.
+        chain: the transforms.
+        notify: tells the lifecycle hooks.
+    """
+
+    def __init__(self, source: Source, chain: TransformChain, notify: Notify) -> None:
+        self._source = source
+        self._chain = chain
+        self._notify = notify
+        self._sought = SoughtTopics()
+        self._lists_due = True
+
+    def planned(self) -> None:
+        """The source has answered, and can be asked about the lists."""
+        if self._lists_due:
+            self._lists_due = False
+            look_at_lists(self._source, self._notify)
+
+    def delivered(self) -> None:
+        """Records went through the transforms."""
+        if self._chain.seeks:
+            self._sought.look(self._chain.found)
+
+    def ended(self) -> None:
+        """There are no more of them."""
+        self._sought.add(self._chain.found())
+        self._sought.say()

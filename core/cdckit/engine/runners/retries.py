@@ -1,0 +1,64 @@
+"""Trying again after a source or a sink was away."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from cdckit.api.retry_schedule import RetrySchedule, Wait
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.errors import SinkError, SourceError
+
+log = logging.getLogger("cdckit.runner")
+
+
+class Retries:
+    """Counts attempts in a row, and waits before each of them as the source's schedule says.
+
+    Attributes:
+        attempts: how many there have been since something was read.
+    """
+
+    def __init__(self, schedule: RetrySchedule, stopping: StopSignal) -> None:
+        self.attempts = 0
+        self._schedule = schedule
+        self._stopping = stopping
+        self._reached = False
+        self._waits: Iterator[Wait] = iter(())
+
+    @property
+    def due(self) -> bool:
+        """Whether the source is waited for: it was read from already, or is waited for at the start, too.
+
+        Where the pipeline is to stop, its being away is no error any more.
+        """
+        return self._reached or self._schedule.at_start or self._stopping()
+
+    def reached(self) -> None:
+        """The source has answered: from now on it is one that was there before, though nothing may have been read."""
+        if not self._reached:
+            self.progressed()
+
+    def progressed(self) -> None:
+        """Something was read: the next fault is a new one."""
+        self.attempts = 0
+        self._reached = True
+
+    def pause(self, error: SourceError | SinkError) -> None:
+        """Waits before the next attempt, or until asked to stop.
+
+        Raises:
+            SourceError: there have been attempts enough.
+            SinkError: the same, of a sink.
+        """
+        if self._stopping():
+            return
+        if not self.attempts:
+            self._waits = self._schedule.waits(reached=self._reached)
+        wait = next(self._waits, None)
+        if wait is None:
+            lasting = SinkError if isinstance(error, SinkError) else SourceError
+            raise lasting(f"{error}; gave up after {self.attempts} attempts ({self._schedule.options})") from error
+        self.attempts += 1
+        log.warning("%s; trying again in %g s (%s)", error, wait.seconds, wait.before)
+        self._stopping.wait(wait.seconds)

@@ -1,0 +1,62 @@
+"""What the runners share: a pipeline, the wish to stop, and the notices of start and end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import ExitStack
+from typing import ClassVar
+
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.observation import observed
+from cdckit.engine.pipeline import notifier
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.errors import StoppedError
+
+
+class Runner(ABC):
+    """Drives one pipeline.
+
+    Args:
+        pipeline: what to run.
+        stopping: asked between batches.
+    """
+
+    name: ClassVar[str]
+    """What pipeline files call it."""
+
+    def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None) -> None:
+        self.pipeline = pipeline
+        self.stopping = stopping or StopSignal()
+        self.notify = notifier(pipeline.name)
+
+    def run(self, *, once: bool = False) -> None:
+        """Runs until the log's end (`once`) or until asked to stop.
+
+        Raises:
+            CdcError: what stopped it; what was saved last stands.
+        """
+        with observed(self.pipeline, self.name) as figures:
+            error: BaseException | None = None
+            try:
+                with ExitStack() as stack:
+                    self._run(stack, figures, once)
+            except StoppedError:  # before anything was read: there is nothing to save
+                pass
+            except BaseException as fault:
+                error = fault
+                raise
+            finally:
+                self.notify("stopped", error=error)
+
+    @property
+    def measured(self) -> bool:
+        """Whether metrics are served, so that sources count what is frequent too."""
+        return self.pipeline.metrics is not None
+
+    @abstractmethod
+    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
+        """Runs the pipeline; what `stack` is given is let go of at the end.
+
+        `figures` are kept by the hooks; the runner gives what only it knows: how full the sink's buffer is.
+        """

@@ -1,0 +1,172 @@
+"""The Spark runner: a Structured Streaming query over the data source `cdckit`, on this machine or a cluster."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from cdckit.api.record import Offset
+from cdckit.api.source import SourceContext
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.pipeline import make_source
+from cdckit.engine.runners.retries import Retries
+from cdckit.engine.runners.runner import Runner
+from cdckit.engine.runners.start import claim, look_at_lists
+from cdckit.engine.spark.delivery import make_delivery
+from cdckit.engine.spark.hadoop import HadoopFolder
+from cdckit.engine.spark.java import require_java
+from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.notices import Notices
+from cdckit.engine.spark.parallelism import parallelism_of
+from cdckit.engine.spark.query import PipelineQuery
+from cdckit.engine.spark.relay import Relay
+from cdckit.engine.spark.session import refuse_speculation, start_session
+from cdckit.engine.state.authority import Generation, hand_to_spark, open_state
+from cdckit.engine.state.copies import copy_state, number_copy, restore_state
+from cdckit.engine.state.spark_checkpoint import Folder
+from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
+
+log = logging.getLogger("cdckit.runner")
+
+COPIES = "copies"
+"""The folder of the state's copies, beside the checkpoints."""
+
+BUCKETS = 4
+"""How many shares of the keys there are for each split that may be read at the same time, so that writers get even
+ones."""
+
+
+class SparkRunner(Runner):
+    """Drives a pipeline as one query: a planner beside the driver, splits read in the executors' Python workers."""
+
+    name = "spark"
+
+    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
+        require_java()
+        anew = False
+        while not self.stopping():
+            try:
+                with ExitStack() as parts:
+                    self._run_generation(parts, once, anew=anew)
+            except SnapshotDueError:  # the source has said why
+                anew = True
+            else:
+                return
+
+    def _run_generation(self, stack: ExitStack, once: bool, *, anew: bool) -> None:
+        """Runs on one checkpoint, the last one unless a new one is wanted."""
+        delivery = make_delivery(self.pipeline, once=once, stopping=self.stopping)
+        stack.callback(delivery.close)
+        session = self._session(delta=delivery.delta)
+        if delivery.once_each:
+            refuse_speculation(session)
+        place = self._checkpoints(session)
+        if place is not None:
+            restore_state(self.pipeline.state, place / COPIES)
+        generation, saved = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
+        delivery.open(session, generation)
+        stack.callback(self._take_back, place)
+        self.notify("started", runner=self.name, offset=saved)
+        notices = Notices(self.notify)
+        relay = Relay(notices, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
+        stack.callback(relay.close)
+        job = Job(
+            self.pipeline,
+            delivery.form,
+            parallelism_of(session),
+            BUCKETS if delivery.shared else 0,
+            wait_seconds=self.pipeline.idle_wait_ms / 1000,
+            relay=relay.address,
+            log_level=logging.getLogger().level,
+            copied=place is not None,
+            measured=self.measured,
+            marks=delivery.marks,
+        )
+        source = make_source(self.pipeline)
+        stack.callback(source.close)
+        source.open(SourceContext(self.pipeline.name, stopping=self.stopping))
+        look_at_lists(source, self.notify)
+        shown = generation.checkpoint(self.pipeline.state)
+        checkpoint: Folder = shown if place is None else place / generation.id
+        parts = (session, job, delivery, checkpoint, self.notify, notices, source)
+        self._drive(PipelineQuery(*parts, None if place is None else shown), once)
+
+    def _session(self, *, delta: bool) -> SparkSession:
+        self.notify("activity", activity="starting Spark")
+        session = start_session(self.pipeline.name, self.pipeline.spark, delta=delta)
+        self.notify("activity", activity="")
+        return session
+
+    def _checkpoints(self, session: SparkSession) -> HadoopFolder | None:
+        """Where checkpoints are, if not in the state folder."""
+        place = self.pipeline.checkpoint
+        if place is None:
+            return None
+        url = place if ":" in place else Path(place).absolute().as_uri()
+        return HadoopFolder(session, url) / self.pipeline.name
+
+    def _drive(self, query: PipelineQuery, once: bool) -> None:
+        """Runs the query, and again after a pause while its source is away.
+
+        A query that starts anew asks the source as if it had never been there. From one that is not waited for at the
+        start, a refusal soon after it was lost says only that it is still away.
+        """
+        schedule = query.source.retry_schedule()
+        retries = Retries(schedule, self.stopping)
+        while not self.stopping():
+            committed = query.committed
+            try:
+                query.run(self.stopping, once=once)
+            except SnapshotDueError:
+                raise
+            except (SourceError, RetriableSinkError) as error:
+                if query.notices.connected:
+                    retries.reached()
+                if query.committed != committed or query.notices.idle:
+                    retries.progressed()
+                refused = not isinstance(error, RetriableSourceError | RetriableSinkError)
+                if refused and (schedule.at_start or not retries.attempts):
+                    raise
+                query.notices.lost(str(error))
+                retries.pause(error)
+            else:
+                return
+
+    def _hand_over(self, place: HadoopFolder | None, *, anew: bool, mirrors: bool) -> tuple[Generation, Offset | None]:
+        """The checkpoint to run on, and the offset that the pipeline had come to."""
+        state = open_state(self.pipeline.state, place)
+        try:
+            claim(state, self.pipeline, self.stopping, mirrors=mirrors)
+            generation = hand_to_spark(state, self.pipeline.state, place, anew=anew)
+            saved = state.load_offset()
+            if place is not None:
+                number_copy(state)
+        finally:
+            state.close()
+        self._copy(place)
+        if place is not None:
+            self._remove_others(place, generation.id)
+        return generation, saved
+
+    def _remove_others(self, place: HadoopFolder, keep: str) -> None:
+        """Takes the checkpoints away that nobody goes on from."""
+        try:
+            for other in place.iterdir():
+                if other.name not in (COPIES, keep):
+                    other.remove()
+        except OSError as error:
+            log.warning("old checkpoints stay: %s", error)
+
+    def _copy(self, place: HadoopFolder | None) -> None:
+        if place is not None:
+            copy_state(self.pipeline.state, place / COPIES)
+
+    def _take_back(self, place: HadoopFolder | None) -> None:
+        """Takes the query's last offset into the store. Where that fails now, the next start does it."""
+        try:
+            open_state(self.pipeline.state, place).close()
+        except StateError as error:
+            log.warning("%s", error)

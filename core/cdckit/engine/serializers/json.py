@@ -1,0 +1,148 @@
+"""The JSON serializer: equal to Kafka Connect's JsonConverter as parsed JSON, field order included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from cdckit.api.messages import EncodedHeaders, Messages
+from cdckit.api.record import Datum, Header, Record, SchemaAndValue
+from cdckit.api.schema import STRING, Schema
+from cdckit.api.serializer import Serializer
+from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.engine.serializers.json_payload import PayloadCompiler
+from cdckit.engine.serializers.json_text import Text, TextCompiler
+from cdckit.engine.serializers.simple_text import simple_text
+from cdckit.errors import TransformError
+
+Column = Callable[[Sequence[Datum | None]], list[bytes | None]]
+
+
+class JsonSerializer(Serializer):
+    """Keys, values and headers as JSON texts, with or without their schemas; headers may be plain texts."""
+
+    writes_json = True
+
+    def __init__(self, config: JsonConfig) -> None:
+        self.config = config
+        payloads = PayloadCompiler(config)
+        keys = TextCompiler(payloads, with_schema=_first(config.key_schemas_enable, config.schemas_enable))
+        of_values = _first(config.value_schemas_enable, config.schemas_enable)
+        of_headers = _first(config.header_schemas_enable, of_values)
+        self._header_texts = TextCompiler(payloads, with_schema=of_headers)
+        self._key = self._column(keys)
+        self._value = self._column(TextCompiler(payloads, with_schema=of_values))
+        self._last_headers: tuple[Header, ...] | None = None
+        self._last_encoded: EncodedHeaders = ()
+
+    @property
+    def json_headers(self) -> bool:
+        """Whether headers are JSON texts, too."""
+        return self.config.header_format == "json"
+
+    @property
+    def around_position(self) -> tuple[str, str]:
+        """What makes a position the header that the serializer would write of it."""
+        if not self.json_headers:
+            return "", ""
+        before, after = self._header_texts.around(STRING)
+        return f'{before.decode()}"', f'"{after.decode()}'
+
+    def serialize(self, records: Sequence[Record]) -> Messages:
+        """The batch as columns of JSON texts."""
+        return self.around(records, self._encode_column(records, "value"))
+
+    def around(self, records: Sequence[Record], values: list[bytes | None]) -> Messages:
+        """The batch with values that have been written otherwise; keys as JSON texts."""
+        return Messages(
+            topics=[r.topic for r in records],
+            partitions=[r.partition for r in records],
+            keys=self._encode_column(records, "key"),
+            values=values,
+            headers=[self._headers(r.headers) for r in records],
+            positions=[r.position for r in records],
+            timestamps=[r.timestamp for r in records],
+        )
+
+    def _encode_column(self, records: Sequence[Record], part: str) -> list[bytes | None]:
+        column = self._key if part == "key" else self._value
+        try:
+            return column([r.key for r in records] if part == "key" else [r.value for r in records])
+        except (TypeError, ValueError, AttributeError) as error:
+            raise self._blame(records, part, error) from error
+
+    def _blame(self, records: Sequence[Record], part: str, error: Exception) -> TransformError:
+        """The error of a column, told of the one record that made it."""
+        column = self._key if part == "key" else self._value
+        for record in records:
+            try:
+                column([getattr(record, part)])
+            except (TypeError, ValueError, AttributeError) as found:
+                return TransformError(
+                    f"topic {record.topic}, position {record.position or 'unknown'}: the {part} does not fit its "
+                    f"schema ({found}); check the last transform that changed it"
+                )
+        return TransformError(f"a {part} cannot be written as JSON: {error}")
+
+    def _column(self, texts: TextCompiler) -> Column:
+        """The function for a column; it looks a schema or template up only when it differs from the one before."""
+
+        def encode(data: Sequence[Datum | None]) -> list[bytes | None]:
+            schema: Schema | None = None
+            template: Template | None = None
+            text: Text = _never
+            filled: Text = _never
+            out: list[bytes | None] = []
+            append = out.append
+            for datum in data:
+                if type(datum) is TemplateStruct:
+                    if datum.template is not template:
+                        template = datum.template
+                        filled = texts.filled_text(template)
+                    append(filled(datum.fills))
+                elif type(datum) is Struct:
+                    if datum.schema is not schema:
+                        schema = datum.schema
+                        text = texts.text(schema)
+                    append(text(datum))
+                else:
+                    append(None if datum is None else _single(texts, datum))
+            return out
+
+        return encode
+
+    def _headers(self, headers: tuple[Header, ...]) -> EncodedHeaders:
+        if headers is not self._last_headers:
+            self._last_encoded = tuple((h.key, self._header(h)) for h in headers)
+            self._last_headers = headers
+        return self._last_encoded
+
+    def _header(self, header: Header) -> bytes | None:
+        if self.config.header_format == "json":
+            return _single(self._header_texts, _datum(header))
+        return None if header.value is None else simple_text(header.schema, header.value).encode()
+
+
+def _datum(header: Header) -> Datum:
+    return header.value if isinstance(header.value, Struct) else SchemaAndValue(header.schema, header.value)
+
+
+def _first(given: bool | None, otherwise: bool) -> bool:
+    return otherwise if given is None else given
+
+
+def _never(_value: Any) -> bytes:
+    raise AssertionError("a schema is looked up before its first value")
+
+
+def _single(texts: TextCompiler, datum: Datum) -> bytes:
+    """A key, value or header that is no plain struct."""
+    schema = datum.schema
+    before, after = texts.around(schema)
+    value = datum.value if isinstance(datum, SchemaAndValue) else datum
+    if schema is not None and (value is not None or schema.default is not None):
+        value = texts.payloads.payload(schema)(value)
+    return before + orjson.dumps(value) + after

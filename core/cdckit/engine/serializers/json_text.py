@@ -1,0 +1,140 @@
+"""Generated code that writes whole structs as JSON text: through a dict, through a format, or through a template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from cdckit.api.schema import INT64, Field, Schema
+from cdckit.api.struct import Path, Struct, Template, filled
+from cdckit.connector.connect_json.schema import schema_to_json
+from cdckit.engine.serializers.json_payload import PayloadCompiler
+
+Text = Callable[[Any], bytes]
+
+INTEGERS = ("int8", "int16", "int32", "int64")
+HOLE = b"\0"
+"""Stands for a hole in a template's text; JSON never holds this byte as it is."""
+
+
+class TextCompiler:
+    """Makes and keeps the functions that write structs, with their schema before them or without."""
+
+    def __init__(self, payloads: PayloadCompiler, *, with_schema: bool) -> None:
+        self.payloads = payloads
+        self.with_schema = with_schema
+        self.cache_key = (*payloads.cache_key, "text", with_schema)
+
+    def text(self, schema: Schema) -> Text:
+        """The function that writes a value of `schema`."""
+        made: Text | None = schema.derived.get(self.cache_key)
+        if made is None:
+            made = schema.derived[self.cache_key] = self._compile(schema)
+        return made
+
+    def filled_text(self, template: Template) -> Text:
+        """The function that writes a template's struct, given what fills the holes."""
+        if template.derived is None:
+            template.derived = {}
+        made: Text | None = template.derived.get(self.cache_key)
+        if made is None:
+            bind = self._binder(template)
+            made = template.derived[self.cache_key] = bind(*self._pieces(template))
+        return made
+
+    def around(self, schema: Schema | None) -> tuple[bytes, bytes]:
+        """What stands before and after a payload of `schema`."""
+        if not self.with_schema:
+            return b"", b""
+        if schema is None:
+            return b'{"schema":null,"payload":', b"}"
+        made: bytes | None = schema.derived.get("json.schema")
+        if made is None:
+            made = schema.derived["json.schema"] = b'{"schema":%b,"payload":' % orjson.dumps(schema_to_json(schema))
+        return made, b"}"
+
+    def _compile(self, schema: Schema) -> Text:
+        before, after = self.around(schema)
+        if schema.fields and all(f.schema.type in INTEGERS and not f.schema.optional for f in schema.fields):
+            return _integers(schema, before, after)
+        payload, dumps = self.payloads.payload(schema), orjson.dumps
+        if self.with_schema:
+            return lambda value: before + dumps(payload(value)) + after
+        return lambda value: dumps(payload(value))
+
+    def _pieces(self, template: Template) -> Sequence[bytes]:
+        """The template's text between the holes."""
+        values = template.values
+        for hole in template.holes:
+            values = filled(values, hole, orjson.Fragment(HOLE))
+        payload = self.payloads.payload(_hollow(template.schema, template.holes))
+        pieces = orjson.dumps(payload(Struct(template.schema, values))).split(HOLE)
+        before, after = self.around(template.schema)
+        return [before + pieces[0], *pieces[1:-1], pieces[-1] + after]
+
+    def _binder(self, template: Template) -> Callable[..., Text]:
+        """Generated once per schema and holes: `bind(p0, p1, …)` gives the function of one template."""
+        key = (self.cache_key, template.holes)
+        made: Callable[..., Text] | None = template.schema.derived.get(key)
+        if made is None:
+            made = template.schema.derived[key] = self._compile_binder(template)
+        return made
+
+    def _compile_binder(self, template: Template) -> Callable[..., Text]:
+        scope: dict[str, Any] = {"dumps": orjson.dumps}
+        pieces = [f"p{n}" for n in range(len(template.holes) + 1)]
+        fills = [f"f{n}" for n in range(len(template.holes))]
+        parts = [pieces[0]]
+        for fill, piece, hole in zip(fills, pieces[1:], template.holes, strict=True):
+            parts += [self._fill(fill, _at(template.schema, hole), scope), piece]
+        source = (
+            f"def bind({', '.join(pieces)}):\n"
+            f"    def text(fills):\n"
+            f"        {', '.join(fills)}, = fills\n"
+            f"        return b''.join(({', '.join(parts)}))\n"
+            f"    return text\n"
+        )
+        exec(source, scope)  # noqa: S102 - generated from the schema alone
+        bind: Callable[..., Text] = scope["bind"]
+        return bind
+
+    def _fill(self, fill: str, schema: Schema, scope: dict[str, Any]) -> str:
+        """The expression that writes what fills a hole."""
+        if schema.type in INTEGERS:
+            return f"b'%d' % {fill}"
+        scope[f"payload_{fill}"] = self.payloads.payload(schema)
+        return f"(b'null' if {fill} is None else dumps(payload_{fill}({fill})))"
+
+
+def _at(schema: Schema, hole: Path) -> Schema:
+    for index in hole:
+        schema = schema.fields[index].schema
+    return schema
+
+
+def _hollow(schema: Schema, holes: Sequence[Path]) -> Schema:
+    """The schema whose holes take any value that orjson writes."""
+    made: Schema | None = schema.derived.get(("hollow", holes))
+    if made is None:
+        made = schema
+        for hole in holes:
+            made = _without(made, hole)
+        schema.derived["hollow", holes] = made
+    return made
+
+
+def _without(schema: Schema, hole: Path) -> Schema:
+    fields = list(schema.fields)
+    at = fields[hole[0]]
+    inner = _without(at.schema, hole[1:]) if len(hole) > 1 else INT64
+    fields[hole[0]] = Field(at.name, at.index, inner)
+    return schema.replace(fields=tuple(fields))
+
+
+def _integers(schema: Schema, before: bytes, after: bytes) -> Text:
+    """Keys are mostly this: required integers only, which a format writes fastest."""
+    members = b",".join(b"%b:%%d" % orjson.dumps(f.name).replace(b"%", b"%%") for f in schema.fields)
+    form = b"%b{%b}%b" % (before.replace(b"%", b"%%"), members, after)
+    return lambda struct: form % struct.values

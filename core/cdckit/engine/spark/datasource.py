@@ -1,0 +1,212 @@
+"""The Python Data Source `cdckit`: `spark.readStream.format("cdckit")` and `spark.read.format("cdckit")`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from cdckit.api.record import Offset
+from cdckit.api.source import Split
+from cdckit.engine.config.draft import pipeline_draft
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.requirements import beyond_spark
+from cdckit.engine.config.resolve import resolve
+from cdckit.engine.spark.arrow import SPARK_SCHEMA
+from cdckit.engine.spark.failures import sealed_errors
+from cdckit.engine.spark.job import MAX_BYTES, WAIT_SECONDS, Job
+from cdckit.engine.spark.packets import PACKET_SCHEMA
+from cdckit.engine.spark.planner import Planner
+from cdckit.engine.spark.worker import read_split
+from cdckit.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger", "waitms")
+"""The options that are the data source's own; all others are a pipeline's, by their full names."""
+
+
+class CdckitDataSource(DataSource):
+    """Changes as rows with the columns topic, partition, key, value, headers, timestamp and position.
+
+    Options: `pipeline`, the path of a pipeline file; any option of a pipeline file by its full name
+    (`source.database.hostname`), stronger than the file's; `parallelism`, how many splits may be read at the same
+    time (by default this machine's processors); `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`,
+    how long, in milliseconds, an idle source holds up its query, and other sources in it, to wait for changes.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """What stands in `format(...)`."""
+        return "cdckit"
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        with sealed_errors():
+            self.job = self.make_job(options)
+
+    def make_job(self, options: Mapping[str, str]) -> Job:
+        """The job that the options describe.
+
+        Raises:
+            ConfigError: with all that is wrong at once.
+        """
+        given = {name.lower(): value for name, value in options.items()}
+        pipeline = pipeline_of(given)
+        if problems := beyond_spark(pipeline):
+            raise ConfigError(*problems)
+        return Job(
+            pipeline,
+            parallelism=_whole(given, "parallelism", os.cpu_count() or 1),
+            max_bytes=_whole(given, "maxBytesPerTrigger", MAX_BYTES),
+            wait_seconds=_whole(given, "waitMs", int(WAIT_SECONDS * 1000), least=0) / 1000,
+        )
+
+    def schema(self) -> str:
+        """The columns, as DDL."""
+        return SPARK_SCHEMA if self.job.form == "messages" else PACKET_SCHEMA
+
+    def streamReader(self, schema: StructType) -> StreamReader:
+        """The reader of a stream."""
+        return StreamReader(self.job)
+
+    def reader(self, schema: StructType) -> BatchReader:
+        """The reader of all that the source holds now."""
+        return BatchReader(self.job)
+
+
+def bound_to(job: Job) -> type[CdckitDataSource]:
+    """The data source for one job, whose options (with their secrets) then appear in no query plan."""
+
+    class BoundDataSource(CdckitDataSource):
+        def make_job(self, options: Mapping[str, str]) -> Job:
+            return job
+
+    return BoundDataSource
+
+
+def pipeline_of(options: Mapping[str, str]) -> ResolvedPipeline:
+    """The pipeline that a data source's options describe.
+
+    Raises:
+        ConfigError: with all that is wrong at once.
+    """
+    own = {name: value for name, value in options.items() if name not in OWN_OPTIONS}
+    if "pipeline" in options:
+        return load_pipeline(Path(options["pipeline"]), [f"{name}={value}" for name, value in own.items()])
+    draft = pipeline_draft({}, "spark")
+    for name, value in own.items():
+        draft.set(f"{name}={value}")
+    return resolve(draft)
+
+
+def _whole(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
+    text = options.get(name.lower(), str(default))
+    if not text.isdecimal() or int(text) < least:
+        raise ConfigError(f"{name}: should be a whole number of at least {least}")
+    return int(text)
+
+
+class SplitPartition(InputPartition):
+    """An input partition.
+
+    Attributes:
+        split: what is read; None where there is nothing.
+        buckets: how many shares of the keys its packets are made for.
+    """
+
+    def __init__(self, split: Split | None, buckets: int = 1) -> None:
+        super().__init__(split)
+        self.split = split
+        self.buckets = buckets
+
+
+def _partitions(splits: Sequence[Split], buckets: int = 1) -> list[InputPartition]:
+    """The only split of a batch needs no shares: nothing is sorted."""
+    return [SplitPartition(split, buckets if len(splits) > 1 else 1) for split in splits]
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Spark makes it several times, in the planner's process and elsewhere, and sends it to workers to `read`."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.planner = Planner(job)
+
+    def initialOffset(self) -> Offset:
+        """Where a query without a checkpoint begins."""
+        with sealed_errors():
+            return self.planner.initial_offset()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """A backlog is cut into batches of about as many bytes of the log."""
+        return ReadMaxBytes(self.job.max_bytes)
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        """The end of the next batch. It waits for the log to move, so that an idle stream does not ask in a loop."""
+        with sealed_errors():
+            max_bytes = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
+            return self.planner.latest_offset(start, max_bytes)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """From now on the log's end that counts is the one found after the snapshot, or now."""
+        self.planner.end_at_log_end()
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        """The splits between two offsets."""
+        with sealed_errors():
+            return _partitions(*self.planner.splits(start, end))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """One split, in a worker."""
+        return _read(self.job, partition)
+
+    def commit(self, end: Offset) -> None:
+        """A batch is in the sink. Spark says it late, and not of the last batch."""
+        with sealed_errors():
+            self.planner.committed(end)
+
+    def stop(self) -> None:
+        """Lets go of the source and the state."""
+        self.planner.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"job": self.job}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["job"])  # type: ignore[misc]
+
+
+class BatchReader(DataSourceReader):
+    """Reads from the saved offset to the log's end as it is when the query is planned, and saves nothing."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The splits of the snapshot, where one is due, and of the log."""
+        planner = Planner(self.job)
+        with sealed_errors():
+            try:
+                start = planner.initial_offset()
+                middle = planner.source.latest_offset(start)
+                splits = [*planner.splits(start, middle).splits]
+                splits += planner.splits(middle, planner.source.latest_offset(middle)).splits
+            finally:
+                planner.close()
+        return _partitions(splits) or [SplitPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """One split, in a worker."""
+        return _read(self.job, partition)
+
+
+def _read(job: Job, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    assert isinstance(partition, SplitPartition)
+    return iter(()) if partition.split is None else read_split(job, partition.split, partition.buckets)

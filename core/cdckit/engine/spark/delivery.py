@@ -1,0 +1,251 @@
+"""How one batch of a query reaches the sink."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from cdckit.api.sink import Sink, SinkContext, TableSink
+from cdckit.connector.resnapshot import KEPT_AS as RESNAPSHOT, Resnapshot
+from cdckit.engine.accepted import KEPT_AS as ACCEPTED, acceptances
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.pipeline import make_encoder, make_sink, make_source, notifier, sink_context
+from cdckit.engine.runners.retries import Retries
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.spark.failures import sealed_errors
+from cdckit.engine.spark.job import Form
+from cdckit.engine.spark.kept import Kept
+from cdckit.engine.spark.packets import messages_of
+from cdckit.engine.spark.writer import SinkWriter, send_all
+from cdckit.engine.state.authority import Generation
+from cdckit.engine.state.sqlite import read_kept
+from cdckit.errors import ConfigError, RetriableSinkError
+from cdckit.tables.sink import SparkTableSink, TableContext
+
+
+class Delivery(ABC):
+    """Puts batches into a sink. It is used by one thread at a time."""
+
+    form: ClassVar[Form]
+    """What the workers must hand on for it."""
+
+    delta: bool = False
+    """Whether the session needs Delta Lake."""
+
+    once_each: bool = True
+    """Whether a task may run only once at a time, for what it writes is there at once."""
+
+    shared: bool = False
+    """Whether several tasks write, each its share of the keys."""
+
+    marks: bool = False
+    """Whether it takes table marks."""
+
+    mirrors: bool = False
+    """Whether it keeps tables that are to equal the source's."""
+
+    interval_ms: int = 0
+    """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
+
+    def open(self, session: SparkSession, generation: Generation) -> None:
+        """Gets ready; nothing to do by default."""
+
+    @abstractmethod
+    def deliver(self, frame: DataFrame, batch: int) -> int:
+        """Returns once the batch is safe in the sink, and says how many records it held.
+
+        Raises:
+            CdcError: the sink did not take it.
+        """
+
+    def close(self) -> None:
+        """Lets go of all resources; nothing to do by default."""
+
+
+def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: StopSignal) -> Delivery:
+    """The delivery that fits the pipeline's sink.
+
+    Raises:
+        ConfigError: a package is missing, or the sink is of a kind that this runner does not know.
+    """
+    sink = make_sink(pipeline)
+    if isinstance(sink, SparkTableSink):
+        return TableDelivery(pipeline, sink, stopping)
+    if isinstance(sink, TableSink):
+        raise ConfigError(f"sink.type: '{pipeline.sink.registration.name}' keeps tables, but not through Spark")
+    if sink.in_tasks:
+        return TaskDelivery(pipeline, once=once)
+    return WriterDelivery(pipeline, sink, once=once, stopping=stopping)
+
+
+class TaskDelivery(Delivery):
+    """Every task writes its own share: where several splits were read, whole buckets of keys, sorted."""
+
+    form = "packed messages"
+    shared = True
+
+    def __init__(self, pipeline: ResolvedPipeline, *, once: bool) -> None:
+        self.write_share = _share_writer(pipeline, uuid4().hex, once=once)
+
+    def deliver(self, frame: DataFrame, batch: int) -> int:
+        """Writes the batch from the tasks; each flushes before it ends."""
+        if frame.rdd.getNumPartitions() > 1:
+            frame = frame.repartition("bucket").sortWithinPartitions("position")
+        counts = frame.select("data").mapInArrow(self.write_share, "records bigint").collect()
+        return sum(row.records for row in counts)
+
+
+class _OpenSink:
+    """A sink in a worker process."""
+
+    def __init__(self, pipeline: ResolvedPipeline, *, once: bool) -> None:
+        sink = make_sink(pipeline)
+        assert isinstance(sink, Sink)
+        self.sink = sink
+        try:
+            sink.open(_context(pipeline, once=once))
+        except BaseException:
+            sink.close()
+            raise
+
+    def close(self) -> None:
+        self.sink.close()
+
+
+_sinks: Kept[_OpenSink] = Kept()
+
+
+def _share_writer(
+    pipeline: ResolvedPipeline, token: str, *, once: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def write_share(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        records = 0
+        with sealed_errors(), _sinks.use(token, lambda: _OpenSink(pipeline, once=once)) as opened:
+            for batch in batches:
+                for data in batch.column(0):
+                    messages = messages_of(data.as_buffer())
+                    if not pipeline.position_header:
+                        messages.positions = [""] * len(messages)
+                    opened.sink.write(messages)
+                    records += len(messages)
+            opened.sink.flush()
+        yield pa.RecordBatch.from_pydict({"records": [records]})
+
+    return write_share
+
+
+def _context(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[[], bool] = lambda: False) -> SinkContext:
+    return sink_context(pipeline.name, make_encoder(pipeline).serializer, once=once, stopping=stopping)
+
+
+class WriterDelivery(Delivery):
+    """One writer, in the driver. The splits are read together, and written one after another in the log's order."""
+
+    form = "packed messages"
+
+    def __init__(self, pipeline: ResolvedPipeline, sink: Sink, *, once: bool, stopping: Callable[[], bool]) -> None:
+        self.pipeline = pipeline
+        self.sink = sink
+        self.context = _context(pipeline, once=once, stopping=stopping)
+        self.writer: SinkWriter | None = None
+
+    def open(self, session: SparkSession, generation: Generation) -> None:
+        """Opens the sink."""
+        self.sink.open(self.context)
+        local = (session.sparkContext.master or "").startswith("local")
+        host = None if local else session.conf.get("spark.driver.host")
+        self.writer = SinkWriter(self.sink, host, position_header=self.pipeline.position_header)
+
+    def deliver(self, frame: DataFrame, batch: int) -> int:
+        """Writes the batch and flushes."""
+        frame = frame.persist(StorageLevel.DISK_ONLY)
+        try:
+            records: int = sum(row.rows for row in frame.select("rows").collect())
+            if records:
+                self._write(frame)
+        finally:
+            frame.unpersist()
+        self.sink.flush()
+        return records
+
+    def _write(self, frame: DataFrame) -> None:
+        assert self.writer is not None
+        address = self.writer.address
+
+        def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            with sealed_errors():
+                send_all(address, batches)
+            yield pa.RecordBatch.from_pydict({"sent": [True]})
+
+        try:
+            frame.select("data").coalesce(1).mapInArrow(send, "sent boolean").collect()
+        except Exception:
+            if self.writer.fault is not None:
+                raise self.writer.fault from None
+            raise
+
+    def close(self) -> None:
+        """Closes the sink."""
+        if self.writer is not None:
+            self.writer.close()
+        self.sink.close()
+
+
+class TableDelivery(Delivery):
+    """A table sink does it all itself."""
+
+    form = "table rows"
+    once_each = False
+
+    def __init__(self, pipeline: ResolvedPipeline, sink: SparkTableSink, stopping: StopSignal) -> None:
+        self.pipeline = pipeline
+        source = make_source(pipeline)
+        self.schedule, self.told = source.retry_schedule(), source.tells_marks
+        self.stopping = stopping
+        self.sink = sink
+        self.delta = sink.needs_delta
+        self.marks = sink.follows_marks
+        self.mirrors = sink.mirrors
+        self.interval_ms = sink.commit_interval_ms
+
+    def open(self, session: SparkSession, generation: Generation) -> None:
+        """Opens the sink."""
+        source, notify = self.pipeline.source.config, notifier(self.pipeline.name)
+        context = TableContext(
+            self.pipeline.name,
+            generation.id,
+            skipped=getattr(source, "skipped", frozenset()),
+            whole_updates=getattr(source, "whole_updates", True),
+            marks=self.told,
+            pause=self._pause,
+            read_again=self._read_again,
+            accepted=lambda: acceptances(read_kept(self.pipeline.state, ACCEPTED)),
+            activity=lambda activity: notify("activity", activity=activity),
+        )
+        self.sink.open(session, context)
+
+    def deliver(self, frame: DataFrame, batch: int) -> int:
+        """Hands the packets to the sink."""
+        self.retries = Retries(self.schedule, self.stopping)
+        self.retries.reached()
+        return self.sink.write(frame, batch)
+
+    def _read_again(self) -> dict[str, str]:
+        wanted = Resnapshot.from_json(read_kept(self.pipeline.state, RESNAPSHOT))
+        return {} if wanted is None else dict.fromkeys(wanted.tables, wanted.id)
+
+    def _pause(self, error: RetriableSinkError) -> None:
+        """Waits as after a fault of the source; not once the pipeline is to stop."""
+        self.retries.pause(error)
+        if self.stopping():
+            raise error
+
+    def close(self) -> None:
+        """Closes the sink."""
+        self.sink.close()

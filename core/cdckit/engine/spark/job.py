@@ -1,0 +1,54 @@
+"""What every process of one Spark query needs to know: planner, workers, driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import uuid4
+
+from cdckit.engine.config.pipeline import ResolvedPipeline
+
+Form = Literal["messages", "packed messages", "table rows"]
+"""What the workers hand to the JVM: a row for each message, packets of messages, or the packets of a table sink."""
+
+MAX_BYTES = 256 * 1024 * 1024
+"""How much of a backlog one batch takes by default, in bytes of the source's log."""
+
+WAIT_SECONDS = 0.1
+"""How long a query that may have other sources is held up by one that is idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One query over one pipeline. It can be pickled.
+
+    Attributes:
+        pipeline: what is read, and what becomes of it.
+        form: what the workers hand on.
+        parallelism: how many splits may be read at the same time, where there is no driver to be asked.
+        buckets: how many shares of the keys packets are made for, for each split that may be read at the same time; 0:
+            they are not put into shares.
+        max_bytes: how much of a backlog one batch takes, in bytes of the source's log.
+        wait_seconds: how long the planner waits for the log's end to move before it says that it did not.
+        relay: where the driver listens for logs and notices, or None.
+        log_level: from which level on logs are sent there.
+        copied: whether the driver makes copies of the state.
+        measured: whether metrics are served, so that sources count what is frequent too.
+        marks: whether table marks are told.
+        starts: whether the pipeline starts with this query, or has planned in the same run already.
+        token: tells this query's parts, kept in worker processes from batch to batch, from another's.
+    """
+
+    pipeline: ResolvedPipeline
+    form: Form = "messages"
+    parallelism: int = 1
+    buckets: int = 0
+    max_bytes: int = MAX_BYTES
+    wait_seconds: float = WAIT_SECONDS
+    relay: str | None = None
+    log_level: int = 0
+    copied: bool = False
+    measured: bool = False
+    marks: bool = False
+    starts: bool = True
+    token: str = field(default_factory=lambda: uuid4().hex)

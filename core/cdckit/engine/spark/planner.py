@@ -1,0 +1,165 @@
+"""The planner's side: which offsets a batch spans, and which splits lie between them. It runs beside the driver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from cdckit.api.record import Offset
+from cdckit.api.source import Notify, Source, SourceContext, Split
+from cdckit.api.source_counts import SourceCounts
+from cdckit.api.state_store import StateStore
+from cdckit.engine.pipeline import make_source, notifier
+from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.notices import PlannedBatch
+from cdckit.engine.spark.relay import driver_of, relayed
+from cdckit.engine.state.authority import open_for_planner
+from cdckit.engine.state.copies import number_copy
+from cdckit.errors import StateError
+
+
+class Plan(NamedTuple):
+    """How a batch is read.
+
+    Attributes:
+        splits: its parts.
+        buckets: how many shares of the keys there are, where several splits are read together.
+    """
+
+    splits: Sequence[Split]
+    buckets: int
+
+
+class Planner:
+    """Holds the pipeline's state and an open source. Everything is opened when it is first needed."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._store: StateStore | None = None
+        self._copied = 0
+        self._source: Source | None = None
+        self._ends = False
+        self._first = True
+        self._answered = False
+        self._target: Offset | None = None
+        self._planned: PlannedBatch | None = None
+
+    def end_at_log_end(self) -> None:
+        """The query is to end at the log's end."""
+        self._ends = True
+
+    def initial_offset(self) -> Offset:
+        """Where a query without a checkpoint begins: at the saved offset, else where the source says."""
+        saved = self.store.load_offset()
+        return saved if saved is not None else self.source.initial_offset()
+
+    def latest_offset(self, start: Offset, max_bytes: int | None) -> Offset:
+        """The end of the next batch; `start` itself when nothing came within the job's `wait_seconds`.
+
+        The first answer is not waited for, so that the driver knows at once that the source is there.
+        """
+        wait_seconds = self.job.wait_seconds if self._answered else 0.0
+        end = self._log_end(start) if self._ends else self.source.latest_offset(start, wait_seconds)
+        self._answered = True
+        if end == start:
+            self._tell("idle", {})
+            return end
+        seen_ms = time.time_ns() // 1_000_000
+        cut = end if max_bytes is None else self.source.cut(start, end, max_bytes)
+        self._copy()
+        self._planned = PlannedBatch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
+        return cut
+
+    def _bytes(self, start: Offset, end: Offset) -> int:
+        """About how much of the log lies between two offsets, as the source tells it."""
+        whole, rest = self.source.lag_bytes(start), self.source.lag_bytes(end)
+        return 0 if whole is None or rest is None else max(0, whole - rest)
+
+    def _log_end(self, start: Offset) -> Offset:
+        """The log's end that counts: the first batch may hold the snapshot, so it is the one found after it.
+
+        Where tables are to be read again, it is the one found after those.
+        """
+        if self._target is not None:
+            return self._target
+        owed = self.source.owes_rows(start)
+        end = self.source.latest_offset(start)
+        if not owed and (not self._first or end == start):
+            self._target = end
+        self._first = False
+        return end
+
+    def splits(self, start: Offset, end: Offset) -> Plan:
+        """The splits of a batch; of one that is repeated after a restart little else is known."""
+        known, self._planned = self._planned, None
+        batch = known if known is not None and known.end == end else PlannedBatch(end, self.source.time_ms(end), 0)
+        self._tell("planned", {"batch": batch})
+        parallelism = self._parallelism()
+        splits = self.source.plan(start, end, parallelism)
+        self._copy()
+        return Plan(splits, max(1, self.job.buckets * parallelism))
+
+    def _copy(self) -> None:
+        """Has the driver copy the state where it has changed: nothing is planned that a copy does not know of."""
+        if self.job.copied and self._store is not None and self._store.changes != self._copied:
+            number_copy(self._store)
+            driver = driver_of(self.job)
+            if driver is None:
+                raise StateError("the state cannot be copied: the driver cannot be reached")
+            driver.ask("copy")
+            self._copied = self._store.changes
+
+    def _parallelism(self) -> int:
+        """How many splits may be read at the same time now."""
+        driver = driver_of(self.job)
+        return self.job.parallelism if driver is None else int(driver.ask("parallelism"))
+
+    def committed(self, offset: Offset) -> None:
+        """Everything up to `offset` is in the sink."""
+        self.source.committed(offset)
+
+    @property
+    def store(self) -> StateStore:
+        """The pipeline's state, held until `close`."""
+        if self._store is None:
+            self._store = open_for_planner(self.job.pipeline.state)
+        return self._store
+
+    @property
+    def source(self) -> Source:
+        """The source, open."""
+        if self._source is None:
+            source = make_source(self.job.pipeline)
+            name = self.job.pipeline.name
+            counts = SourceCounts(wanted=self.job.measured)
+            source.open(
+                SourceContext(
+                    name,
+                    self.store,
+                    self._notifier(),
+                    counts=counts,
+                    starts=self.job.starts,
+                    marks=self.job.marks,
+                )
+            )
+            self._source = source
+        return self._source
+
+    def _notifier(self) -> Notify:
+        """Tells the driver's plugins, where there is a runner that listens; else this process's."""
+        return relayed(self.job) or notifier(self.job.pipeline.name)
+
+    def _tell(self, notice: str, facts: dict[str, Any]) -> None:
+        """Tells the driver alone."""
+        driver = driver_of(self.job)
+        if driver is not None:
+            driver(notice, facts)
+
+    def close(self) -> None:
+        """Lets go of the source and the state."""
+        if self._source is not None:
+            self._source.close()
+        if self._store is not None:
+            self._store.close()
+        self._source = self._store = None

@@ -1,0 +1,136 @@
+"""The workers' side: reads one split and hands it to Spark as Arrow batches.
+
+Python workers live from batch to batch, so what is expensive to make (connections, compiled decoders) is kept there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from cdckit.api.marks import TableMark
+from cdckit.api.record import Record
+from cdckit.api.source import Source, SourceContext, Split, silent
+from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.chain import TransformChain
+from cdckit.engine.mark_routes import MarkRoutes
+from cdckit.engine.pipeline import make_encoder, make_sink, make_source
+from cdckit.engine.spark.arrow import to_arrow
+from cdckit.engine.spark.failures import sealed_errors
+from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.kept import Kept
+from cdckit.engine.spark.packets import message_packets, table_packets
+from cdckit.engine.spark.relay import relayed
+from cdckit.tables.sink import RowEncoder, SparkTableSink
+
+CHUNK = 2000
+"""How many records at least are gathered for one Arrow batch, while the split has more ..."""
+_CHUNK_BYTES = 8 << 20
+"""... and until they took so much of the log."""
+_UNKNOWN_BYTES = 4 << 20
+"""What a batch that was not read from a log is taken for: sources make snapshots' batches of about so much at most."""
+
+Output = Callable[[Sequence[Record], Sequence[TableMark]], Iterator[pa.RecordBatch]]
+"""Turns records, given in order, and the marks that belong among them into the Arrow batches of a form."""
+
+
+class _Reading:
+    """A source and what becomes of its records, ready to read any split of one query."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.counts = SourceCounts(wanted=job.measured)
+        self.tell = relayed(job) or silent
+        self.source: Source = make_source(job.pipeline)
+        context = SourceContext(job.pipeline.name, notify=self._notify, counts=self.counts, marks=job.marks)
+        self.source.open(context)
+        self._encoder = make_encoder(job.pipeline, positions=True)
+        self._found: dict[str, bool] = {}
+
+    def _notify(self, notice: str, /, **facts: Any) -> None:
+        """Passes on what only a reader knows; the planner tells the rest."""
+        if notice == "snapshot_part":
+            self.tell(notice, **facts)
+
+    def tell_found(self) -> None:
+        """Tells what transforms have found among the topics' names, where that is new."""
+        found = self._encoder.chain.found()
+        if found != self._found:
+            self._found = found
+            self.tell("topics_found", found=found)
+
+    def output(self, buckets: int) -> Output:
+        """The output for one split."""
+        if self.job.form == "table rows":
+            sink = make_sink(self.job.pipeline)
+            assert isinstance(sink, SparkTableSink)
+            return _table_output(sink.encoder(), self._encoder.chain)
+        portions = self._encoder.portions
+        if self.job.form == "messages":
+            return lambda records, _: map(to_arrow, portions(records))
+        return lambda records, _: (message_packets(messages, buckets) for messages in portions(records))
+
+    def close(self) -> None:
+        self.source.close()
+        self._encoder.close()
+
+
+_readings: Kept[_Reading] = Kept()
+
+
+def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]:
+    """The split's records as Arrow batches of the job's form.
+
+    Args:
+        job: the query.
+        split: what is read.
+        buckets: how many shares of the keys packets are made for.
+
+    Raises:
+        WorkerError: the split cannot be read, decoded or encoded.
+    """
+    with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
+        output = reading.output(buckets)
+        for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
+            yield from output(records, marks)
+        if counts := reading.counts.take():
+            reading.tell("counted", counts=counts)
+        reading.tell_found()
+
+
+def _attempt() -> int:
+    """Which attempt at its split this task is; those of one task may overlap (`spark.speculation`)."""
+    task = TaskContext.get()
+    return 0 if task is None else task.attemptNumber()
+
+
+def _table_output(encode: RowEncoder, chain: TransformChain) -> Output:
+    routes = MarkRoutes(chain)
+
+    def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
+        packets = encode(chain.apply(records))
+        if marks:
+            packets = [*packets, *(encode.mark(routed) for mark in marks for routed in routes.of(mark))]
+        yield table_packets(packets)
+
+    return output
+
+
+def _chunks(source: Source, split: Split) -> Iterator[tuple[Sequence[Record], Sequence[TableMark]]]:
+    """The source's batches put together: many small transactions make one Arrow batch."""
+    gathered: list[Record] = []
+    marks: list[TableMark] = []
+    size = 0
+    for batch in source.read(split):
+        gathered += batch.records
+        marks += batch.marks
+        size += batch.log_bytes or (_UNKNOWN_BYTES if batch.records else 0)
+        if len(gathered) >= CHUNK or size >= _CHUNK_BYTES:
+            yield gathered, marks
+            gathered, marks, size = [], [], 0
+    if gathered or marks:
+        yield gathered, marks

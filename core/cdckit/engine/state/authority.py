@@ -1,0 +1,205 @@
+"""One state for both runners: who knows how far the pipeline has come, and how that is handed over.
+
+The direct runner saves offsets in the state store. While Spark runs, its checkpoint is the authority, which the store
+notes under `spark`. Whoever opens the state next takes the checkpoint's last committed offset into the store. A Spark
+run goes on with the checkpoint that it finds only if that ends at the store's offset; otherwise it starts a new
+generation: a fresh checkpoint whose query begins at the store's offset.
+
+Checkpoints stand in the state folder, or elsewhere (`checkpoints`); then the state folder has notes of how far they
+have come. Where the state is lost, and a checkpoint is not, that tells the offset.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import time
+import uuid
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from cdckit.api.record import Offset
+from cdckit.api.state_store import Json, StateStore
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.connector.waiting import ended_by_stop
+from cdckit.engine.state.spark_checkpoint import Folder, begun_in_vain, committed_batch
+from cdckit.engine.state.sqlite import SqliteStateStore, read_kept, read_state
+from cdckit.errors import StateError
+
+log = logging.getLogger("cdckit.runner")
+
+NOTE = "spark"
+"""The store's key of the note about the last Spark run."""
+
+HANDOVER_SECONDS = 15.0
+"""How long the processes of a killed Spark run may take to let go of the state."""
+
+_FOLDER_NAME = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One checkpoint's life.
+
+    Attributes:
+        id: unique for all time, so that a table never takes a batch of one generation for one of another.
+        start: the offset that its first batch begins at; None: where the source begins by itself.
+        authority: whether its checkpoint, and not the store, knows how far the pipeline has come.
+        place: where its checkpoint is; empty: in the state folder.
+    """
+
+    id: str
+    start: Offset | None
+    authority: bool
+    place: str = ""
+
+    def checkpoint(self, folder: Path) -> Path:
+        """Its checkpoint, in the state folder."""
+        return folder / "spark" / self.id
+
+
+def open_state(folder: Path, checkpoints: Folder | None = None) -> StateStore:
+    """The state store of a pipeline, held until it is closed, with the offset of whichever runner ran last.
+
+    Args:
+        folder: the state's.
+        checkpoints: where checkpoints are, if not there.
+
+    Raises:
+        StateError: it cannot be opened, or another pipeline holds it.
+    """
+    store = _open(folder)
+    try:
+        _settle(store, folder, checkpoints)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def open_for_planner(folder: Path) -> StateStore:
+    """The state store of a pipeline while a Spark checkpoint is the authority.
+
+    Raises:
+        StateError: it cannot be opened, or another pipeline holds it.
+    """
+    return _open(folder)
+
+
+def hand_to_spark(
+    store: StateStore, folder: Path, checkpoints: Folder | None = None, *, anew: bool = False
+) -> Generation:
+    """Makes a Spark checkpoint the authority: the last one where it ends at the store's offset, else a new one.
+
+    Args:
+        store: the pipeline's.
+        folder: the state's.
+        checkpoints: where checkpoints are, if not there.
+        anew: whether it is to be a new one in any case: a batch that the last one has planned can no longer be read.
+    """
+    last = _note(store.get(NOTE)) or _found(store, folder, checkpoints)
+    offset, place = store.load_offset(), "" if checkpoints is None else str(checkpoints)
+    if last is not None and (last.place != place or begun_in_vain(_checkpoint(last, folder, checkpoints))):
+        last = None
+    if last is None or anew or offset != _reached(last, folder, checkpoints):
+        last = Generation(uuid.uuid4().hex, offset, authority=True, place=place)
+    generation = replace(last, authority=True)
+    store.put(NOTE, asdict(generation))
+    _remove_others(folder / "spark", generation.id)
+    return generation
+
+
+def current_offset(folder: Path) -> Offset | None:
+    """How far a pipeline has come, also while it runs.
+
+    Raises:
+        StateError: the state cannot be read.
+    """
+    last = _note(read_kept(folder, NOTE))
+    return _reached(last, folder) if last is not None and last.authority else read_state(folder)
+
+
+def _open(folder: Path) -> StateStore:
+    """Waits for the processes of a Spark run that was killed: they end by themselves within seconds."""
+    deadline, said = time.monotonic() + HANDOVER_SECONDS, False
+    while True:
+        try:
+            return SqliteStateStore(folder)
+        except StateError:
+            last = _note(read_kept(folder, NOTE))
+            if last is None or not last.authority or time.monotonic() > deadline:
+                raise
+            if not said:
+                log.info("waiting for the processes of the last run on Spark to let go of the state")
+            said = True
+            with ended_by_stop():
+                time.sleep(0.2)
+
+
+def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None:
+    last = _note(store.get(NOTE))
+    if last is None or not last.authority:
+        return
+    store.save_offset(_reached(last, folder, checkpoints))
+    store.put(NOTE, asdict(replace(last, authority=False)))
+
+
+def _reached(generation: Generation, folder: Path, checkpoints: Folder | None = None) -> Offset | None:
+    there = checkpoints is not None and generation.place == str(checkpoints)
+    committed = committed_batch(checkpoints / generation.id) if checkpoints is not None and there else None
+    if committed is None:
+        committed = committed_batch(generation.checkpoint(folder))
+    return generation.start if committed is None else committed.end
+
+
+def _checkpoint(generation: Generation, folder: Path, checkpoints: Folder | None) -> Folder:
+    return generation.checkpoint(folder) if checkpoints is None else checkpoints / generation.id
+
+
+def _found(store: StateStore, folder: Path, elsewhere: Folder | None) -> Generation | None:
+    """The generation of a checkpoint that the state has lost; the store then has its offset.
+
+    Raises:
+        StateError: there are several.
+    """
+    checkpoints: Folder = folder / "spark" if elsewhere is None else elsewhere
+    if store.load_offset() is not None or not checkpoints.is_dir():
+        return None
+    ends = {path.name: batch.end for path in checkpoints.iterdir() if (batch := committed_batch(path)) is not None}
+    if not ends:
+        return None
+    if len(ends) > 1:
+        raise StateError(
+            f"the state is lost, and {checkpoints} has {len(ends)} checkpoints: move those away that are older, or all "
+            "for a new snapshot"
+        )
+    [(name, end)] = ends.items()
+    log.warning("the state is lost: the checkpoint %s tells that the pipeline had come to %s", checkpoints / name, end)
+    store.save_offset(end)
+    return Generation(name, end, authority=True, place="" if elsewhere is None else str(elsewhere))
+
+
+def _generation(id: str, start: Offset | None, authority: bool, place: str = "") -> Generation:
+    if not (isinstance(id, str) and isinstance(start, dict | None) and isinstance(place, str)):
+        raise TypeError("a part has another type")
+    if _FOLDER_NAME.fullmatch(id) is None:
+        raise ValueError(f"{id!r} is no folder's name")
+    return Generation(id, start, authority, place)
+
+
+def _note(note: Json) -> Generation | None:
+    try:
+        return None if note is None else _generation(**note)
+    except DAMAGE as error:
+        raise StateError(
+            f"what the state keeps of the last run on Spark is damaged ({reason_of(error)}): {str(note)[:200]}; "
+            "restore the state folder from a copy"
+        ) from error
+
+
+def _remove_others(folder: Path, keep: str) -> None:
+    if folder.is_dir():
+        for other in folder.iterdir():
+            if other.name != keep:
+                shutil.rmtree(other, ignore_errors=True)

@@ -1,0 +1,160 @@
+"""The contract of a sink that keeps Spark tables: typed rows from the workers, written by the driver batch by batch.
+
+Spark fixes a stream's columns when the query starts, while a pipeline has many tables whose columns change as it runs.
+So workers send packets (`cdckit.engine.spark.packets`): each holds rows of one table and one layout, and the sink
+unpacks those of a table into typed columns.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from cdckit.api.marks import RoutedMark
+from cdckit.api.record import Record
+from cdckit.api.sink import TableSink
+from cdckit.errors import RetriableSinkError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """Some rows of one table.
+
+    Attributes:
+        topic: the topic of their records, which names the table.
+        layout: the sink's own text about the columns; rows of equal layouts can be put together.
+        position: the first record's position.
+        rows: how many rows there are.
+        data: the rows, in a form of the sink's choice; `arrow_stream` makes one.
+        mark: the sink's own text about a table mark; such a packet has no rows. None: it is none.
+    """
+
+    topic: str
+    layout: str
+    position: str
+    rows: int
+    data: bytes
+    mark: str | None = None
+
+
+class RowEncoder(Protocol):
+    """Turns records into packets, in a worker; it lives as long as one split is read."""
+
+    def __call__(self, records: Sequence[Record]) -> Iterable[Packet]:
+        """The packets of some records that follow those of the call before.
+
+        Raises:
+            SinkError: a record cannot become a row; the message names topic, position and field.
+        """
+
+    def mark(self, mark: RoutedMark) -> Packet:
+        """The packet of a table mark, whose position says between which rows; for sinks that follow marks.
+
+        Packets of marks and of rows come in any order, and out of any task: the sink puts them in order by position.
+        """
+
+
+def _give_up(error: RetriableSinkError) -> None:
+    raise error
+
+
+def _unsaid(_activity: str) -> None:
+    """No one listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableContext:
+    """What the runner gives a table sink.
+
+    Attributes:
+        name: the pipeline's name.
+        generation: tells batch numbers of one checkpoint from those of another.
+        skipped: the operations (`c`, `u`, `d`, `t`) that the source leaves out.
+        whole_updates: whether updates carry the whole row.
+        marks: whether the source tells table marks. Of one that does not, only records say what happens to tables.
+        pause: waits before another attempt, or raises the error where there is to be none.
+        read_again: gives the source tables that are to be read again (`cdc resnapshot`), or were lately, each with a
+            text that tells one request from the next.
+        accepted: gives the source tables whose next change of definition the user has accepted (`cdc schema accept`),
+            each with a text that tells one acceptance from the next.
+        activity: is told what everything waits for, and "" once that is done.
+    """
+
+    name: str
+    generation: str
+    skipped: frozenset[str] = frozenset()
+    whole_updates: bool = True
+    marks: bool = False
+    pause: Callable[[RetriableSinkError], None] = _give_up
+    read_again: Callable[[], Mapping[str, str]] = dict
+    accepted: Callable[[], Mapping[str, str]] = dict
+    activity: Callable[[str], None] = _unsaid
+
+
+class SparkTableSink(TableSink):
+    """A sink that keeps tables. It is constructed with its config model's instance alone.
+
+    Obligations: after `write` returns, the batch is in the tables; `write` called again with the same batch number
+    (the runner died before it could note the batch) leaves the tables as if it had been called once.
+    """
+
+    needs_delta: bool = False
+    """Whether the Spark session needs Delta Lake."""
+
+    commit_interval_ms: int = 0
+    """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
+
+    mirrors: bool = False
+    """Whether its tables are to equal the source's: then rows are never left out unasked."""
+
+    follows_marks: bool = False
+    """Whether its encoders take table marks; a sink that does not never hears of any."""
+
+    @abstractmethod
+    def encoder(self) -> RowEncoder:
+        """A new encoder. Called in worker processes, where `open` is not."""
+
+    @abstractmethod
+    def open(self, session: SparkSession, context: TableContext) -> None:
+        """Gets ready, in the driver.
+
+        Raises:
+            SinkError: the tables cannot be reached.
+        """
+
+    @abstractmethod
+    def write(self, packets: DataFrame, batch: int) -> int:
+        """Puts one batch of packets into the tables and says how many rows it held.
+
+        Raises:
+            SinkError: a table cannot take it; the message names the table.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of all resources. May be called twice."""
+
+
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+def arrow_stream(rows: pa.RecordBatch) -> bytes:
+    """Rows as an Arrow IPC stream, compressed."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, rows.schema, options=_COMPRESSED) as stream:
+        stream.write_batch(rows)
+    written: bytes = out.getvalue().to_pybytes()
+    return written
+
+
+def rows_of(data: bytes) -> Iterator[pa.RecordBatch]:
+    """The rows of an Arrow IPC stream."""
+    with pa.ipc.open_stream(data) as stream:
+        yield from stream
