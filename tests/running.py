@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.api.record import Offset
-from cdckit.engine.state.authority import current_offset
+from cdckit.engine.state.runner_handover import current_offset
 from servers.mariadb import MariaDBServer
 from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 from servers.process import bound_to_parent

@@ -21,8 +21,8 @@ from cdckit.connector.options.new_tables import NewTablesOptions, capture_lists
 from cdckit.connector.options.operations import OperationList, skipped_operations
 from cdckit.connector.signals import SignalOptions
 from cdckit_mongodb.field_paths import parse_exclusions, parse_renames
+from cdckit_mongodb.ignored_options import WITHOUT_MEANING
 from cdckit_mongodb.topic_options import TopicOptions
-from cdckit_mongodb.without_meaning import WITHOUT_MEANING
 
 _SNAPSHOT_MODES = {"never": "no_data"}
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from cdckit import ConnectOffset, StateError
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, read_cluster, told
 from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.server.connection import Client, driver_errors, read_cluster
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -62,7 +62,7 @@ def _of_set(by_set: Mapping[str, StreamOffset], name: str) -> StreamOffset:
 
 def _shards(client: Client, config: MongoDbConfig) -> Set[str]:
     """The names of the replica sets that are the cluster's shards."""
-    with told(config, "reading config.shards"):
+    with driver_errors(config, "reading config.shards"):
         return {shard["host"].partition("/")[0] for shard in client.config.shards.find()}
 
 

@@ -10,8 +10,8 @@ from pymongo.errors import PyMongoError
 
 from cdckit import Finding
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.server.connection import Client
 from cdckit_mongodb.snapshot.collections import captured
 
 log = logging.getLogger("cdckit.mongodb")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cdckit import RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig, Stage
-from cdckit_mongodb.connection import Client, told
+from cdckit_mongodb.server.connection import Client, driver_errors
 
 
 def why_refused(client: Client, config: MongoDbConfig, collection: str, query: Stage) -> SourceError | None:
@@ -21,7 +21,7 @@ def why_refused(client: Client, config: MongoDbConfig, collection: str, query: S
     """
     database, _, name = collection.partition(".")
     try:
-        with told(config, f"planning to read {collection}"):
+        with driver_errors(config, f"planning to read {collection}"):
             client[database].command("explain", {"find": name, "filter": query}, verbosity="queryPlanner")
     except RetriableSourceError:
         raise

@@ -32,30 +32,30 @@ from cdckit.connector.notifications.listener import SnapshotListener
 from cdckit.connector.signals import Mailbox
 from cdckit.connector.waiting import let_go
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, Cluster, connect, read_cluster, told
 from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated
-from cdckit_mongodb.elections import Elections
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.events.collection_marker import CollectionMarker
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import warn_of_missing_images
-from cdckit_mongodb.members import Members
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
-from cdckit_mongodb.oplog import moment_behind, moment_told, newest_moment
-from cdckit_mongodb.oplog_readiness import place_in_oplog
-from cdckit_mongodb.readiness import readiness
-from cdckit_mongodb.snapshot.again import CollectionsAgain, plain
+from cdckit_mongodb.server.connection import Client, Cluster, connect, driver_errors, read_cluster
+from cdckit_mongodb.server.elections import Elections
+from cdckit_mongodb.server.members import Members
+from cdckit_mongodb.server.oplog import moment_behind, moment_told, newest_moment
+from cdckit_mongodb.server.oplog_readiness import place_in_oplog
+from cdckit_mongodb.server.readiness import readiness
+from cdckit_mongodb.server.unmatched_lists import unmatched_entries
+from cdckit_mongodb.server.versions import check_version
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.modes import snapshot_mode
+from cdckit_mongodb.snapshot.resnapshot import CollectionsAgain, plain
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_lost_time
 from cdckit_mongodb.streaming.reader import StreamReader
 from cdckit_mongodb.streaming.retention import why_lost
 from cdckit_mongodb.tokens import check_token, is_event
-from cdckit_mongodb.unmatched import unmatched_entries
-from cdckit_mongodb.versions import check_version
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -194,7 +194,7 @@ class MongoDbSource(Source):
 
     def _newest(self) -> tuple[int, int]:
         """The newest operation that a majority of the members has."""
-        with told(self._config, "asking for the newest operation"):
+        with driver_errors(self._config, "asking for the newest operation"):
             return newest_moment(self._asked())
 
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
@@ -202,7 +202,7 @@ class MongoDbSource(Source):
         first, last = StreamOffset.from_json(start), StreamOffset.from_json(end)
         if first.snapshot_due or last.after_snapshot:
             return end
-        with told(self._config, "looking for the end of a batch"):
+        with driver_errors(self._config, "looking for the end of a batch"):
             found = moment_behind(self._asked(), first.moment, max_bytes)
         if found is None or found >= last.moment:
             return end
@@ -368,7 +368,7 @@ class MongoDbSource(Source):
         several = len(self._config.groups) > 1
         wanted = self._context.counts.wanted or self._config.guardrail_collections_max or several
         if wanted and not self._captured_told:
-            with told(self._config, "asking for the captured collections"):
+            with driver_errors(self._config, "asking for the captured collections"):
                 found = list(captured(self._asked(), self._config, self._filters))
             names = [".".join(name) for name in found]
             for name in found:
@@ -381,12 +381,12 @@ class MongoDbSource(Source):
 
     def readable(self) -> Sequence[str]:
         """The captured collections that there are."""
-        with told(self._config, "asking for the captured collections"):
+        with driver_errors(self._config, "asking for the captured collections"):
             return [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
 
     def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of collections."""
-        with told(self._config, "asking for the collections"):
+        with driver_errors(self._config, "asking for the collections"):
             return list(unmatched_entries(self._asked(), self._config))
 
     def owes_rows(self, start: Offset) -> bool:

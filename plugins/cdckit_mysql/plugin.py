@@ -16,14 +16,14 @@ def cdckit_sources() -> Sequence[Registration]:
     return [
         Registration(
             name="mysql",
-            factory="cdckit_mysql.choice:mysql_source",
+            factory="cdckit_mysql.log_source:mysql_source",
             config="cdckit_mysql.config:MySqlConfig",
             summary="row changes from the binary log of MySQL, after a snapshot",
             aliases=("io.debezium.connector.mysql.MySqlConnector",),
         ),
         Registration(
             name="mariadb",
-            factory="cdckit_mysql.choice:mysql_source",
+            factory="cdckit_mysql.log_source:mysql_source",
             config="cdckit_mysql.config:MariaDbConfig",
             summary="row changes from the binary log of MariaDB, after a snapshot",
             aliases=("io.debezium.connector.mariadb.MariaDbConnector",),

@@ -29,35 +29,34 @@ from cdckit.connector.context_headers import time_ordered_uuid
 from cdckit.connector.guardrail import check_guardrail
 from cdckit.connector.notifications.listener import SnapshotListener
 from cdckit.connector.notifications.notifications import Notifications
-from cdckit_mysql.asked_server import AskedServer
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import place, told
-from cdckit_mysql.connector_offset import offset_of_connector
-from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.events.table_marker import TableMarker
+from cdckit_mysql.events.topic_collisions import check_topics
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.history import SchemaHistory
-from cdckit_mysql.history_topic import HistoryTopic
 from cdckit_mysql.incremental.processor import SignalledProcessor
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given
-from cdckit_mysql.readiness import readiness
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_changes.snapshot import snapshot_events
-from cdckit_mysql.server import RowLogging
-from cdckit_mysql.snapshot.again import TablesAgain, plain, tables_now, warn_of_missing
+from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.schema_history.topic import HistoryTopic
+from cdckit_mysql.server.asked_server import AskedServer
+from cdckit_mysql.server.connection import driver_errors, place
+from cdckit_mysql.server.facts import RowLogging
+from cdckit_mysql.server.readiness import readiness
 from cdckit_mysql.snapshot.changed import change_told, left_of
 from cdckit_mysql.snapshot.chunk_plan import plan_chunks, rows_of, share_out, tell_of
 from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point, pause
-from cdckit_mysql.snapshot.need import SnapshotNeed
 from cdckit_mysql.snapshot.recovery import recover_history
+from cdckit_mysql.snapshot.resnapshot import TablesAgain, plain, tables_now, warn_of_missing
 from cdckit_mysql.snapshot.selection import choose_tables
+from cdckit_mysql.snapshot.snapshot_decision import SnapshotNeed
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.kept_log import read_kept
+from cdckit_mysql.streaming.inline_range import read_kept
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.newly_captured import take_over_missing
 from cdckit_mysql.streaming.opening import LogOpener, on_server, require_point
@@ -68,7 +67,8 @@ from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader
 from cdckit_mysql.streaming.retention import oldest_position
 from cdckit_mysql.table import Table, Tables
-from cdckit_mysql.topic_collisions import check_topics
+from cdckit_mysql.takeover.offset import offset_of_connector
+from cdckit_mysql.takeover.schema_history import definitions_at
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -185,7 +185,7 @@ class MySqlSource(Source):
         if self._need.begins:
             return LogOffset(snapshot=SNAPSHOT_RUNNING).to_json()
         server, connection = self._asked.ready()
-        with told(self._config, "asking for the oldest log file"):
+        with driver_errors(self._config, "asking for the oldest log file"):
             start = oldest_position(connection, server)
         self._history.start(start.position, Tables(lower_case_table_names=server.lower_case_table_names))
         return start.to_json()
@@ -290,7 +290,7 @@ class MySqlSource(Source):
             return [definitions] if events else []
         with self._snapshot_due_where_lost():
             require_point(connection, self._config, point)
-        with told(self._config, "planning the snapshot"), change_told(self._config, "a table"):
+        with driver_errors(self._config, "planning the snapshot"), change_told(self._config, "a table"):
             chosen = choose_tables(connection, tables, self._config, self._filters, point.only)
             if again is not None or self._noted != point.position.prefix:
                 chosen = left_of(connection, self._config, self._filters, self._asked.dialect, tables, chosen)

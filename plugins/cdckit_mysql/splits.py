@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.events import SchemaEvent
-from cdckit_mysql.server import Dialect
+from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.chunk_plan import Chunk
 from cdckit_mysql.table import Table, Tables
 

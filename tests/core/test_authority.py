@@ -12,7 +12,7 @@ import pytest
 
 from cdckit.api.record import Offset
 from cdckit.api.state_store import StateStore
-from cdckit.engine.state.authority import Generation, current_offset, hand_to_spark, open_state
+from cdckit.engine.state.runner_handover import Generation, current_offset, hand_to_spark, open_state
 from cdckit.errors import StateError
 
 

@@ -14,7 +14,7 @@ import bson
 from bson.raw_bson import RawBSONDocument
 from pymongo.read_preferences import Primary
 
-from cdckit_mongodb.connection import CODEC
+from cdckit_mongodb.server.connection import CODEC
 from fuzz.documents import changed, mutated_bytes
 
 RECORDED = Path(__file__).parent / "recorded" / "mongodb.xz"

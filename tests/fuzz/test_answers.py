@@ -13,7 +13,7 @@ import pytest
 
 from cdckit.errors import CdcError, SourceError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import connect, told
+from cdckit_mysql.server.connection import connect, driver_errors
 from fuzz.documents import mutated_bytes
 from fuzz.guard import limited
 from mysql.capture import config_for
@@ -73,7 +73,7 @@ class Replaying:
 def asked(config: MySqlConfig) -> list[tuple[object, ...]]:
     """What a source does: logs in, and asks."""
     found: list[tuple[object, ...]] = []
-    with closing(connect(config)) as connection, told(config, "asking"), connection.cursor() as cursor:
+    with closing(connect(config)) as connection, driver_errors(config, "asking"), connection.cursor() as cursor:
         for statement in STATEMENTS:
             cursor.execute(statement)
             found += cursor.fetchall()

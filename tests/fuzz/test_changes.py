@@ -15,10 +15,10 @@ from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import DecodeError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import CODEC, Client, told
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.server.connection import CODEC, Client, driver_errors
 from cdckit_mongodb.snapshot.collections import ChosenCollection, documents
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.streaming.processor import StreamProcessor
@@ -147,8 +147,8 @@ def test_damaged_documents_of_a_snapshot(cases: range) -> None:
 def test_what_the_driver_raises_of_a_damaged_answer_is_told(error: Exception) -> None:
     with (
         pytest.raises(DecodeError, match=r"h:27017, asking: the answer cannot be understood: \w+"),
-        told(_config(), "asking"),
+        driver_errors(_config(), "asking"),
     ):
         raise error
-    with pytest.raises(SourceError), told(_config(), "asking"):
+    with pytest.raises(SourceError), driver_errors(_config(), "asking"):
         raise SourceError("as it is")

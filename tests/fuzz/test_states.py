@@ -18,17 +18,17 @@ from cdckit.connector.resnapshot import KEPT_AS, pending
 from cdckit.connector.takeover.history import read_history
 from cdckit.connector.takeover.offsets import offsets_of
 from cdckit.engine.metrics.status_file import read_status
-from cdckit.engine.state.authority import NOTE, current_offset, open_state
 from cdckit.engine.state.copies import copy_state, restore_state
 from cdckit.engine.state.made_for import KEPT_AS as MADE_FOR, MadeFor
+from cdckit.engine.state.runner_handover import NOTE, current_offset, open_state
 from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
 from cdckit.engine.state.sqlite import SqliteStateStore, read_history_sizes, read_kept
 from cdckit.errors import StateError
 from cdckit_mongodb.offsets import StreamOffset
 from cdckit_mongodb.tokens import check_token
 from cdckit_mysql.ddl import DdlReader, Flavor
-from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition
+from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.range_ends import KEY, RangeEnds
 from cdckit_mysql.table import Tables
@@ -159,7 +159,7 @@ def _laid_out(folder: Path, content: bytes) -> None:
 
 
 def test_damaged_state_files(state: bytes, tmp_path: Path, cases: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cdckit.engine.state.authority.HANDOVER_SECONDS", 0.0)
+    monkeypatch.setattr("cdckit.engine.state.runner_handover.HANDOVER_SECONDS", 0.0)
     for seed in cases[::2]:  # each of the two has half of the cases
         random = Random(seed)
         _laid_out(tmp_path, mutated_bytes(state, random, as_long=random.random() < 0.8))

@@ -11,8 +11,8 @@ from typing import Any
 import bson
 import pytest
 
-from cdckit_mongodb.connection import CODEC
 from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, SPACED
+from cdckit_mongodb.server.connection import CODEC
 from mongodb.test_extended_json import SCALARS
 
 jpype = pytest.importorskip("jpype")

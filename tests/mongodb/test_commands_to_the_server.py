@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from cdckit_mongodb.connection import connect
+from cdckit_mongodb.server.connection import connect
 from mongodb.capture import Capture, shown
 from mongodb.router import Router
 from servers.mongodb import MongoReplicaSet

@@ -13,8 +13,8 @@ import pytest
 from bson import Binary, Code, DatetimeMS, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
 
 from cdckit.java.text import java_double
-from cdckit_mongodb.connection import CODEC
 from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, SPACED, Dialect
+from cdckit_mongodb.server.connection import CODEC
 
 
 @pytest.mark.parametrize(

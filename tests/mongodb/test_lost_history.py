@@ -16,7 +16,7 @@ from pymongo import MongoClient
 from cdckit.api.record import Offset
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
-from cdckit.engine.state.authority import open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import SnapshotDueError, SourceError, StateError
 from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.tokens import token_of, token_text

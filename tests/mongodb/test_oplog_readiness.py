@@ -16,7 +16,7 @@ from pymongo import MongoClient
 
 from cdckit.api.checks import Finding, PositionChecks
 from cdckit.api.record import Offset
-from cdckit.engine.state.authority import open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture
 from mongodb.small_oplog import failing, fill_the_oplog, forgetful, oldest

@@ -10,7 +10,7 @@ from pymongo.database import Database
 from pymongo.hello import Hello
 from pymongo.server_description import ServerDescription
 
-from cdckit_mongodb.connection import OneRouter
+from cdckit_mongodb.server.connection import OneRouter
 from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.splits import StreamWork
 from mongodb.capture import Capture, shown

@@ -10,12 +10,12 @@ import pytest
 from cdckit.api.record import Record
 from cdckit.api.struct import Struct
 from cdckit_mysql.ddl import SHOWN, DdlReader, Flavor
-from cdckit_mysql.debezium_history import create_statement
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.schema_changes.events import SchemaEvents
 from cdckit_mysql.schema_changes.facts import id_parts, quoted_id, table_facts
 from cdckit_mysql.schema_changes.formats import HistoryFormat
 from cdckit_mysql.table import TableId, Tables
+from cdckit_mysql.takeover.schema_history import create_statement
 from mysql.capture import changes, config_for
 from mysql.conftest import NewCapture
 from servers.mysql_family import SQLServer

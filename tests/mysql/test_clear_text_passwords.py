@@ -13,8 +13,8 @@ import pytest
 
 from cdckit.errors import SourceError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import _warn_of_plain_text, connect
-from cdckit_mysql.readiness import readiness
+from cdckit_mysql.server.connection import _warn_of_plain_text, connect
+from cdckit_mysql.server.readiness import readiness
 from mysql.capture import config_for
 from servers.mysql_family import SQLServer
 

@@ -9,9 +9,9 @@ import pytest
 
 from cdckit.api.schema import BYTES, STRING
 from cdckit.errors import ConfigError
-from cdckit_mysql.column_mappings import ColumnMappings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.table import Column, TableId
+from cdckit_mysql.values.column_mappings import ColumnMappings
 from cdckit_mysql.values.mapping import Hash, Truncation, java_serialized, modified_utf8
 from mysql.capture import changes
 from mysql.conftest import NewCapture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cdckit.errors import ConfigError, StateError
-from cdckit_mysql.history import HISTORY
+from cdckit_mysql.schema_history.history import HISTORY
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
 from servers.kafka import KafkaBroker

@@ -20,11 +20,11 @@ from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import CdcError, ConfigError, DecodeError, SourceError
-from cdckit_mysql.choice import mysql_source
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.files.reading import LogFileReader
 from cdckit_mysql.files.source import LogFileSource
 from cdckit_mysql.files.storage import LogFile
+from cdckit_mysql.log_source import mysql_source
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import Capture, changes, config_for
 from mysql.recordings import DATA

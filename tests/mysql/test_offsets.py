@@ -9,8 +9,8 @@ import pytest
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import StateError
 from cdckit_mysql.ddl import DdlReader, Flavor
-from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
+from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.table import Column, Table, Tables
 

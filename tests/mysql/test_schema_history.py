@@ -14,10 +14,10 @@ import pytest
 from cdckit.api.struct import Struct
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import DecodeError, StateError
-from cdckit_mysql import history as history_module
 from cdckit_mysql.ddl import DdlReader, Flavor
-from cdckit_mysql.history import HISTORY, SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition
+from cdckit_mysql.schema_history import history as history_module
+from cdckit_mysql.schema_history.history import HISTORY, SchemaHistory
 from cdckit_mysql.table import Column, Table, Tables
 from mysql.capture import changes
 from mysql.conftest import NewCapture
@@ -26,7 +26,7 @@ GROWING = """
 import sys
 from pathlib import Path
 from cdckit.engine.state.sqlite import SqliteStateStore
-from cdckit_mysql import history as module
+from cdckit_mysql.schema_history import history as module
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.offsets import LogPosition
 

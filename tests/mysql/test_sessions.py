@@ -11,8 +11,8 @@ import pytest
 
 from cdckit.errors import ConfigError, SourceError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import connect, connect_for_log
-from cdckit_mysql.server import query
+from cdckit_mysql.server.connection import connect, connect_for_log
+from cdckit_mysql.server.facts import query
 from mysql.capture import changes, config_for
 from mysql.conftest import NewCapture
 from servers.mariadb import MariaDBServer

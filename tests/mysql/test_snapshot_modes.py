@@ -13,7 +13,7 @@ from cdckit.api.plugins import plugin_manager
 from cdckit.api.snapshotting import SnapshotLock, SnapshotMode, SnapshotQuery
 from cdckit.api.source import SourceContext
 from cdckit.errors import SourceError, StateError
-from cdckit_mysql.history import HISTORY
+from cdckit_mysql.schema_history.history import HISTORY
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 from servers.mysql_family import SQLServer

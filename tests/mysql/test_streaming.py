@@ -12,7 +12,7 @@ import pytest
 from cdckit.api.record import Batch, Record
 from cdckit.api.struct import Struct
 from cdckit.errors import DecodeError, SourceError
-from cdckit_mysql.streaming import committed, planning
+from cdckit_mysql.streaming import planning, rollback_filter as committed
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 from servers.mariadb import MariaDBServer

@@ -17,10 +17,10 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import StateError
 from cdckit_mysql.ddl import Charsets, Flavor
-from cdckit_mysql.debezium_history import definitions_at
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.facts import table_facts
-from cdckit_mysql.server import Dialect, RowLogging
+from cdckit_mysql.server.facts import Dialect, RowLogging
+from cdckit_mysql.takeover.schema_history import definitions_at
 from connector import Connector
 from mysql.capture import Capture, config_for
 from mysql.recordings import read_events

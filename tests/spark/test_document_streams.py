@@ -20,8 +20,8 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from cdckit_mongodb.connection import CODEC
 from cdckit_mongodb.extended_json import IDENTIFIER
+from cdckit_mongodb.server.connection import CODEC
 from running import Pipeline, to_file
 from servers.mongodb import MongoReplicaSet
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.engine.state.authority import open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import SourceError
 from running import Pipeline, create_reader, source_of, to_file
 from servers.mysql import MySQLServer

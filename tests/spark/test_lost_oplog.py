@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.engine.state.authority import open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import SourceError
 from mongodb.capture import Capture
 from mongodb.small_oplog import fill_the_oplog, forgetful

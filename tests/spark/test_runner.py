@@ -18,7 +18,7 @@ from cdckit.api.plugins import plugin_manager
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.engine.state.authority import current_offset
+from cdckit.engine.state.runner_handover import current_offset
 from cdckit.errors import ConfigError, DecodeError, SourceError
 from spark.script import Script, lines
 

@@ -14,7 +14,7 @@ from cdckit.cli.main import call
 from cdckit.connector.resnapshot import KEPT_AS
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.engine.state.authority import open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import SinkError
 from cdckit_spark.targets import DeltaTarget

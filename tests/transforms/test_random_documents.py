@@ -17,8 +17,8 @@ from bson import MaxKey, MinKey, Timestamp
 from cdckit.connector.connect_json.reader import read_records
 from cdckit.engine.chain import build_chain
 from cdckit.errors import TransformError
-from cdckit_mongodb.connection import CODEC
 from cdckit_mongodb.extended_json import COMPACT, IDENTIFIER, SPACED
+from cdckit_mongodb.server.connection import CODEC
 from differential.both import differences
 from differential.documents import FIELDS, KEYS, key, scalar
 from transforms.recorded import RECORDINGS, written

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from cdckit.api.state_store import StateStore
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.state.authority import open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import StateError
 
 

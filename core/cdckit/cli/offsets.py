@@ -18,7 +18,7 @@ from cdckit.connector.takeover.history import read_history
 from cdckit.connector.takeover.offsets import offsets_of
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.state import made_for
-from cdckit.engine.state.authority import current_offset
+from cdckit.engine.state.runner_handover import current_offset
 from cdckit.errors import ConfigError, StateError
 
 

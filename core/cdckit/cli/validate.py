@@ -14,7 +14,7 @@ from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
 from cdckit.engine.config.requirements import unmet_requirements
 from cdckit.engine.spark.java import check_java
-from cdckit.engine.state.authority import current_offset
+from cdckit.engine.state.runner_handover import current_offset
 from cdckit.errors import ConfigError, SinkError, SourceError
 
 log = logging.getLogger("cdckit.validate")

@@ -13,12 +13,12 @@ from pymongo.errors import OperationFailure
 from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit.connector.signals.signal import one_line
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import CODEC, told
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.conditions import in_time, refuse_code
 from cdckit_mongodb.incremental.session import SnapshotSession
 from cdckit_mongodb.queries import why_refused
+from cdckit_mongodb.server.connection import CODEC, driver_errors
 from cdckit_mongodb.snapshot.collections import Document, captured, identifier, identifier_text
 
 log = logging.getLogger("cdckit.mongodb")
@@ -45,7 +45,7 @@ class CollectionChunks(Chunks[Document]):
 
     def captured(self) -> Sequence[str]:
         """The collections that there are now, by name."""
-        with told(self._config, "listing the collections to read"):
+        with driver_errors(self._config, "listing the collections to read"):
             names = captured(self._session.client, self._config, self._filters)
             return sorted(f"{database}.{name}" for database, name in names)
 
@@ -67,7 +67,7 @@ class CollectionChunks(Chunks[Document]):
         """The greatest `_id` now, of what is wanted."""
         collection, session, query = self._collection(wanted), self._session.open(), _parsed(wanted)
         limit = self._limit(wanted)
-        with told(self._config, f"reading the last _id of {wanted.name}"), in_time(wanted.name, limit):
+        with driver_errors(self._config, f"reading the last _id of {wanted.name}"), in_time(wanted.name, limit):
             try:
                 newest = collection.find_one(
                     query, {"_id": 1}, sort=[("_id", -1)], hint=[("_id", 1)], session=session, max_time_ms=limit or None
@@ -84,7 +84,7 @@ class CollectionChunks(Chunks[Document]):
         """The next documents. Bounds of the index, unlike a condition, compare values of different types."""
         size, session = self._config.incremental_snapshot_chunk_size, self._session.open()
         query, collection, limit = _parsed(wanted), self._collection(wanted), self._limit(wanted)
-        with told(self._config, f"reading a chunk of {wanted.name}"), in_time(wanted.name, limit):
+        with driver_errors(self._config, f"reading a chunk of {wanted.name}"), in_time(wanted.name, limit):
             cursor = collection.find(query, session=session).hint([("_id", 1)]).max(list(identifier(last).items()))
             cursor.max_time_ms(limit or None)
             if after is not None:

@@ -9,9 +9,9 @@ from pymongo import WriteConcern
 from cdckit.connector.incremental import Watermarks
 from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import told
 from cdckit_mongodb.incremental.session import SnapshotSession
-from cdckit_mongodb.rights import grant, needed_by_watermarks
+from cdckit_mongodb.server.connection import driver_errors
+from cdckit_mongodb.server.rights import grant, needed_by_watermarks
 
 OPEN, CLOSE = "-open", "-close"
 """What the identifiers of the two marks end in."""
@@ -50,4 +50,4 @@ class CollectionMarks(Watermarks):
 
     def _writing(self) -> AbstractContextManager[None]:
         doing = f"writing a watermark into {self._config.signal_data_collection}"
-        return told(self._config, doing, self._grant)
+        return driver_errors(self._config, doing, self._grant)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bson import Timestamp
 from pymongo.client_session import ClientSession
 
-from cdckit_mongodb.connection import Client
 from cdckit_mongodb.offsets import Moment
+from cdckit_mongodb.server.connection import Client
 
 
 class SnapshotSession:

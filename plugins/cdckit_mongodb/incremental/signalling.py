@@ -14,7 +14,6 @@ from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices, Sc
 from cdckit.connector.signals import Mailbox, Signal
 from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN, one_line
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
@@ -23,6 +22,7 @@ from cdckit_mongodb.incremental.collection_marks import CLOSE, OPEN, CollectionM
 from cdckit_mongodb.incremental.conditions import in_time
 from cdckit_mongodb.incremental.session import SnapshotSession
 from cdckit_mongodb.offsets import Moment
+from cdckit_mongodb.server.connection import Client, driver_errors
 from cdckit_mongodb.snapshot.collections import ChosenCollection, Document, documents
 
 log = logging.getLogger("cdckit.mongodb")
@@ -164,7 +164,7 @@ class Signalling:
     def _blocked(self, wanted: Sequence[Wanted], moment: Moment, notices: BlockingSnapshotNotices) -> Iterator[Read]:
         """The documents, as they are found."""
         row = 0
-        with told(self._config, "beginning a blocking snapshot"):
+        with driver_errors(self._config, "beginning a blocking snapshot"):
             session = self._session.open_behind(moment)
         for one in wanted:
             notices.begins(one.name)
@@ -173,7 +173,7 @@ class Signalling:
             limit = self._config.signal_statement_timeout_ms if one.filter else 0
             status: ScanStatus = "SUCCEEDED"
             try:
-                with told(self._config, f"reading {one.name}", waits=False), in_time(one.name, limit):
+                with driver_errors(self._config, f"reading {one.name}", waits=False), in_time(one.name, limit):
                     chosen = ChosenCollection(database, name, 0)
                     batches = documents(self._client, self._config, session, chosen, query=one.filter, most_ms=limit)
                     for found in filter(None, batches):

@@ -11,10 +11,10 @@ from bson import MaxKey, MinKey, Timestamp
 from cdckit import Batch, Notify
 from cdckit.connector.snapshot_progress import PartProgress
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import CODEC, Client, told
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.server.connection import CODEC, Client, driver_errors
 from cdckit_mongodb.snapshot.collections import (
     ChosenCollection,
     Document,
@@ -52,7 +52,7 @@ def plan_chunks(
         notify: told which collections are read.
         only: the full names of those that were asked for; None: as the options say.
     """
-    with told(config, "planning the snapshot"):
+    with driver_errors(config, "planning the snapshot"):
         chosen = choose_collections(client, config, filters, only)
         notify("snapshot_started", data_collections={one.full_name: one.estimate for one in chosen})
         size = part_size(chosen, parallelism)
@@ -125,7 +125,7 @@ def read_chunks(
         RetriableSourceError: the connection was lost.
         SourceError: the server refuses.
     """
-    with client.start_session() as session, told(config, "reading a chunk of the snapshot", waits=False):
+    with client.start_session() as session, driver_errors(config, "reading a chunk of the snapshot", waits=False):
         session.advance_operation_time(Timestamp(*moment.moment))
         for chunk in chunks:
             made = collections.of(chunk.database, chunk.collection)

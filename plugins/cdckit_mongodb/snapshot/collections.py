@@ -16,10 +16,10 @@ from pymongo.read_concern import ReadConcern
 from cdckit import SourceError, StoppedError
 from cdckit.connector.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import CODEC, UNREADABLE, Client, misread
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import SnapshotPlace
 from cdckit_mongodb.queries import why_refused
+from cdckit_mongodb.server.connection import CODEC, UNREADABLE, Client, misread
 
 Document = dict[str, Any]
 

@@ -14,8 +14,8 @@ from cdckit.connector.parallel_reading import ParallelReading
 from cdckit.connector.snapshot_progress import SnapshotProgress
 from cdckit.connector.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.offsets import DONE, Moment, SnapshotPlace
+from cdckit_mongodb.server.connection import Client, driver_errors
 from cdckit_mongodb.snapshot.chunks import divided, part_size
 from cdckit_mongodb.snapshot.collections import (
     IN_ORDER_FROM,
@@ -127,7 +127,7 @@ class ParallelSnapshot:
     def _read(self, number: int) -> Iterator[_Read]:
         part = self._parts[number]
         doing = f"reading {part.collection.full_name}"
-        with self._client.start_session() as session, told(self._config, doing, waits=False):
+        with self._client.start_session() as session, driver_errors(self._config, doing, waits=False):
             session.advance_operation_time(Timestamp(*self._moment))
             batches = documents(
                 self._client,

@@ -12,10 +12,10 @@ from pymongo.client_session import ClientSession
 from cdckit import Batch, Record, SourceContext
 from cdckit.connector.snapshot_progress import SnapshotProgress
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, told
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import DONE, SnapshotPlace, StreamOffset
+from cdckit_mongodb.server.connection import Client, driver_errors
 from cdckit_mongodb.snapshot.collections import (
     IN_ORDER_FROM,
     ChosenCollection,
@@ -72,10 +72,10 @@ class WholeSnapshot:
             SourceError: the server refuses.
         """
         offset = start if start.snapshot is not None else self._begin()
-        with told(self._config, "asking for the collections"):
+        with driver_errors(self._config, "asking for the collections"):
             left = list(self._left(start))
         self._context.notify("snapshot_started", data_collections={one.full_name: one.estimate for one in left})
-        with told(self._config, "reading the snapshot", waits=False):
+        with driver_errors(self._config, "reading the snapshot", waits=False):
             for found, following in _with_following(self._found(left, start.snapshot, offset)):
                 if self._context.stopping():
                     return

@@ -17,9 +17,9 @@ from pymongo.read_preferences import Primary
 from cdckit import DecodeError, RetriableSourceError, SourceError, StateError, StoppedError
 from cdckit.connector.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig, Stage
-from cdckit_mongodb.connection import CODEC, UNREADABLE, Client, misread, told
 from cdckit_mongodb.offsets import Moment, StreamOffset
-from cdckit_mongodb.read_preference import OneMember, stream_preference
+from cdckit_mongodb.server.connection import CODEC, UNREADABLE, Client, driver_errors, misread
+from cdckit_mongodb.server.read_preference import OneMember, stream_preference
 from cdckit_mongodb.streaming.lost import explained
 from cdckit_mongodb.streaming.pipeline import stages
 from cdckit_mongodb.tokens import Token, is_event, token_time
@@ -126,7 +126,7 @@ class ChangeStream:
 
     def _command(self, command: Stage) -> RawBSONDocument:
         try:
-            with told(self._config, "reading the change stream"):
+            with driver_errors(self._config, "reading the change stream"):
                 return self._database.command(
                     command, read_preference=self._preference, session=self._session, codec_options=_RAW
                 )

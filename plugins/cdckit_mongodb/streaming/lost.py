@@ -9,9 +9,9 @@ from pymongo.errors import OperationFailure, PyMongoError
 from cdckit import SourceError
 from cdckit.connector.durations import duration
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, place
 from cdckit_mongodb.offsets import Moment
-from cdckit_mongodb.oplog import clock_text, moment_told, oplog_ends
+from cdckit_mongodb.server.connection import Client, place
+from cdckit_mongodb.server.oplog import clock_text, moment_told, oplog_ends
 
 _GONE = frozenset({136, 286})
 """CappedPositionLost and ChangeStreamHistoryLost."""

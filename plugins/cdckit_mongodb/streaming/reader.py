@@ -13,12 +13,12 @@ from cdckit.connector.incremental import IncrementalState
 from cdckit.connector.notifications import Notifications
 from cdckit.connector.signals import Mailbox
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.events.collection_marker import CollectionMarker
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.signalling import Signalling
 from cdckit_mongodb.offsets import StreamOffset, moment_text
+from cdckit_mongodb.server.connection import Client
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.streaming.processor import StreamProcessor
 from cdckit_mongodb.tokens import is_event, token_moment, token_time

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, place, told
 from cdckit_mongodb.offsets import StreamOffset
-from cdckit_mongodb.oplog import moment_told, newest_moment
+from cdckit_mongodb.server.connection import Client, driver_errors, place
+from cdckit_mongodb.server.oplog import moment_told, newest_moment
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.streaming.lost import HistoryLostError
 
@@ -29,7 +29,7 @@ def why_lost(client: Client, config: MongoDbConfig, offset: StreamOffset) -> His
                 stream.next(1)
     except HistoryLostError as error:
         return error
-    with told(config, "asking for the newest operation"):
+    with driver_errors(config, "asking for the newest operation"):
         newest = newest_moment(client)
     if offset.sec <= newest[0] + _TOLERANCE:
         return None

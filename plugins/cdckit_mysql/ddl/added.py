@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from cdckit_mysql.ddl.session import DdlSession
-from cdckit_mysql.implicit_defaults import implicit_default
 from cdckit_mysql.table import Column
+from cdckit_mysql.values.implicit_defaults import implicit_default
 
 _NOW = re.compile(r"(current_timestamp|now|localtime|localtimestamp)\d*", re.IGNORECASE)
 """The time of the statement, without parentheses and blanks."""

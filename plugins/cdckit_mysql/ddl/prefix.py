@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cdckit_mysql.statement_prefix import first_word, skip_prefix, word_at
+from cdckit_mysql.ddl.statement_prefix import first_word, skip_prefix, word_at
 
 _DDL = frozenset({b"CREATE", b"ALTER", b"DROP", b"RENAME", b"TRUNCATE"})
 _DDL_WITHIN = re.compile(rb"\b(?:CREATE|ALTER|DROP|RENAME|TRUNCATE)\b", re.IGNORECASE).search

@@ -18,7 +18,7 @@ from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.events.source_block import source_blocks
 from cdckit_mysql.events.table_events import EventOptions, TableEvents
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.server import RowLogging
+from cdckit_mysql.server.facts import RowLogging
 from cdckit_mysql.table import Column, Table, TableId
 from cdckit_mysql.values.column import ColumnValue, column_value
 from cdckit_mysql.values.conversion_failures import ConversionFailures

@@ -8,7 +8,7 @@ from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.ddl import Charsets, Flavor
 from cdckit_mysql.ddl.charsets import Collation
 from cdckit_mysql.files.metadata import table_of
-from cdckit_mysql.server import Dialect, RowLogging
+from cdckit_mysql.server.facts import Dialect, RowLogging
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.table import Table

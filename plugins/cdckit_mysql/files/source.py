@@ -25,27 +25,27 @@ from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.table_marker import TableMarker
+from cdckit_mysql.events.topic_collisions import check_topics
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.files.definitions import FileDefinitions, dialect_of
 from cdckit_mysql.files.log import FileLog, LogFiles
 from cdckit_mysql.files.reading import LogFileReader
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition, check_given
-from cdckit_mysql.server import Dialect
+from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.splits import LogWork
-from cdckit_mysql.streaming.committed import CommittedLog
 from cdckit_mysql.streaming.gtid_start import GtidStart
-from cdckit_mysql.streaming.kept_log import read_kept
+from cdckit_mysql.streaming.inline_range import read_kept
 from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.progress import covers, gtid_set
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader
+from cdckit_mysql.streaming.rollback_filter import CommittedLog
 from cdckit_mysql.streaming.transaction_range import TransactionRange
 from cdckit_mysql.table import Tables
-from cdckit_mysql.topic_collisions import check_topics
 
 log = logging.getLogger("cdckit.mysql")
 

@@ -12,7 +12,6 @@ from cdckit.connector.incremental import UnreadableError, Wanted
 from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
 from cdckit.connector.signals.signal import one_line
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, release, told
 from cdckit_mysql.ddl import DdlReader
 from cdckit_mysql.ddl.loader import load_table
 from cdckit_mysql.events.table_events import Row
@@ -23,7 +22,8 @@ from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.visibility import begin_behind
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
-from cdckit_mysql.server import query
+from cdckit_mysql.server.connection import Connection, connect, driver_errors, release
+from cdckit_mysql.server.facts import query
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, seconds_as_us
 from cdckit_mysql.snapshot.selection import ChosenTable, select
 from cdckit_mysql.table import TableId
@@ -68,7 +68,7 @@ class BlockingSnapshot:
         marked = MarkedRows(self._versions.blocks, self._at, seconds_as_us())
         connection = connect(self._config)
         try:
-            with told(self._config, "taking a consistent point"):
+            with driver_errors(self._config, "taking a consistent point"):
                 query(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 query(connection, "SET time_zone = '+00:00'")
                 while not begin_behind(connection, self._server.facts(), self._at):
@@ -84,7 +84,7 @@ class BlockingSnapshot:
         self, connection: Connection, wanted: Wanted, number: int, marked: MarkedRows, notices: BlockingSnapshotNotices
     ) -> Iterator[list[Record]]:
         table_id = TableId(*wanted.name.split(".", 1))
-        with told(self._config, f"reading {wanted.name}"):
+        with driver_errors(self._config, f"reading {wanted.name}"):
             table = load_table(connection, table_id, self._reader)
             if table is None:
                 return

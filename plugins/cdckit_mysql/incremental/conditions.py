@@ -15,7 +15,7 @@ from cdckit_mysql.ddl.errors import DdlError
 from cdckit_mysql.ddl.lexer import Kind, Token, tokenize
 from cdckit_mysql.ddl.session import Flavor
 from cdckit_mysql.incremental.condition_words import BEFORE_PARENTHESES, FUNCTIONS, OPERATORS, RESERVED, WORDS
-from cdckit_mysql.server import quoted
+from cdckit_mysql.server.facts import quoted
 from cdckit_mysql.table import TableId
 
 _LONGEST = 100_000

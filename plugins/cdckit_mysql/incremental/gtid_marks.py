@@ -12,7 +12,7 @@ from cdckit import SourceError
 from cdckit.connector.incremental import Watermarks
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.incremental.server import SnapshotServer
-from cdckit_mysql.server import query
+from cdckit_mysql.server.facts import query
 
 _REPLICA = (
     ("SHOW REPLICA STATUS", "SELECT @@GLOBAL.replica_parallel_workers, @@GLOBAL.replica_preserve_commit_order"),

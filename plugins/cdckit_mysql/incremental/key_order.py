@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cdckit_mysql.connection import Connection
-from cdckit_mysql.server import quoted
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import quoted
 from cdckit_mysql.table import Column
 
 SqlKey = list[str]

@@ -10,8 +10,8 @@ import pymysql
 from cdckit import RetriableSourceError, SourceError
 from cdckit.connector.incremental import UnreadableError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection
-from cdckit_mysql.server import query
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import query
 
 _TIMED_OUT = frozenset({3024, 1969})
 """ER_QUERY_TIMEOUT of MySQL, ER_STATEMENT_TIMEOUT of MariaDB."""

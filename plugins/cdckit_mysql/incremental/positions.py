@@ -13,7 +13,7 @@ from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import log_files, query
+from cdckit_mysql.server.facts import log_files, query
 from cdckit_mysql.streaming.opening import LogOpener
 
 _GTID = re.compile(r"GTID(?:_NEXT=)? ?'?(?P<gtid>[0-9A-Fa-f]{8}-[-0-9A-Fa-f:a-z_0-9]+|\d+-\d+-\d+)'?")

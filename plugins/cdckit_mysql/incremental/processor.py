@@ -16,7 +16,6 @@ from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
@@ -29,7 +28,8 @@ from cdckit_mysql.incremental.table_marks import CLOSE, OPEN, TableMarks
 from cdckit_mysql.incremental.told_definitions import told_definitions
 from cdckit_mysql.incremental.visibility import begin_behind
 from cdckit_mysql.offsets import LogOffset, LogPosition
-from cdckit_mysql.server import query
+from cdckit_mysql.server.connection import Connection, driver_errors
+from cdckit_mysql.server.facts import query
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.processor import EVENT_ROWS, LogProcessor
 from cdckit_mysql.streaming.row_decoders import RowDecoders
@@ -280,7 +280,7 @@ class SignalledProcessor(LogProcessor):
         return Batch(self._server.notifications.take(), self.offset().to_json(), save=True)
 
     def _set_position(self, signal: Signal) -> None:
-        with told(self._config, "looking for a place in the log"):
+        with driver_errors(self._config, "looking for a place in the log"):
             found = wanted_offset(signal, self._config, self._server, self.progress.offset())
         self._moved = found
         log.warning("signal '%s': the log is read from %s on now", one_line(signal.id), self._moved.position)
@@ -288,7 +288,7 @@ class SignalledProcessor(LogProcessor):
 
     def _change_schema(self, signal: Signal) -> None:
         """Takes over definitions, and tells of them where statements of the log are told."""
-        with told(self._config, "asking for definitions"):
+        with driver_errors(self._config, "asking for definitions"):
             captured = [TableId(*name.split(".", 1)) for name in self._server.captured(self._filters)]
             found = told_definitions(signal, captured, self._server.connection())
         at = self.offset()

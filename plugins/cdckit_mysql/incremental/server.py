@@ -8,10 +8,10 @@ from cdckit import SourceContext
 from cdckit.connector.notifications import Notifications
 from cdckit.connector.signals import Mailbox
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, release, told
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Server, log_end, query, read_server
+from cdckit_mysql.server.connection import Connection, connect, driver_errors, release
+from cdckit_mysql.server.facts import Server, log_end, query, read_server
 
 _IDLE = 10.0
 """After so many seconds without use, the connection is asked whether it is still there."""
@@ -45,11 +45,11 @@ class SnapshotServer:
         idle, self._used = time.monotonic() - self._used, time.monotonic()
         connection = self._connection
         if connection is not None and connection.open and idle > _IDLE:
-            with told(self._config):
+            with driver_errors(self._config):
                 connection.ping(reconnect=False)
         if connection is None or not connection.open:
             connection = self._connection = connect(self._config)
-            with told(self._config, "asking the server for its settings"):
+            with driver_errors(self._config, "asking the server for its settings"):
                 query(connection, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 query(connection, "SET time_zone = '+00:00'")
                 self._server = read_server(connection)
@@ -64,14 +64,14 @@ class SnapshotServer:
     def captured(self, filters: Filters) -> list[str]:
         """The names of the captured tables that the server has now."""
         statement = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
-        with told(self._config, "listing the tables"):
+        with driver_errors(self._config, "listing the tables"):
             found = query(self.connection(), statement)
         return sorted(f"{database}.{name}" for database, name in found if filters.captures(database, name))
 
     def log_end(self) -> LogOffset:
         """Where the log ends now."""
         connection = self.connection()
-        with told(self._config, "asking for the log's end"):
+        with driver_errors(self._config, "asking for the log's end"):
             return log_end(connection, self.facts())
 
     def close(self) -> None:

@@ -13,7 +13,6 @@ from pymysql.constants import ER
 
 from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.ddl.loader import load_table
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion, TableVersions
@@ -23,7 +22,8 @@ from cdckit_mysql.incremental.key_order import KeyOrder, SqlKey, sql_key
 from cdckit_mysql.incremental.limits import conditioned
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
-from cdckit_mysql.server import query, quoted
+from cdckit_mysql.server.connection import Connection, driver_errors
+from cdckit_mysql.server.facts import query, quoted
 from cdckit_mysql.snapshot.selection import ChosenTable, select
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import Column, Table, TableId
@@ -132,7 +132,7 @@ class TableChunks(Chunks[Row]):
         chosen = ChosenTable(table, 0, text if whole else None)
         statement = f"{select(chosen, version, '' if whole else f'({text})')} LIMIT 0"
         connection = self._server()
-        with told(self._config, f"reading {table.id}"):
+        with driver_errors(self._config, f"reading {table.id}"):
             try:
                 with self._conditioned(connection, str(table.id)):
                     query(connection, statement)
@@ -151,7 +151,7 @@ class TableChunks(Chunks[Row]):
         if table is None or not self._behind:
             return True
         end = self._log_end()
-        with told(self._config, f"reading the definition of {table.id}"):
+        with driver_errors(self._config, f"reading the definition of {table.id}"):
             if self._is_current(self._server(), table):
                 self._behind = False
                 return True
@@ -182,7 +182,7 @@ class TableChunks(Chunks[Row]):
             f"SELECT {plan.order.columns} FROM {rows_from(plan.version.table.id, wanted.filter)} "  # noqa: S608
             f"ORDER BY {plan.order.descending} LIMIT 1"
         )
-        with told(self._config, f"reading the last key of {wanted.name}"), self._reading(connection, wanted):
+        with driver_errors(self._config, f"reading the last key of {wanted.name}"), self._reading(connection, wanted):
             found = query(connection, statement)
             return sql_key(connection, found[0]) if found else None
 
@@ -190,7 +190,7 @@ class TableChunks(Chunks[Row]):
         """The next rows, while no definition can change."""
         plan, connection = self._plan(wanted), self._server()
         name = quoted(*plan.version.table.id)
-        with told(self._config, f"reading a chunk of {wanted.name}"):
+        with driver_errors(self._config, f"reading a chunk of {wanted.name}"):
             try:
                 if not self._begin(connection):
                     return None

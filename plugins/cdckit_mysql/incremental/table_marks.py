@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from cdckit.connector.incremental import Watermarks
 from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, told
-from cdckit_mysql.server import query, quoted
+from cdckit_mysql.server.connection import Connection, driver_errors
+from cdckit_mysql.server.facts import query, quoted
 
 OPEN, CLOSE = "-open", "-close"
 """What the identifiers of the two marks end in."""
@@ -51,7 +51,7 @@ class TableMarks(Watermarks):
         self._write(f"INSERT INTO {self._table} VALUES (%s, %s, %s)", identifier, kind, json.dumps(times))  # noqa: S608
 
     def _write(self, statement: str, *values: str) -> None:
-        with told(self._config, f"writing a watermark into {self._config.signal_data_collection}"):
+        with driver_errors(self._config, f"writing a watermark into {self._config.signal_data_collection}"):
             query(self._server(), statement, values)
 
 

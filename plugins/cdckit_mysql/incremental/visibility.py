@@ -11,9 +11,9 @@ from contextlib import suppress
 import pymysql
 
 from cdckit_mysql.binlog.gtid import GtidSet
-from cdckit_mysql.connection import Connection
 from cdckit_mysql.offsets import LogOffset, file_number
-from cdckit_mysql.server import Server, query
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import Server, query
 
 _BEGIN = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
 

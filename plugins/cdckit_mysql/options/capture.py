@@ -10,7 +10,7 @@ from cdckit import RegexList
 from cdckit.connector.guardrail import GuardrailOptions
 from cdckit.connector.options.new_tables import NewTablesOptions
 from cdckit.connector.options.operations import OperationList, skipped_operations
-from cdckit_mysql.option_types import KeyColumns
+from cdckit_mysql.options.key_columns import KeyColumns
 
 
 class CaptureOptions(GuardrailOptions, NewTablesOptions):

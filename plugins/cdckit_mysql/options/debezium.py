@@ -7,7 +7,7 @@ from importlib import resources
 from typing import ClassVar
 
 from cdckit import NoMeaning, PluginConfig
-from cdckit_mysql.options.without_meaning import WITHOUT_MEANING
+from cdckit_mysql.options.ignored_options import WITHOUT_MEANING
 
 
 def peer_options(file: str) -> dict[str, str]:

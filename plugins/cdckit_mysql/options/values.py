@@ -9,8 +9,8 @@ from pydantic import Field, field_validator, model_validator
 
 from cdckit import NameList, PluginConfig, RegexList
 from cdckit.connector.avro_names import NameAdjustment
-from cdckit_mysql.column_mappings import OPTIONS as MAPPING_OPTIONS, ColumnMappings
 from cdckit_mysql.converters.configured import converter_options
+from cdckit_mysql.values.column_mappings import OPTIONS as MAPPING_OPTIONS, ColumnMappings
 
 
 class ValueOptions(PluginConfig):

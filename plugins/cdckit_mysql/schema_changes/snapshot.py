@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from cdckit_mysql.connection import Connection
 from cdckit_mysql.schema_changes.events import SchemaEvent, TableChange
-from cdckit_mysql.server import query, quoted
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import query, quoted
 from cdckit_mysql.table import TableId, Tables
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from cdckit import Notify
 from cdckit.connector.snapshot_progress import SnapshotProgress
-from cdckit_mysql.connection import Connection
-from cdckit_mysql.server import query, quoted
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import query, quoted
 from cdckit_mysql.snapshot.selection import ChosenTable
 from cdckit_mysql.table import Column, Table
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from cdckit import Batch, Notify, Record
 from cdckit.connector.snapshot_progress import PartProgress
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, release, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Dialect
+from cdckit_mysql.server.connection import Connection, driver_errors, release
+from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.changed import as_noted
 from cdckit_mysql.snapshot.chunk_plan import Chunk
 from cdckit_mysql.snapshot.marked_rows import MarkedRows, seconds_as_us
@@ -42,7 +42,7 @@ def read_chunks(
         require_point(connection, config, point)
         for chunk in chunks:
             progress = PartProgress(notify, str(chunk.table.id), chunk.number, chunk.of)
-            with told(config, f"reading {chunk.table.id}"), as_noted(connection, config, dialect, chunk.table):
+            with driver_errors(config, f"reading {chunk.table.id}"), as_noted(connection, config, dialect, chunk.table):
                 for records in _records(connection, config, filters, versions, chunk, point, progress):
                     if records:
                         yield Batch(records, None)

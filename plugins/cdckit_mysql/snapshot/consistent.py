@@ -11,14 +11,14 @@ from typing import Any
 from cdckit import Batch, SourceContext, StateStore
 from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import place, told
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_changes.snapshot import snapshot_events
-from cdckit_mysql.server import RowLogging
+from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.server.connection import driver_errors, place
+from cdckit_mysql.server.facts import RowLogging
 from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
 from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.snapshot_rows import SnapshotRows
@@ -134,7 +134,7 @@ class ConsistentSnapshot:
 
     def _rows(self, point: ConsistentPoint, offset: LogOffset, since: LogOffset | None) -> Iterator[Batch]:
         reader = SnapshotRows(self._config, self._filters, self._context, self._versions_of(point.server.rows))
-        with told(self._config, "planning the snapshot"):
+        with driver_errors(self._config, "planning the snapshot"):
             reader.plan(point, self._state, offset, since.snapshot_chunks if since else "", offset.only)
         unfinished = offset.with_changes(snapshot=SNAPSHOT_RUNNING)
         yield Batch([], unfinished.with_changes(snapshot_chunks=reader.progress).to_json(), save=True)

@@ -16,9 +16,9 @@ from pymysql.constants import ER
 from cdckit import Notify, SourceError, silent
 from cdckit.connector.chosen_by_plugin import lock_by_plugin
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, place, release, told
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.server import query, quoted
+from cdckit_mysql.server.connection import Connection, driver_errors, place, release
+from cdckit_mysql.server.facts import query, quoted
 from cdckit_mysql.snapshot.selection import stored_tables
 from cdckit_mysql.snapshot.sessions import connect_for_snapshot
 
@@ -53,7 +53,7 @@ class SnapshotLocks:
         """
         if self.config.snapshot_locking_mode != "none":
             self._holder = connect_for_snapshot(self.config)
-            with told(self.config, "locking for the snapshot"):
+            with driver_errors(self.config, "locking for the snapshot"):
                 self._take(self._holder)
             self.notify("snapshot_locked", locked=True)
 
@@ -76,7 +76,7 @@ class SnapshotLocks:
         """Lets go of all."""
         holder, self._holder = self._holder, None
         if holder is not None and holder.open:
-            with told(self.config, "unlocking"):
+            with driver_errors(self.config, "unlocking"):
                 query(holder, "UNLOCK TABLES")
         release(holder)
         if holder is not None:
@@ -96,7 +96,7 @@ class SnapshotLocks:
         captured = list(self._captured(holder))
         if not captured:
             return
-        with told(self.config, "locking tables, for which LOCK TABLES is needed where RELOAD is not granted"):
+        with driver_errors(self.config, "locking tables, for which LOCK TABLES is needed where RELOAD is not granted"):
             query(holder, f"LOCK TABLES {', '.join(f'{name} READ' for name, _ in captured)}")
         frozen = [name for name, transactional in captured if not transactional]
         if frozen:

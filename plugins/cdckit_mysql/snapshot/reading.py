@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from cdckit.connector.parallel_reading import ParallelReading
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.rows import open_rows
+from cdckit_mysql.server.connection import Connection, driver_errors
 
 _WAITING = 2
 """So many lists of rows wait for the sink, for each connection."""
@@ -49,7 +49,7 @@ def read_chunk(connection: Connection, config: MySqlConfig, chunk: OpenChunk) ->
     """
     values = [value for _, value in chunk.version.shown]
     most = config.snapshot_fetch_size
-    with told(config, f"reading {chunk.version.table.id}"), open_rows(connection, chunk.sql, values) as found:
+    with driver_errors(config, f"reading {chunk.version.table.id}"), open_rows(connection, chunk.sql, values) as found:
         for rows in found:
             for start in range(0, len(rows), most or len(rows)):
                 yield ChunkRows(chunk, rows[start : start + most] if most else rows)

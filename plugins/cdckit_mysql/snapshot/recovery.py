@@ -11,15 +11,15 @@ from typing import Any
 
 from cdckit import DecodeError, SourceError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import place
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Dialect
+from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.server.connection import place
+from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.consistent_point import consistent_point
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opening import LogOpener, on_server
-from cdckit_mysql.streaming.survey import LogSurvey
+from cdckit_mysql.streaming.range_scan import LogSurvey
 from cdckit_mysql.table import Tables
 
 log = logging.getLogger("cdckit.mysql")

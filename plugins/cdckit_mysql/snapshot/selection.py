@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from cdckit.connector.chosen_by_plugin import query_by_plugin
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection
 from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.server import query, quoted
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import query, quoted
 from cdckit_mysql.table import Table, TableId, Tables
 
 _STORED = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, connect, release, told
-from cdckit_mysql.server import query
+from cdckit_mysql.server.connection import Connection, connect, driver_errors, release
+from cdckit_mysql.server.facts import query
 
 PATIENCE = 28_800
 """For how many seconds at least the server lets a snapshot's connection wait for a slow sink."""
@@ -27,7 +27,7 @@ def connect_for_snapshot(config: MySqlConfig) -> Connection:
     """
     connection = connect(config)
     try:
-        with told(config, "setting up a session for the snapshot"):
+        with driver_errors(config, "setting up a session for the snapshot"):
             _set_up(connection, config)
     except BaseException:
         release(connection)

@@ -13,12 +13,12 @@ from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import SHOWN, DdlError, DdlReader, DdlSession, SchemaChange, is_schema_change
+from cdckit_mysql.events.topic_collisions import TableTopics
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset, LogPosition
-from cdckit_mysql.server import Dialect
+from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.table import Table, TableId, Tables
-from cdckit_mysql.topic_collisions import TableTopics
 
 log = logging.getLogger("cdckit.mysql")
 

@@ -6,7 +6,7 @@ import logging
 
 from cdckit import SourceError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, at_once, connect, release, told
+from cdckit_mysql.server.connection import Connection, at_once, connect, driver_errors, release
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -40,7 +40,7 @@ class HeartbeatAction:
         if self._connection is None:
             self._connection = connect(self._config)
         with (
-            told(self._config, "running heartbeat.action.query"),
+            driver_errors(self._config, "running heartbeat.action.query"),
             at_once(self._connection, self._config),
             self._connection.cursor() as cursor,
         ):

@@ -12,9 +12,9 @@ from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, FilePosition
 from cdckit_mysql.binlog.place import HEADER
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import connect_for_log
 from cdckit_mysql.offsets import LogOffset, file_number
-from cdckit_mysql.server import Server
+from cdckit_mysql.server.connection import connect_for_log
+from cdckit_mysql.server.facts import Server
 
 _KEPT = "log_files"
 _FIRST_EVENT = 4

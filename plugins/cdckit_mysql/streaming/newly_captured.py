@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.ddl.loader import create_statement
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogPosition
-from cdckit_mysql.server import query
+from cdckit_mysql.server.connection import Connection, driver_errors
+from cdckit_mysql.server.facts import query
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.table import TableId
 
@@ -36,7 +36,7 @@ def take_over_missing(
         or config.schema_history_internal_store_only_captured_databases_ddl
     ):
         return
-    with told(config, "listing the tables"):
+    with driver_errors(config, "listing the tables"):
         statement = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
         for table in (TableId(*row) for row in query(connection, statement)):
             if (filters.captures(*table) or filters.signals(*table)) and definitions.tables.get(*table) is None:

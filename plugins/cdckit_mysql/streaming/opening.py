@@ -8,13 +8,13 @@ from cdckit import RetriableSourceError, SourceError
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, at_once, connect, connect_for_log, place, release, told
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Server, log_end, read_server
-from cdckit_mysql.streaming.committed import CommittedLog
+from cdckit_mysql.server.connection import Connection, at_once, connect, connect_for_log, driver_errors, place, release
+from cdckit_mysql.server.facts import Server, log_end, read_server
 from cdckit_mysql.streaming.gtid_start import GtidStart
 from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.retention import require_transactions
+from cdckit_mysql.streaming.rollback_filter import CommittedLog
 from cdckit_mysql.streaming.transaction_range import TransactionRange
 
 log = logging.getLogger("cdckit.mysql")
@@ -63,7 +63,7 @@ def require_point(connection: Connection, config: MySqlConfig, point: LogOffset)
         PositionLostError: it never will.
         SourceError: without GTIDs that cannot be told.
     """
-    with told(config, "asking the server for its settings"):
+    with driver_errors(config, "asking the server for its settings"):
         server = read_server(connection)
         moved = on_server(point, server, place(config))
         if point.server not in (None, server.identity):
@@ -131,7 +131,7 @@ class LogOpener:
         """The server's facts, the offset as it counts, and where to begin there."""
         connection = connect(self._config)
         try:
-            with told(self._config, "asking the server for its settings"), at_once(connection, self._config):
+            with driver_errors(self._config, "asking the server for its settings"), at_once(connection, self._config):
                 server = read_server(connection)
                 where = place(self._config)
                 if self._only not in (None, server.identity):

@@ -9,15 +9,15 @@ from cdckit import Notify, Offset, RetriableSourceError, Split
 from cdckit_mysql.binlog.gtid import GtidSet
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Dialect
+from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opened_log import OpenLog
 from cdckit_mysql.streaming.opening import LogOpener
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.survey import LogPiece, LogSurvey
+from cdckit_mysql.streaming.range_scan import LogPiece, LogSurvey
 from cdckit_mysql.table import Tables
 
 KEPT_BYTES = 1 << 20

@@ -32,12 +32,12 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
+from cdckit_mysql.streaming.counts import Tally, new_tally, pour
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import Failures
 from cdckit_mysql.streaming.gtid_filter import filter_sources
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders, RowMaker
-from cdckit_mysql.streaming.tally import Tally, new_tally, pour
 from cdckit_mysql.table import TableId
 
 _SERVER_ID = 2

@@ -9,10 +9,10 @@ from pymysql.cursors import DictCursor
 from cdckit import RetriableSourceError
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
-from cdckit_mysql.connection import Connection
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.options.gtids import GtidOptions
-from cdckit_mysql.server import Server, log_files, query
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import Server, log_files, query
 from cdckit_mysql.streaming.gtid_start import GtidStart, mysql_gtids
 
 _FIRST_EVENT = 4

@@ -15,9 +15,9 @@ from cdckit_mysql.events.table_events import MakeRecords
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.rows import RowDecoder
-from cdckit_mysql.streaming.announced import hidden_columns
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
+from cdckit_mysql.streaming.hidden_columns import hidden_columns
 from cdckit_mysql.table import Table
 
 log = logging.getLogger("cdckit.mysql")

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from cdckit import DecodeError, Schema, Stored
-from cdckit_mysql.implicit_defaults import implicit_default
 from cdckit_mysql.table import Column
 from cdckit_mysql.values.defaults import schema_default
+from cdckit_mysql.values.implicit_defaults import implicit_default
 from cdckit_mysql.values.options import ValueOptions
 from cdckit_mysql.values.schemas import Kind
 

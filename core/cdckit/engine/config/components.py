@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import Kind, config_model, find
-from cdckit.engine.config.draft import Options
 from cdckit.engine.config.pipeline import Component
+from cdckit.engine.config.raw_pipeline import Options
 from cdckit.errors import ConfigError
 
 _Config = TypeVar("_Config", bound=PluginConfig)

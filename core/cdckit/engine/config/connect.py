@@ -15,7 +15,7 @@ from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import config_model, find, registrations
 from cdckit.api.variables import unresolved
 from cdckit.connector.options.every_connector import PROMISES
-from cdckit.engine.config.draft import Draft, Options, flatten
+from cdckit.engine.config.raw_pipeline import Draft, Options, flatten
 from cdckit.engine.config.serializer_options import add_serializer
 from cdckit.errors import ConfigError
 

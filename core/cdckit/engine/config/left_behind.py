@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cdckit.api.places import Typed
-from cdckit.engine.config.draft import Draft
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.raw_pipeline import Draft
 from cdckit.errors import ConfigError
 
 _STATE = ("state.db", "spark")

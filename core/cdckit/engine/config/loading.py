@@ -10,10 +10,10 @@ from typing import Any
 
 from cdckit.api.variables import substitute
 from cdckit.engine.config.connect import CONVERTER, SERVER, connector_draft, connector_options
-from cdckit.engine.config.draft import Draft, flatten, pipeline_draft
 from cdckit.engine.config.formats import Tree, read_documents
 from cdckit.engine.config.left_behind import refuse_left_behind
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.raw_pipeline import Draft, flatten, pipeline_draft
 from cdckit.engine.config.resolve import resolve
 from cdckit.errors import ConfigError
 

@@ -9,8 +9,8 @@ from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import Kind, config_model, find
 from cdckit.api.variables import names_left, unresolved
 from cdckit.engine.config.components import ComponentReader
-from cdckit.engine.config.draft import COMPONENTS, LISTED, Draft, Options
 from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline
+from cdckit.engine.config.raw_pipeline import COMPONENTS, LISTED, Draft, Options
 from cdckit.engine.config.steps import read_steps
 from cdckit.errors import ConfigError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from cdckit.api.hookspecs import Registration
 from cdckit.api.plugins import config_model, find, registrations
-from cdckit.engine.config.draft import Draft, Options
+from cdckit.engine.config.raw_pipeline import Draft, Options
 from cdckit.errors import ConfigError
 
 CONNECTS_DEFAULT = "org.apache.kafka.connect.storage.SimpleHeaderConverter"

@@ -11,7 +11,7 @@ from cdckit.api.record import Offset
 from cdckit.connector.resnapshot import KEPT_AS, of
 from cdckit.engine.metrics.figures import RATE_SECONDS, now
 from cdckit.engine.metrics.status_file import read_status
-from cdckit.engine.state.authority import current_offset
+from cdckit.engine.state.runner_handover import current_offset
 from cdckit.engine.state.sqlite import read_history_sizes, read_kept
 
 STALE_SECONDS = 300

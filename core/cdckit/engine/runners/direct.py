@@ -19,7 +19,7 @@ from cdckit.engine.runners.progress import Progress
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.start import claim
-from cdckit.engine.state.authority import open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import (
     CdcError,
     ConfigError,

@@ -24,8 +24,8 @@ from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
 from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.session import refuse_speculation, start_session
-from cdckit.engine.state.authority import Generation, hand_to_spark, open_state
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
+from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 

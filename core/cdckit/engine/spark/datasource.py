@@ -13,9 +13,9 @@ from pyspark.sql.types import StructType
 
 from cdckit.api.record import Offset
 from cdckit.api.source import Split
-from cdckit.engine.config.draft import pipeline_draft
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.raw_pipeline import pipeline_draft
 from cdckit.engine.config.requirements import beyond_spark
 from cdckit.engine.config.resolve import resolve
 from cdckit.engine.spark.arrow import SPARK_SCHEMA

@@ -20,10 +20,10 @@ from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import Form
-from cdckit.engine.spark.kept import Kept
 from cdckit.engine.spark.packets import messages_of
+from cdckit.engine.spark.worker_cache import Kept
 from cdckit.engine.spark.writer import SinkWriter, send_all
-from cdckit.engine.state.authority import Generation
+from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import ConfigError, RetriableSinkError
 from cdckit.tables.sink import SparkTableSink, TableContext

@@ -14,8 +14,8 @@ from cdckit.engine.pipeline import make_source, notifier
 from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import PlannedBatch
 from cdckit.engine.spark.relay import driver_of, relayed
-from cdckit.engine.state.authority import open_for_planner
 from cdckit.engine.state.copies import number_copy
+from cdckit.engine.state.runner_handover import open_for_planner
 from cdckit.errors import StateError
 
 

@@ -22,9 +22,9 @@ from cdckit.engine.pipeline import make_encoder, make_sink, make_source
 from cdckit.engine.spark.arrow import to_arrow
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import Job
-from cdckit.engine.spark.kept import Kept
 from cdckit.engine.spark.packets import message_packets, table_packets
 from cdckit.engine.spark.relay import relayed
+from cdckit.engine.spark.worker_cache import Kept
 from cdckit.tables.sink import RowEncoder, SparkTableSink
 
 CHUNK = 2000

@@ -8,15 +8,15 @@ from functools import cached_property
 import pymysql
 
 from cdckit import RetriableSourceError, SourceError, Unmatched
-from cdckit_mysql.checks import check_log, say_row_image
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, at_once, connect, place, release, told
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server import Dialect, Server, log_end, log_files, read_dialect, read_server
+from cdckit_mysql.server.checks import check_log, say_row_image
+from cdckit_mysql.server.connection import Connection, at_once, connect, driver_errors, place, release
+from cdckit_mysql.server.facts import Dialect, Server, log_end, log_files, read_dialect, read_server
+from cdckit_mysql.server.unmatched_lists import unmatched_entries
 from cdckit_mysql.snapshot.selection import stored_tables
 from cdckit_mysql.streaming.planning import bytes_between
-from cdckit_mysql.unmatched import unmatched_entries
 
 _IDLE = 10.0
 """After so many seconds without use, the connection is asked whether it is still there."""
@@ -45,7 +45,10 @@ class AskedServer:
             or (idle > _IDLE and not self._alive(self._connection))
         ):
             self._connection = self._connect()
-            with told(self._config, "asking the server for its settings"), at_once(self._connection, self._config):
+            with (
+                driver_errors(self._config, "asking the server for its settings"),
+                at_once(self._connection, self._config),
+            ):
                 self._server = read_server(self._connection)
             check_log(self._server, place(self._config))
             say_row_image(self._server, place(self._config))
@@ -73,30 +76,30 @@ class AskedServer:
     def dialect(self) -> Dialect:
         """Whose statements and rows they are."""
         server, connection = self.ready()
-        with told(self._config, "asking the server for its character sets"), at_once(connection, self._config):
+        with driver_errors(self._config, "asking the server for its character sets"), at_once(connection, self._config):
             return read_dialect(connection, server)
 
     def log_end(self) -> LogOffset:
         """Where the log ends now."""
         server, connection = self.ready()
-        with told(self._config, "asking for the log's end"), at_once(connection, self._config):
+        with driver_errors(self._config, "asking for the log's end"), at_once(connection, self._config):
             return log_end(connection, server)
 
     def bytes_between(self, start: LogOffset, end: LogOffset) -> int:
         """How much of the log lies between two places, by the sizes of its files."""
         _, connection = self.ready()
-        with told(self._config, "asking for the log files"), at_once(connection, self._config):
+        with driver_errors(self._config, "asking for the log files"), at_once(connection, self._config):
             return bytes_between(log_files(connection), start, end)
 
     def captured(self, filters: Filters) -> list[str]:
         """The captured tables that there are, but for that of signals."""
-        with told(self._config, "listing the tables"):
+        with driver_errors(self._config, "listing the tables"):
             found = [table.id for table in stored_tables(self.ready()[1], filters)]
         return [str(table) for table in found if not filters.signals(*table)]
 
     def unmatched_entries(self) -> list[Unmatched]:
         """Of the include lists."""
-        with told(self._config, "listing the tables"):
+        with driver_errors(self._config, "listing the tables"):
             return unmatched_entries(self.ready()[1], self._config)
 
     def close(self) -> None:

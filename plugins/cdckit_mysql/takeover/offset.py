@@ -7,10 +7,10 @@ import logging
 from pymysql.cursors import SSCursor
 
 from cdckit import Offset, StateError
-from cdckit_mysql.asked_server import AskedServer
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, told
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.server.asked_server import AskedServer
+from cdckit_mysql.server.connection import Connection, driver_errors
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -39,7 +39,7 @@ def offset_of_connector(offset: Offset, asked: AskedServer, config: MySqlConfig)
     if not at.row or at.event:
         return at
     _, connection = asked.ready()
-    with told(config, f"looking for the transaction around {at.position}"):
+    with driver_errors(config, f"looking for the transaction around {at.position}"):
         begin = _begin_of_transaction(connection, at)
     log.warning(
         "the connector stood among the rows of an XA transaction: all of them are told from its begin on, %s:%d",

@@ -14,9 +14,9 @@ from typing import Any
 from cdckit import HistoryEntry, Notify, StateError, StateStore, silent
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
-from cdckit_mysql.history_topic import HistoryTopic
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.schema_changes.snapshot import CreateStatements
+from cdckit_mysql.schema_history.topic import HistoryTopic
 from cdckit_mysql.table import Database, Table, TableId, Tables
 
 HISTORY = "schema"

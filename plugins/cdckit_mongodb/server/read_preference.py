@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pymongo.read_preferences import Nearest, Primary, PrimaryPreferred, Secondary, SecondaryPreferred
 from pymongo.server_selectors import Selection
 
-from cdckit_mongodb.connection import Client
-from cdckit_mongodb.one_server import Address, OneServer
+from cdckit_mongodb.server.connection import Client
+from cdckit_mongodb.server.one_server import Address, OneServer
 
 Preference = Primary | PrimaryPreferred | Secondary | SecondaryPreferred | Nearest
 

@@ -6,17 +6,25 @@ from collections.abc import Iterator, Sequence
 
 from cdckit import ConfigError, Finding, RetriableSourceError, SourceError, unmatched_findings
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, Cluster, connect, is_not_allowed, place, read_cluster, told
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import images_finding
-from cdckit_mongodb.members import Members
-from cdckit_mongodb.oplog_readiness import oplog_window
-from cdckit_mongodb.rights import grant, needed_by_scope, rights_findings
+from cdckit_mongodb.server.connection import (
+    Client,
+    Cluster,
+    connect,
+    driver_errors,
+    is_not_allowed,
+    place,
+    read_cluster,
+)
+from cdckit_mongodb.server.members import Members
+from cdckit_mongodb.server.oplog_readiness import oplog_window
+from cdckit_mongodb.server.rights import grant, needed_by_scope, rights_findings
+from cdckit_mongodb.server.unmatched_lists import unmatched_entries
+from cdckit_mongodb.server.versions import version_findings
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.whole import note_moment
 from cdckit_mongodb.streaming.cursor import ChangeStream
-from cdckit_mongodb.unmatched import unmatched_entries
-from cdckit_mongodb.versions import version_findings
 
 
 def readiness(config: MongoDbConfig) -> Sequence[Finding]:
@@ -69,7 +77,7 @@ def _remedy(error: SourceError, config: MongoDbConfig) -> str:
 
 def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
     try:
-        with told(config, "asking for the collections"):
+        with driver_errors(config, "asking for the collections"):
             found = list(captured(client, config, Filters(config)))
     except SourceError as error:
         yield Finding("collections", "fail", str(error), _remedy(error, config))
@@ -78,6 +86,6 @@ def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
         yield Finding("collections", "ok", f"{len(found)} are captured")
     else:
         yield Finding("collections", "warn", "none that there is now is captured", "check the include lists")
-    with told(config, "asking for the collections"):
+    with driver_errors(config, "asking for the collections"):
         yield from unmatched_findings(unmatched_entries(client, config))
     yield from images_finding(client, config, found)

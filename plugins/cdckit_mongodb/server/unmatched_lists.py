@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from cdckit import Unmatched
 from cdckit.connector.include_lists import unmatched
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.server.connection import Client
 
 
 def unmatched_entries(client: Client, config: MongoDbConfig) -> Iterator[Unmatched]:

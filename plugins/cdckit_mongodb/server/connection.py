@@ -24,7 +24,7 @@ from cdckit.connector.key_stores import pem_file
 from cdckit.connector.waiting import answer_of, ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig, authority
 from cdckit_mongodb.extended_json import DoubleDecoder
-from cdckit_mongodb.one_server import OneServer
+from cdckit_mongodb.server.one_server import OneServer
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -168,7 +168,7 @@ def place(config: MongoDbConfig) -> str:
 
 
 @contextmanager
-def told(config: MongoDbConfig, doing: str, grant: str = "", *, waits: bool = True) -> Iterator[None]:
+def driver_errors(config: MongoDbConfig, doing: str, grant: str = "", *, waits: bool = True) -> Iterator[None]:
     """Turns the driver's errors into this program's.
 
     Args:
@@ -240,7 +240,7 @@ def read_cluster(client: Client, config: MongoDbConfig) -> Cluster:
         RetriableSourceError: none can be reached, or is initiated.
         SourceError: it is a server alone, which has no oplog.
     """
-    with told(config, "connecting"):
+    with driver_errors(config, "connecting"):
         hello = client.admin.command("hello")
         version = tuple(client.server_info()["versionArray"][:3])
     if hello.get("msg") == "isdbgrid":

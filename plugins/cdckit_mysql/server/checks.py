@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from cdckit import SourceError
-from cdckit_mysql.server import Server
+from cdckit_mysql.server.facts import Server
 
 log = logging.getLogger("cdckit.mysql")
 

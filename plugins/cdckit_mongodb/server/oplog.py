@@ -9,8 +9,8 @@ from typing import Any
 from bson import Timestamp
 from pymongo.errors import OperationFailure, PyMongoError
 
-from cdckit_mongodb.connection import Client
 from cdckit_mongodb.offsets import Moment
+from cdckit_mongodb.server.connection import Client
 
 _FULL = 0.9
 """The share of its capacity from which on an oplog drops what is old: it does so in strides."""

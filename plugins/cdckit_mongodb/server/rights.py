@@ -11,7 +11,7 @@ from pymongo.errors import PyMongoError
 
 from cdckit import Finding
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client
+from cdckit_mongodb.server.connection import Client
 
 
 @dataclass(frozen=True, slots=True)

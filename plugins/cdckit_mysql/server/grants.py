@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cdckit_mysql.connection import Connection
-from cdckit_mysql.server import query
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import query
 
 EVERYTHING = "ALL PRIVILEGES"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cdckit import Unmatched
 from cdckit.connector.include_lists import unmatched
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.server import query
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import query
 
 _TABLES = (
     "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES "

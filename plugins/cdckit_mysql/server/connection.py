@@ -19,8 +19,8 @@ from cdckit import ConfigError, RetriableSourceError, SourceError
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.connector.key_stores import pem_file
 from cdckit.connector.waiting import answer_of, ended_by_stop
-from cdckit_mysql.clear_text_passwords import AUTHENTICATION
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.server.clear_text_passwords import AUTHENTICATION
 
 if TYPE_CHECKING:
     Connection = pymysql.connections.Connection[Cursor]
@@ -176,7 +176,7 @@ def connect_for_log(config: MySqlConfig) -> Connection:
 
 def _set_up(connection: Connection, config: MySqlConfig, statements: Iterable[str], option: str) -> Connection:
     try:
-        with told(config, f"running {option}"), connection.cursor() as cursor:
+        with driver_errors(config, f"running {option}"), connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
     except BaseException:
@@ -186,7 +186,7 @@ def _set_up(connection: Connection, config: MySqlConfig, statements: Iterable[st
 
 
 def _logged_in(config: MySqlConfig) -> Connection:
-    with told(config):
+    with driver_errors(config):
         try:
             return _connect(config, tls_context(config))
         except pymysql.OperationalError as error:
@@ -279,7 +279,7 @@ def place(config: MySqlConfig) -> str:
 
 
 @contextmanager
-def told(config: MySqlConfig, doing: str = "") -> Iterator[None]:
+def driver_errors(config: MySqlConfig, doing: str = "") -> Iterator[None]:
     """Turns the driver's errors into the source's.
 
     Args:

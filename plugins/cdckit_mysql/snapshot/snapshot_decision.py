@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from cdckit import SourceError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection, place, told
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
-from cdckit_mysql.server import Server, log_files
+from cdckit_mysql.server.connection import Connection, driver_errors, place
+from cdckit_mysql.server.facts import Server, log_files
 from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.retention import why_lost
@@ -167,7 +167,7 @@ class SnapshotNeed:
         beginnings = self._beginnings()
         if self._compared or beginnings is None or at.server not in (None, server.identity):
             return None
-        with told(self._config, "asking for the log files"):
+        with driver_errors(self._config, "asking for the log files"):
             files = log_files(connection)
         reason = beginnings.why_other(server, at, files)
         self._compared = reason is None
@@ -175,7 +175,7 @@ class SnapshotNeed:
 
     def _why_lost(self, at: LogOffset) -> str | None:
         server, connection = self._ask()
-        with told(self._config, "asking for the log files"):
+        with driver_errors(self._config, "asking for the log files"):
             return why_lost(connection, server, at, self._config)
 
 

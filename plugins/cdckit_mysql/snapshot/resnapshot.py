@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from cdckit import StateStore
 from cdckit.connector.resnapshot import Resnapshot, pending, settle
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import Connection
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.history import SchemaHistory
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, file_number
-from cdckit_mysql.server import Dialect
+from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.selection import ChosenTable
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.newly_captured import take_over_missing

@@ -19,7 +19,7 @@ from pymongo.server_description import ServerDescription
 
 from cdckit import RetriableSourceError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, place, reason, told
+from cdckit_mongodb.server.connection import Client, driver_errors, place, reason
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -112,7 +112,7 @@ class Members(ServerHeartbeatListener):
 
 
 def _has_primary(client: Client, config: MongoDbConfig) -> bool:
-    with told(config, "connecting"), suppress(ServerSelectionTimeoutError), pymongo.timeout(_SLICE):
+    with driver_errors(config, "connecting"), suppress(ServerSelectionTimeoutError), pymongo.timeout(_SLICE):
         _ = client.is_primary
         return True
     return False

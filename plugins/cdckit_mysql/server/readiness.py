@@ -10,12 +10,12 @@ import pymysql
 
 from cdckit import CdcError, Finding, unmatched_findings
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.connection import PLAIN_TEXT, Connection, connect, encrypted, told
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.grants import EVERYTHING, granted
 from cdckit_mysql.incremental.readiness import signal_table
-from cdckit_mysql.server import Server, log_files, query, read_server
-from cdckit_mysql.unmatched import unmatched_entries
+from cdckit_mysql.server.connection import PLAIN_TEXT, Connection, connect, driver_errors, encrypted
+from cdckit_mysql.server.facts import Server, log_files, query, read_server
+from cdckit_mysql.server.grants import EVERYTHING, granted
+from cdckit_mysql.server.unmatched_lists import unmatched_entries
 
 DAY = 86_400
 EXPIRY = "binlog_expire_logs_seconds"
@@ -33,7 +33,7 @@ def readiness(config: MySqlConfig) -> Sequence[Finding]:
     except CdcError as error:
         return [Finding("connection", "fail", str(error))]
     try:
-        with told(config, "asking for the server's settings"):
+        with driver_errors(config, "asking for the server's settings"):
             server = read_server(connection)
         found = [Finding("connection", "ok", f"{server.name}, user '{config.database_user}'")]
         for check in _CHECKS:
@@ -46,7 +46,7 @@ def readiness(config: MySqlConfig) -> Sequence[Finding]:
 def _findings(check: Check, connection: Connection, server: Server, config: MySqlConfig) -> list[Finding]:
     name = check.__name__.strip("_").replace("_", " ")
     try:
-        with told(config, f"checking the {name}"):
+        with driver_errors(config, f"checking the {name}"):
             return list(check(connection, server, config))
     except CdcError as error:
         return [Finding(name, "fail", str(error))]

@@ -17,7 +17,7 @@ from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.ddl import SHOWN, DdlError, DdlReader
 from cdckit_mysql.offsets import LogOffset, file_number
 from cdckit_mysql.schema_changes.facts import id_parts, self_setting
-from cdckit_mysql.server import Dialect, quoted
+from cdckit_mysql.server.facts import Dialect, quoted
 from cdckit_mysql.table import Table, TableId, Tables
 
 log = logging.getLogger("cdckit.mysql")

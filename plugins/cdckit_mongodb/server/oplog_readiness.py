@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from cdckit import CdcError, Finding, Offset
 from cdckit.connector.durations import duration
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_mongodb.connection import Client, Cluster, connect, told
 from cdckit_mongodb.offsets import StreamOffset
-from cdckit_mongodb.oplog import Oplog, clock_text, newest_moment, read_oplog
+from cdckit_mongodb.server.connection import Client, Cluster, connect, driver_errors
+from cdckit_mongodb.server.oplog import Oplog, clock_text, newest_moment, read_oplog
 from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.streaming.lost import advice, with_lost_time
 from cdckit_mongodb.streaming.retention import why_lost
@@ -74,7 +74,7 @@ def _place(client: Client, config: MongoDbConfig, at: StreamOffset) -> Iterator[
         remedy = "a new snapshot will be taken" if again else advice(client, error)
         yield Finding("position", "warn" if again else "fail", with_lost_time(client, error), remedy)
         return
-    with told(config, "asking for the newest operation"):
+    with driver_errors(config, "asking for the newest operation"):
         newest = newest_moment(client)
     lag = max(0, newest[0] - at.sec) if newest > at.moment else 0
     yield _pause(client, lag)

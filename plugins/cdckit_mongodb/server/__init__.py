@@ -1,0 +1,1 @@
+"""Deployments: connections, members, rights, the oplog, readiness."""

@@ -1,0 +1,1 @@
+"""The definitions of tables at positions of the log."""

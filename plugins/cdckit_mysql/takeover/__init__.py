@@ -1,0 +1,1 @@
+"""What is taken over from Debezium's connectors."""
