@@ -13,7 +13,7 @@ help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 setup: $(INSTALLED) ## Make the virtual environment and see to Java
-	@PYTHONPATH=tests $(BIN)/python -m servers java
+	@$(BIN)/python -m testkit.servers java
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none is on PATH." >&2; exit 1; }
@@ -27,7 +27,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@touch $@
 
 servers: setup ## Download the servers that the tests run against
-	@PYTHONPATH=tests $(BIN)/python -m servers
+	@$(BIN)/python -m testkit.servers
 
 lint: $(INSTALLED) ## Check style, types and layers
 	$(BIN)/ruff check
@@ -42,10 +42,10 @@ nightly: servers lint ## The same tests with the long series
 	$(BIN)/python -m pytest --nightly $(PYTEST_OPTIONS)
 
 demo: setup ## Capture a live shop database into Delta tables, and show it
-	@PYTHONPATH=examples:tests $(BIN)/python -m demo
+	@PYTHONPATH=examples $(BIN)/python -m demo
 
 bench: setup ## Measure cdckit, and Debezium beside it where its wheel is installed
-	@PYTHONPATH=.:tests $(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks
 
 docs: $(INSTALLED) ## Write the option tables of the docs anew
 	@$(BIN)/python -m cdckit.engine.config.docs docs/options

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from servers.kafka import KafkaBroker
-from servers.mariadb import MariaDBServer
-from servers.mongodb import MongoReplicaSet
-from servers.mysql import MySQLServer
-from servers.mysql56 import MySQL56Server
-from servers.mysql_family import SQLServer
-from servers.object_store import ObjectStore
-from servers.schema_registry import SchemaRegistry
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql56 import MySQL56Server
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.object_store import ObjectStore
+from testkit.servers.schema_registry import SchemaRegistry
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")  # how fast a busy machine is tells nothing of the code
