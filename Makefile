@@ -6,11 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed.stamp
 PYTEST_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
+FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 
-.PHONY: help setup servers lint test nightly demo bench docs lock
+.PHONY: help setup servers lint test test-fast nightly demo bench docs lock
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(INSTALLED) ## Make the virtual environment and see to Java
 	@$(BIN)/python -m testkit.servers java
@@ -37,6 +38,9 @@ lint: $(INSTALLED) ## Check style, types and layers
 
 test: servers lint ## Pass every check and test
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+
+test-fast: $(INSTALLED) ## Pass the tests that start nothing, on every save
+	$(BIN)/python -m pytest --fast $(FAST_OPTIONS)
 
 nightly: servers lint ## The same tests with the long series
 	$(BIN)/python -m pytest --nightly $(PYTEST_OPTIONS)
