@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed.stamp
 PYTEST_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
 FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 
-.PHONY: help setup servers lint test test-fast nightly demo bench docs lock
+.PHONY: help setup servers lint test test-fast nightly demo bench docs face lock
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,9 @@ bench: setup ## Measure cdckit, and Debezium beside it where its wheel is instal
 
 docs: $(INSTALLED) ## Write the option tables of the docs anew
 	@$(BIN)/python -m cdckit.engine.config.docs docs/options
+
+face: $(INSTALLED) ## Record the public face anew; CHANGELOG.md has to tell of what changed
+	@$(BIN)/python -m testkit.face
 
 lock: $(INSTALLED) ## Resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

@@ -57,7 +57,7 @@ def test_what_starts_a_program_or_asks_elsewhere_is_skipped(tmp_path: Path) -> N
     (tmp_path / "test_it.py").write_text(TESTS)
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     variables = {**own, "PYTHONPATH": str(Path(fast.__file__).parents[1])}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "-v", tmp_path]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", str(tmp_path)]
     out = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False).stdout
     verdicts = dict(line.split("::")[1].split()[:2] for line in out.splitlines() if line.startswith("test_it.py::"))
     assert verdicts == {
