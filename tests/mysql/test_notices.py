@@ -9,7 +9,7 @@ from cdckit.api.source import SourceContext
 from cdckit.api.source_counts import SourceCounts
 from mysql.capture import Capture, Notice
 from mysql.conftest import NewCapture
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 
 def told(reading: Capture, notice: str) -> list[dict[str, Any]]:

@@ -16,9 +16,9 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
 from cdckit_spark.targets import DeltaTarget
-from running import Pipeline, create_reader, source_of
-from servers.mysql import MySQLServer
 from spark.lake import at_source, mirrored
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
