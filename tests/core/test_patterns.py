@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from cdckit_mysql.ddl import Flavor
+from cdckit_mysql.ddl.defaults import _MOMENT
 from cdckit_mysql.ddl.lexer import _pattern
-from cdckit_mysql.ddl.session import Flavor
-from cdckit_mysql.ddl.temporal import _MOMENT
 from core.pattern_automaton import cost
 
 ROOT = Path(__file__).parents[2]
@@ -46,8 +46,8 @@ MADE = {
     "core/cdckit/java/text.py": "no repetition",
     "core/cdckit/tables/passing.py": "names in turn, of the same file",
     "plugins/cdckit_mysql/ddl/lexer.py": "test_the_lexers_patterns",
-    "plugins/cdckit_mysql/ddl/temporal.py": "test_the_patterns_of_moments",
-    "plugins/cdckit_mysql/ddl/passwords.py": "strings, names and comments match to their end, closed or not",
+    "plugins/cdckit_mysql/ddl/defaults.py": "test_the_patterns_of_moments",
+    "plugins/cdckit_mysql/ddl/statement_text.py": "strings, names and comments match to their end, closed or not",
 }
 """Files that put a pattern together, and why that is safe."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.lexer import Cursor
 from cdckit_mysql.table import Index
 
 EXPRESSION = ""

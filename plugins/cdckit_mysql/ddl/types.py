@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.lexer import Cursor
 from cdckit_mysql.ddl.session import Flavor, SqlMode
 
 

@@ -22,9 +22,10 @@ from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.decimals import DecimalLayout
 from cdckit_mysql.values.geometry import geometry_of, point_of
 from cdckit_mysql.values.json_binary import json_text, parse_json
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.network import ip4_text, ip6_text, uuid_text
 from cdckit_mysql.values.numbers import SHORTEST_FLOATS
-from cdckit_mysql.values.schemas import Kind, escaped_labels
+from cdckit_mysql.values.schemas import escaped_labels
 
 _LENGTHS = {
     1: Cell("B", 1, length="{0}"),

@@ -16,7 +16,7 @@ from cdckit_mysql.rows.log_temporal_cells import CellMaker, timestamp_cell
 from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.rows.temporal_tables import Shown, start_table
 from cdckit_mysql.values.column import ColumnValue
-from cdckit_mysql.values.schemas import Kind
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.temporal import UNITS, second_text, unpack_decimal_date, zoned_text
 
 _FRACTION_SIZES = (0, 1, 1, 2, 2, 3, 3)

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from cdckit import Notify, SourceError, silent
 from cdckit.connector.guardrail import check_guardrail
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl import Flavor
-from cdckit_mysql.ddl.loader import ServerDefinitions, read_definitions
+from cdckit_mysql.ddl import Flavor, ServerDefinitions, read_definitions
 from cdckit_mysql.events.topic_collisions import check_topics
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset

@@ -13,6 +13,7 @@ from typing import Any
 from cdckit import DecodeError, Schema
 from cdckit_mysql.table import Column
 from cdckit_mysql.values.geometry import empty_geometry
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.numbers import (
     BINARY_FORMS,
     SHORTEST_FLOATS,
@@ -23,7 +24,7 @@ from cdckit_mysql.values.numbers import (
     unscaled,
 )
 from cdckit_mysql.values.options import ValueOptions
-from cdckit_mysql.values.schemas import Kind, temporal_form
+from cdckit_mysql.values.schemas import temporal_form
 from cdckit_mysql.values.temporal import (
     HOUR_US,
     DayTable,
