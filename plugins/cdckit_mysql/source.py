@@ -56,7 +56,6 @@ from cdckit_mysql.snapshot.selection import choose_tables
 from cdckit_mysql.snapshot.snapshot_decision import SnapshotNeed
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.inline_range import read_kept
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.newly_captured import take_over_missing
 from cdckit_mysql.streaming.opening import LogOpener, on_server, require_point
@@ -64,7 +63,7 @@ from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.reader import LogReader
+from cdckit_mysql.streaming.reader import LogReader, read_kept
 from cdckit_mysql.streaming.retention import oldest_position
 from cdckit_mysql.table import Table, Tables
 from cdckit_mysql.takeover.offset import offset_of_connector

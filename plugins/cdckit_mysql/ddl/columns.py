@@ -113,7 +113,7 @@ def _unique(cursor: Cursor, column: ColumnDefinition) -> None:
 
 
 def _primary(cursor: Cursor, column: ColumnDefinition) -> None:
-    cursor.accept("PRIMARY")
+    cursor.accept("PRIMARY")  # KEY alone means it, too: https://dev.mysql.com/doc/refman/en/create-table.html
     cursor.accept("KEY")
     column.keys.append(Key(KeyKind.PRIMARY, None, (column.name,)))
 
@@ -130,7 +130,7 @@ def _generated(cursor: Cursor, column: ColumnDefinition) -> None:
     column.generated = True
     if not cursor.accept("ROW"):
         cursor.skip_parentheses()
-    elif cursor.accept_any("START", "END") is None:
+    elif cursor.accept_any("START", "END") is None:  # https://mariadb.com/kb/en/system-versioned-tables/
         raise cursor.error("expected START or END")
     else:
         column.optional = False
@@ -231,6 +231,8 @@ _ATTRIBUTES: dict[str, Callable[[Cursor, ColumnDefinition], None]] = {
 """How each attribute is read, by its first word, which is the next token."""
 
 
+# -- what the statement leaves open
+
 _TEXT_TYPES = frozenset({"CHAR", "VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "ENUM", "SET"})
 _BYTES_OF_TEXT = {
     "CHAR": "BINARY",
@@ -241,6 +243,7 @@ _BYTES_OF_TEXT = {
     "LONGTEXT": "LONGBLOB",
 }
 """What a text type becomes when its character set is `binary`."""
+# TEXT(n) and BLOB(n) ask for the smallest type that holds n: https://dev.mysql.com/doc/refman/en/string-type-syntax.html
 _SIZES = ((0xFF, "TINY"), (0xFFFF, ""), (0xFFFFFF, "MEDIUM"), (0xFFFFFFFF, "LONG"))
 """The most bytes that each size of TEXT and BLOB holds."""
 _ZERO_TIMESTAMP = "0000-00-00 00:00:00"

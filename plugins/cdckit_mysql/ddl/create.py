@@ -15,6 +15,8 @@ from cdckit_mysql.ddl.session import Charsets, Collation, DdlSession
 from cdckit_mysql.ddl.types import read_charset_name
 from cdckit_mysql.table import Column, Period, Table, TableId
 
+# MySQL logs CREATE TABLE … SELECT as a CREATE TABLE that ends with START TRANSACTION, and the rows behind it:
+# https://dev.mysql.com/doc/refman/en/create-table-select.html
 _ALONE = (("START", "TRANSACTION"), ("STORAGE", "DISK"), ("STORAGE", "MEMORY"), ("STORAGE", "DEFAULT"))
 _TWO_WORDS = (("DATA", "DIRECTORY"), ("INDEX", "DIRECTORY"))
 _WITH_VALUE = frozenset(
@@ -138,6 +140,9 @@ def _skip_option(cursor: Cursor) -> bool:
         cursor.accept("-")
         cursor.advance()
     return True
+
+
+# -- CREATE TABLE
 
 
 @dataclass(slots=True)

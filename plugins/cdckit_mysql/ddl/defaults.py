@@ -16,15 +16,13 @@ from cdckit_mysql.ddl.lexer import Cursor, DdlError, Kind
 from cdckit_mysql.ddl.session import DdlSession, Flavor
 from cdckit_mysql.table import Column
 from cdckit_mysql.values.charset import text_decoder
-from cdckit_mysql.values.implicit_defaults import implicit_default
+from cdckit_mysql.values.defaults import implicit_default
 
 NOW = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 """The names of the current time that a column may have as its default and ON UPDATE."""
 BYTE_TYPES = frozenset({"BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"})
 _WHOLE_TYPES = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR"})
 _NUMBER_TYPES = _WHOLE_TYPES | {"FLOAT", "DOUBLE", "DECIMAL"}
-
-
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -160,7 +158,7 @@ def value_for(default: Default, type_name: str, scale: int | None, charset: str 
         return None
     if type_name in TIME_TYPES:
         return canonical_time(text, type_name, flavor)
-    return text.rstrip(" ") if type_name == "CHAR" else text
+    return text.rstrip(" ") if type_name == "CHAR" else text  # https://dev.mysql.com/doc/refman/en/char.html
 
 
 def _bit_text(default: Default) -> str | None:
@@ -210,12 +208,16 @@ def _is_plain(text: str, places: int) -> bool:
 
 
 def _even(digits: str) -> str:
+    # 0x1 is 0x01; only X'…' needs pairs of digits: https://dev.mysql.com/doc/refman/en/hexadecimal-literals.html
     return digits if len(digits) % 2 == 0 else f"0{digits}"
 
 
 def _bit_bytes(digits: str) -> bytes:
     return int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big")
 
+
+# -- dates and times in the loose forms that the servers take, brought to the one that they print
+# https://dev.mysql.com/doc/refman/en/date-and-time-literals.html
 
 _CANONICAL = {
     "DATE": re.compile(r"\d{4}-\d\d-\d\d"),
@@ -235,7 +237,7 @@ _MOMENT = {
 """A date and a time, of which a TIME takes the time; to MySQL a shorter one, or one with a `T` between, is a number."""
 _DIGITS = re.compile(r"(\d+(?:T\d+)?)(?:\.(\d+))?")
 _PIVOT = 70
-"""Years of two digits from here on are of the last century."""
+"""Years of two digits from here on are of the last century: https://dev.mysql.com/doc/refman/en/two-digit-years.html."""
 _DIGITS_OF_DATE = 8
 _DIGITS_OF_DATETIME = 14
 _DATE_AND_BLANK = 11
@@ -293,6 +295,8 @@ def _time(text: str) -> str:
     total = 24 * int(days or 0) + int(hours)
     return f"{sign}{total:02}:{int(minutes or 0):02}:{int(seconds or 0):02}{_fraction(fraction or '')}"
 
+
+# -- what the rows of a table have in a column that ALTER TABLE adds to it
 
 _NOW = re.compile(r"(current_timestamp|now|localtime|localtimestamp)\d*", re.IGNORECASE)
 """The time of the statement, without parentheses and blanks."""

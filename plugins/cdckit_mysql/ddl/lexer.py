@@ -54,6 +54,9 @@ def _excerpt(sql: str, offset: int) -> str:
     return head + sql[start : start + _EXCERPT] + tail
 
 
+# -- tokens
+
+
 class Kind(Enum):
     """What a token is."""
 
@@ -85,6 +88,9 @@ class Token(NamedTuple):
     end: int
 
 
+# `--` begins a comment only before a blank or the end (https://dev.mysql.com/doc/refman/en/ansi-diff-comments.html).
+# A name may begin with a digit, so that what looks like a number and goes on with a letter is one: `0xfz`, `1e5_`
+# (https://dev.mysql.com/doc/refman/en/identifiers.html).
 _PATTERN = r"""[ \t\n\v\f\r]* (?:
   (?P<comment> --(?=[\x00-\x20\x7f]|\Z)[^\n]* | \#[^\n]* | /\*(?!M?!)(?s:.*?)\*/ )
 | (?P<open> /\*(?P<maria>M?)!(?P<version>\d{{5,6}}(?!\d)|) )
@@ -97,6 +103,7 @@ _PATTERN = r"""[ \t\n\v\f\r]* (?:
 | (?P<string> {string} )
 | (?P<symbol> [^ \t\n\v\f\r] )
 )"""
+# `\%` and `\_` keep their backslash, for LIKE (https://dev.mysql.com/doc/refman/en/string-literals.html).
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
@@ -188,6 +195,7 @@ def _applies(match: re.Match[str], flavor: Flavor, version: int) -> bool:
     wanted = int(match["version"] or 0)
     if flavor is Flavor.MYSQL:
         return not match["maria"] and (version == 0 or wanted <= version)
+    # what is meant for MySQL from 5.7 on is not what MariaDB has (https://mariadb.com/kb/en/comment-syntax/)
     if not match["maria"] and 50700 <= wanted <= 99999:
         return False
     return version == 0 or wanted <= version
@@ -203,6 +211,8 @@ def _after_comment(sql: str, start: int) -> int:
             return at
     raise DdlError("a comment is not closed", sql, start)
 
+
+# -- the walk
 
 T = TypeVar("T")
 

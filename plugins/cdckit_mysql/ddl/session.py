@@ -67,6 +67,9 @@ SHOWN = DdlSession(shown=True)
 """The session of statements that a server shows."""
 
 
+# -- character sets and collations: which belongs to which, and what a server takes when none is named
+
+
 class Collation(NamedTuple):
     """A collation and the character set it orders."""
 
@@ -155,7 +158,9 @@ class Charsets:
 
     def charset(self, name: str) -> str:
         """Return the server's own name of a character set."""
-        folded = name.lower()
+        folded = (
+            name.lower()
+        )  # utf8 is a name of utf8mb3 as yet: https://dev.mysql.com/doc/refman/en/charset-unicode-utf8.html
         return self.utf8 if folded in ("utf8", "utf8mb3") else folded
 
     def collation(self, name: str, charset: str | None = None) -> Collation:

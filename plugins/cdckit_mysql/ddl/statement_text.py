@@ -42,6 +42,8 @@ def first_word(sql: bytes) -> bytes:
     return word[0].upper() if word else b""
 
 
+# -- statements that may change a definition
+
 _DDL = frozenset({b"CREATE", b"ALTER", b"DROP", b"RENAME", b"TRUNCATE"})
 _DDL_WITHIN = re.compile(rb"\b(?:CREATE|ALTER|DROP|RENAME|TRUNCATE)\b", re.IGNORECASE).search
 _VERSION_COMMENT = re.compile(rb"/\*M?!").search
@@ -67,6 +69,9 @@ def _may_be_passed_over(sql: bytes) -> bool:
     """Whether a version comment stands before the first word, and a word of DDL anywhere."""
     return _VERSION_COMMENT(sql, 0, skip_prefix(sql)) is not None and _DDL_WITHIN(sql) is not None
 
+
+# -- passwords: a table of the engine FEDERATED, CONNECT or SPIDER may hold one in its definition,
+# CONNECTION='scheme://user:password@host:port/database/table' (https://dev.mysql.com/doc/refman/en/federated-create.html)
 
 _QUOTED = r"""'(?:[^'\\]|\\.|'')*'?|"(?:[^"\\]|\\.|"")*"?"""
 _CONNECTION = re.compile(

@@ -16,6 +16,8 @@ from cdckit_mysql.ddl.lexer import Cursor
 from cdckit_mysql.ddl.session import Collation
 from cdckit_mysql.table import Database, Table, TableId
 
+# -- tables
+
 
 def create_table(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
     """Read on behind CREATE TABLE; with IF NOT EXISTS a table that is there stays as it is."""
@@ -121,7 +123,7 @@ def _rename(scope: Scope, beginning: str) -> SchemaChange:
 
 
 def drop_tables(scope: Scope) -> list[SchemaChange]:
-    """Read on behind DROP TABLE; each table gets a statement of its own."""
+    """Read on behind DROP TABLE; each table gets a statement of its own, as Debezium tells it."""
     cursor = scope.cursor
     cursor.accept("IF", "EXISTS")
     beginning = cursor.sql[scope.start : cursor.token.start]
@@ -142,15 +144,18 @@ def _quoted(table_id: TableId) -> str:
 
 
 def truncate_table(scope: Scope) -> list[SchemaChange]:
-    """Read on behind TRUNCATE."""
+    """Tell of a table that is emptied; its definition stays."""
     scope.cursor.accept("TABLE")
     table_id = scope.table_id()
     scope.skip_wait()
     return [scope.unchanged(ChangeKind.TRUNCATE, table_id)]
 
 
+# -- sequences: https://mariadb.com/kb/en/create-sequence/
+
+
 def create_sequence(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
-    """Read on behind CREATE SEQUENCE."""
+    """Keep a sequence by its name: the log has its row as that of a table."""
     lenient = scope.cursor.accept("IF", "NOT", "EXISTS")
     table_id = scope.table_id()
     scope.cursor.skip_to(";")
@@ -162,7 +167,7 @@ def create_sequence(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
 
 
 def drop_sequences(scope: Scope) -> list[SchemaChange]:
-    """Read on behind DROP SEQUENCE."""
+    """Forget sequences, of which one statement may name several."""
     scope.cursor.accept("IF", "EXISTS")
     return [
         SchemaChange(
@@ -174,6 +179,9 @@ def drop_sequences(scope: Scope) -> list[SchemaChange]:
         )
         for table_id in scope.table_ids()
     ]
+
+
+# -- indexes: https://dev.mysql.com/doc/refman/en/create-index.html
 
 
 def at_create_index(cursor: Cursor) -> bool:
@@ -222,6 +230,8 @@ def drop_index(scope: Scope) -> list[SchemaChange]:
     return [scope.changed(ChangeKind.INDEX, table, with_keys(table, indexes, (), cursor))]
 
 
+# -- views, of which only the names matter
+
 _BEFORE_THE_KIND = ("ALGORITHM", "DEFINER", "SQL")
 _OTHER_KINDS = ("AGGREGATE", "EVENT", "FUNCTION", "PACKAGE", "PROCEDURE", "TRIGGER")
 
@@ -240,11 +250,14 @@ def define_view(scope: Scope) -> Changes:
 
 
 def drop_views(scope: Scope) -> list[SchemaChange]:
-    """Read on behind DROP VIEW."""
+    """Tell of views that go; one statement may name several."""
     scope.cursor.accept("IF", "EXISTS")
     views = scope.table_ids()
     scope.cursor.skip_to(";")
     return [SchemaChange(ChangeKind.VIEW, view.database, scope.text, before=view) for view in views]
+
+
+# -- databases: https://dev.mysql.com/doc/refman/en/create-database.html
 
 
 def create_database(scope: Scope, *, replaces: bool) -> list[SchemaChange]:
@@ -268,7 +281,7 @@ def alter_database(scope: Scope) -> list[SchemaChange]:
     named = cursor.at_name() and not cursor.at_any("DEFAULT", "CHARACTER", "CHARSET", "COLLATE")
     name = scope.database_name() if named else scope.tables.spelling(cursor.database)
     options = _read_options(scope)
-    resets = options.charset == ""
+    resets = options.charset == ""  # DEFAULT is what the server has, not the database itself
     _keep(scope, name, options, scope.server_collation() if resets else scope.database_collation(name))
     return [SchemaChange(ChangeKind.ALTER_DATABASE, name, scope.text)]
 

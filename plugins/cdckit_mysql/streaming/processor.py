@@ -7,7 +7,6 @@ from typing import Any
 
 from cdckit import Batch, DecodeError, Record, SourceCounts, Struct, TableMark
 from cdckit.connector.transactions import Transaction
-from cdckit_mysql.binlog.damage import DAMAGE, misread
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
     AnonymousGtid,
@@ -22,6 +21,7 @@ from cdckit_mysql.binlog.events import (
     XaPrepare,
     Xid,
 )
+from cdckit_mysql.binlog.integrity import DAMAGE, misread
 from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent

@@ -1,4 +1,4 @@
-"""A column's DEFAULT as its schema shows it, and what stands for a null where none may be.
+"""A column's DEFAULT as its schema shows it, and what stands for a null, or a missing DEFAULT, where neither may be.
 
 Debezium's manual for MySQL, "Default values"; for what the manual leaves open, its behaviour on real servers.
 """
@@ -43,6 +43,23 @@ _LITERAL_ESCAPES = {"\\": "\\\\", "\0": "\\0", "\n": "\\n", "\r": "\\r", "'": "'
 
 Moment = tuple[int, int]
 """Seconds since 1970 and microseconds."""
+_NUMBERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE", "BIT")
+_TEXTS = (
+    "CHAR", "VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "SET",
+    "BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB",
+)  # fmt: skip
+_IMPLICIT = {
+    **dict.fromkeys(_NUMBERS, "0"),
+    **dict.fromkeys(_TEXTS, ""),
+    **dict.fromkeys(("DATE", "DATETIME", "TIMESTAMP"), "0000-00-00 00:00:00"),
+    "TIME": "00:00:00",
+    "YEAR": "1900",
+    "JSON": "null",
+}
+"""What a column holds that allows no NULL, has no DEFAULT and was given no value; YEAR 0 is 1900 in events.
+
+https://dev.mysql.com/doc/refman/en/data-type-defaults.html
+"""
 
 
 def schema_default(column: Column, kind: Kind, schema: Schema, options: ValueOptions) -> Any:
@@ -224,3 +241,8 @@ _READERS: dict[Kind, Callable[[Column, str, ValueOptions], Any]] = {
     "timestamp": _timestamp,
     "time": _time,
 }
+
+
+def implicit_default(column: Column) -> str | None:
+    """The text, in the form of a column's `default`, or None for a type that has no such value."""
+    return column.enum_values[0] if column.base_type == "ENUM" else _IMPLICIT.get(column.base_type)
