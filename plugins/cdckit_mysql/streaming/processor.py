@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from cdckit import Batch, DecodeError, Record, SourceCounts, Struct, TableMark
@@ -117,7 +118,7 @@ class LogProcessor:
         )
         self._handlers: dict[type[LogEvent], Callable[[Any], None]] = {
             # without signals a rows event costs nothing more
-            RowsEvent: self._rows if listen is None else self._rows_and_signals,
+            RowsEvent: self._rows if self._signalling is None else partial(self._rows_beside, self._signalling),
             TableMapEvent: self._counted,
             Gtid: self.progress.mysql_gtid,
             TaggedGtid: self.progress.mysql_gtid,
@@ -293,15 +294,15 @@ class LogProcessor:
             self._captured_rows(event, first_position)
         self.progress.events_done += 1
 
-    def _rows_and_signals(self, event: RowsEvent) -> None:
+    def _rows_beside(self, signalling: Signalling, event: RowsEvent) -> None:
         """The same where signals are listened to: a chunk that the event ends is given out before its own records."""
         first_position = self._first_position(event)
         if not self.progress.skips():
-            if self._signalling is not None and self._signalling.hears(event.table):
-                self._hear(self._signalling, event, first_position)
+            if signalling.hears(event.table):
+                self._hear(signalling, event, first_position)
             rows = self._captured_rows(event, first_position)
-            if rows and self._signalling is not None:
-                self._signalling.changed(event, rows)
+            if rows:
+                signalling.changed(event, rows)
         self.progress.events_done += 1
 
     def _hear(self, signalling: Signalling, event: RowsEvent, first_position: int) -> None:
