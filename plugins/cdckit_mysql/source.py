@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from cdckit import (
     Batch,
@@ -35,8 +35,8 @@ from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.topic_collisions import check_topics
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.incremental.processor import SignalledProcessor
 from cdckit_mysql.incremental.server import SnapshotServer
+from cdckit_mysql.incremental.signalling import Signalling
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_changes.snapshot import snapshot_events
@@ -56,7 +56,6 @@ from cdckit_mysql.snapshot.selection import choose_tables
 from cdckit_mysql.snapshot.snapshot_decision import SnapshotNeed
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.inline_range import read_kept
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.newly_captured import take_over_missing
 from cdckit_mysql.streaming.opening import LogOpener, on_server, require_point
@@ -64,7 +63,7 @@ from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.reader import LogReader
+from cdckit_mysql.streaming.reader import LogReader, read_kept
 from cdckit_mysql.streaming.retention import oldest_position
 from cdckit_mysql.table import Table, Tables
 from cdckit_mysql.takeover.offset import offset_of_connector
@@ -375,15 +374,14 @@ class MySqlSource(Source):
             take_over_missing(self._asked.ready()[1], self._config, self._filters, definitions, start.position)
         versions = self._versions_of(work.dialect.rows, work.run_id)
         marker = TableMarker(self._filters, versions) if self._context.marks else None
+        listen = None
+        if signals is not None:
+            listen = partial(Signalling, self._config, self._filters, versions, definitions, signals, within=within)
 
         def make_processor(at: LogOffset) -> LogProcessor:
             if history is not None:
                 history.moved(at.position, definitions.tables)
-            processor = (
-                LogProcessor(self._config, self._filters, versions, definitions, at, marker)
-                if signals is None
-                else SignalledProcessor(self._config, self._filters, versions, definitions, at, signals, within=within)
-            )
+            processor = LogProcessor(self._config, self._filters, versions, definitions, at, marker, listen)
             processor.count_in(self._context.counts)
             return processor
 

@@ -21,10 +21,10 @@ from cdckit.connector.waiting import ended_by_stop
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size
+from cdckit_mysql.rows.cell import Scope
 from cdckit_mysql.rows.result import ResultReader
 from cdckit_mysql.rows.result_cells import result_cell
 from cdckit_mysql.rows.row_reader import Column, Row
-from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.values.column import ColumnValue
 
 RECEIVE_BYTES = 1 << 17

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cdckit_mysql.ddl.columns import ColumnDefinition, read_column, read_definition
-from cdckit_mysql.ddl.create import TableElements, read_element, read_period
-from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.create import Options, TableElements, read_element, read_period, read_table_option
 from cdckit_mysql.ddl.defaults import Default, read_default
 from cdckit_mysql.ddl.keys import Key, at_key, read_key
-from cdckit_mysql.ddl.options import Options, read_table_option
+from cdckit_mysql.ddl.lexer import Cursor
 from cdckit_mysql.ddl.session import Flavor
 from cdckit_mysql.ddl.types import read_charset_name
 from cdckit_mysql.table import Period, TableId

@@ -1,18 +1,16 @@
-"""Turns the log into records as ever, and does what signals ask for on the way."""
+"""What signals ask a source to do while its log is followed."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cdckit import Batch, DecodeError, Record, Struct
-from cdckit.connector.incremental import Finished, IncrementalSnapshot, IncrementalState
+from cdckit.connector.incremental import Finished, IncrementalSnapshot, IncrementalState, SignalListener
 from cdckit.connector.signals import Signal
-from cdckit.connector.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN, one_line
-from cdckit_mysql.binlog.events import LogEvent
-from cdckit_mysql.binlog.query import Query
+from cdckit.connector.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, one_line
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
@@ -24,14 +22,15 @@ from cdckit_mysql.incremental.gtid_marks import GtidMarks
 from cdckit_mysql.incremental.positions import wanted_offset
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.table_chunks import TableChunks
-from cdckit_mysql.incremental.table_marks import CLOSE, OPEN, TableMarks
+from cdckit_mysql.incremental.table_marks import TableMarks
 from cdckit_mysql.incremental.told_definitions import told_definitions
 from cdckit_mysql.incremental.visibility import begin_behind
-from cdckit_mysql.offsets import LogOffset, LogPosition
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.server.connection import Connection, driver_errors
 from cdckit_mysql.server.facts import query
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.processor import EVENT_ROWS, LogProcessor
+from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders
 from cdckit_mysql.table import TableId
 
@@ -48,17 +47,22 @@ class SignalTable(Filters):
         return self.signals(database, table)
 
 
-class SignalledProcessor(LogProcessor):
-    """A processor that listens.
+class Signalling:
+    """Listens beside a log processor, which tells it what it needs of the log, and asks it between batches.
 
     Args:
         config: the source's options.
         filters: what is captured.
         versions: what makes records of rows.
-        definitions: the definitions in force where reading begins.
-        start: where that is.
+        definitions: the definitions in force where the log is read.
         server: the connection that tables are read through.
         within: whether reading ends where it was asked to, whatever is left to do.
+        start: where reading begins.
+        progress: where it is; the processor's.
+        log_offset: gives the processor's offset, which knows nothing of signals.
+
+    Attributes:
+        ended: whether reading is not to go on from here.
     """
 
     def __init__(
@@ -67,17 +71,27 @@ class SignalledProcessor(LogProcessor):
         filters: Filters,
         versions: TableVersions,
         definitions: Definitions,
-        start: LogOffset,
         server: SnapshotServer,
         *,
-        within: bool = False,
+        within: bool,
+        start: LogOffset,
+        progress: LogProgress,
+        log_offset: Callable[[], LogOffset],
     ) -> None:
-        super().__init__(config, filters, versions, definitions, start)
+        self.ended = False
         self._config = config
+        self._filters = filters
+        self._versions = versions
+        self._definitions = definitions
         self._server = server
+        self._within = within
+        self._progress = progress
+        self._log_offset = log_offset
+        self._moved: LogOffset | None = None
+        self._made: list[Record] = []
         self._table = SignalTable(config)
-        self._signals = RowDecoders(self._table, versions, definitions, frozenset())
-        self._deletes_marks = config.incremental_snapshot_watermarking_strategy == "insert_delete"
+        self._rows = RowDecoders(self._table, versions, definitions, frozenset())
+        self._schema_changes = SchemaChangeRecords(config, filters, versions) if config.include_schema_changes else None
         self._chunks = TableChunks(
             config,
             filters,
@@ -85,7 +99,7 @@ class SignalledProcessor(LogProcessor):
             definitions,
             server.connection,
             server.log_end,
-            self.progress.reached,
+            progress.reached,
             self._begin_reading,
         )
         self._gtid_marks = GtidMarks(server) if config.read_only else None
@@ -96,9 +110,12 @@ class SignalledProcessor(LogProcessor):
             IncrementalState.from_json(dict(start.incremental or {})),
             {SET_BINLOG_POSITION: self._set_position, SCHEMA_CHANGES: self._change_schema},
         )
-        self._from_table = "source" in config.channels
-        self._moved: LogOffset | None = None
-        self._within = within
+        self._listener = SignalListener(
+            self._snapshot,
+            config.signal_data_collection,
+            deletes_marks=config.incremental_snapshot_watermarking_strategy == "insert_delete",
+            takes="source" in config.channels,
+        )
 
     def _table_marks(self) -> TableMarks | None:
         if not self._config.signal_data_collection:
@@ -114,24 +131,55 @@ class SignalledProcessor(LogProcessor):
     def _begin_reading(self, connection: Connection) -> bool:
         """Begins the transaction of a chunk: behind a watermark in the log it sees all that was told before."""
         if self._gtid_marks is not None:
-            return begin_behind(connection, self._server.facts(), self.progress.offset())
+            return begin_behind(connection, self._server.facts(), self._progress.offset())
         query(connection, "START TRANSACTION")
         return True
 
     # -- what the log tells
 
-    def _rows(self, event: RowsEvent) -> None:
-        first = self._first_position(event)
-        if not self.progress.skips():
-            if self._table.captures(event.table.database, event.table.name):
-                self._signalled(event, first)
-            rows = self._captured_rows(event, first)
-            if rows and self._snapshot.reading == f"{event.table.database}.{event.table.name}":
-                self._told(event, rows)
-        self.progress.events_done += 1
+    def hears(self, table: TableMap) -> bool:
+        """Whether a table is the signal table."""
+        return self._table.captures(table.database, table.name)
 
-    def _told(self, event: RowsEvent, rows: Sequence[Any]) -> None:
-        """Rows of the table in hand have changed."""
+    def heard(self, event: RowsEvent, prefix: str, first: int, thread: int | None) -> list[Record] | None:
+        """Rows of the signal table have changed.
+
+        Args:
+            event: the change.
+            prefix: what the positions of records begin with that come before the event's own.
+            first: the first row number for them.
+            thread: of the transaction.
+
+        Returns:
+            The records of a chunk that ends there, to be given out before the event's own; the batch is to end then.
+            None where there is nothing to be done.
+        """
+        heard: list[Record] | None = None
+        for row in self._signal_rows(event.table, event):
+            identifier, kind, data = (*row, None, None, None)[:3]
+            finished = None
+            if event.change == "delete":
+                finished = self._listener.deleted(identifier)
+            elif event.change == "write":
+                finished = self._listener.inserted(identifier, kind, data)
+            if finished is not None:
+                source = {"pos": event.start, "server_id": event.header[2], "gtid": self._progress.gtid}
+                made = self._chunk_records(finished, prefix, first, {**source, "thread": thread})
+                heard = [*(heard or ()), *self._take_made(), *made]
+        return heard
+
+    def _signal_rows(self, table: TableMap, event: RowsEvent) -> list[Row]:
+        try:
+            maker = self._rows.of(table)
+            return list(maker.rows[event.change](event)) if maker is not None else []
+        except DecodeError as error:
+            log.warning("%s: a row of the signal table cannot be read: %s", self._progress.file, error)
+            return []
+
+    def changed(self, event: RowsEvent, rows: Sequence[Any]) -> None:
+        """Rows of a captured table have changed: those of the chunk in hand are newer now."""
+        if self._snapshot.reading != f"{event.table.database}.{event.table.name}":
+            return
         wanted = self._snapshot.state.wanted[0]
         if event.change != "update":
             self._snapshot.changed(self._chunks.identities(wanted, rows))
@@ -139,73 +187,14 @@ class SignalledProcessor(LogProcessor):
         for side in (0, 1):
             self._snapshot.changed(self._chunks.identities(wanted, [pair[side] for pair in rows]))
 
-    def _close(self, event: LogEvent) -> None:
-        super()._close(event)
-        if self._snapshot.state.blocking:
-            self.pause()
+    def redefined(self) -> None:
+        """A statement of the log has changed definitions."""
+        self._snapshot.redefined()
 
-    def _change_definitions(self, event: Query) -> None:
-        before = self._definitions.changes
-        super()._change_definitions(event)
-        if self._definitions.changes != before:
-            self._snapshot.redefined()
-
-    def _signalled(self, event: RowsEvent, first: int) -> None:
-        """Takes rows of the signal table; a chunk that they end is given out before them."""
-        for row in self._signal_rows(event.table, event):
-            identifier, kind, data = (*row, None, None, None)[:3]
-            if event.change == "delete":
-                if self._deletes_marks and self._closes(identifier, OPEN):
-                    self._give_out(event, first)
-            elif event.change != "write":
-                continue
-            elif kind == WINDOW_OPEN:
-                self._snapshot.opens(str(identifier).removesuffix(OPEN))
-            elif kind == WINDOW_CLOSE:
-                if self._closes(identifier, CLOSE):
-                    self._give_out(event, first)
-            elif self._from_table:
-                self._take(identifier, kind, data)
-
-    def _signal_rows(self, table: TableMap, event: RowsEvent) -> list[Row]:
-        try:
-            maker = self._signals.of(table)
-            return list(maker.rows[event.change](event)) if maker is not None else []
-        except DecodeError as error:
-            log.warning("%s: a row of the signal table cannot be read: %s", self.progress.file, error)
-            return []
-
-    def _closes(self, identifier: object, ending: str) -> bool:
-        return str(identifier).endswith(ending) and self._snapshot.waits_for(str(identifier).removesuffix(ending))
-
-    def _take(self, identifier: object, kind: object, data: object) -> None:
-        try:
-            self._snapshot.take(Signal.of(identifier, kind, data))
-        except ValueError as error:
-            log.warning("a row of %s is no signal: %s", self._config.signal_data_collection, one_line(error))
-        self.pause()
-
-    def _give_out(self, event: RowsEvent, first: int) -> None:
-        """The records of the chunk that ends here."""
-        finished = self._snapshot.closed()
-        source: dict[str, Any] = {
-            "pos": event.start,
-            "server_id": event.header[2],
-            "gtid": self.progress.gtid,
-            "thread": self._thread,
-        }
-        self.records += self._chunk_records(finished, *self._before(event, first), source)
-        self.pause()
-
-    def _before(self, event: RowsEvent, first: int) -> tuple[str, int]:
-        """Where records stand in commit order that come before an event's own, and leave those where they were.
-
-        Behind the announcement of its table; in a compressed transaction, whose events share their position, within
-        the row numbers of the event before.
-        """
-        if first:
-            return self._prefix(event), first - EVENT_ROWS // 2
-        return LogPosition(self.progress.epoch, self.progress.file, event.start).prefix, 0
+    @property
+    def blocks(self) -> bool:
+        """Whether the log is to wait where its transaction ends: a batch is to end there."""
+        return bool(self._snapshot.state.blocking)
 
     def _chunk_records(self, finished: Finished[Row], prefix: str, first: int, source: dict[str, Any]) -> list[Record]:
         version = self._chunks.version(finished.name) if finished.rows else None
@@ -214,7 +203,7 @@ class SignalledProcessor(LogProcessor):
         block = self._versions.blocks.block(
             version.table.id,
             time_us=time.time_ns() // 1000,
-            file=self.progress.file,
+            file=self._progress.file,
             snapshot="incremental",
             **source,
         )
@@ -248,7 +237,7 @@ class SignalledProcessor(LogProcessor):
     @property
     def _between_transactions(self) -> bool:
         """Whether rows that are given out now have a place of their own: behind a transaction that is known."""
-        progress = self.progress
+        progress = self._progress
         return bool(progress.file) and not progress.in_transaction and not progress.resuming
 
     def _passed(self) -> bool:
@@ -256,35 +245,34 @@ class SignalledProcessor(LogProcessor):
         marks = self._gtid_marks
         if marks is None or not self._snapshot.waits or not self._between_transactions:
             return False
-        return marks.passed(self.progress.offset().gtids)
+        return marks.passed(self._progress.offset().gtids)
 
     def _between_events(self, finished: Finished[Row]) -> Batch:
-        offset = self.progress.offset()
+        offset = self._progress.offset()
         source: dict[str, Any] = {"pos": offset.pos, "server_id": offset.server_id, "gtid": None, "thread": None}
         number = _BETWEEN_EVENTS + finished.number
         records = self._chunk_records(finished, offset.position.prefix, number, source)
-        return Batch([*records, *self._server.notifications.take()], self.offset().to_json())
+        return Batch([*records, *self.notifications()], self.offset().to_json())
 
     def _blocking(self) -> Iterator[Batch]:
         """Reads tables while the log waits; where it is broken off it begins anew."""
         reading = BlockingSnapshot(
-            self._config, self._server, self._versions, self._definitions.reader, self.progress.offset()
+            self._config, self._server, self._versions, self._definitions.reader, self._progress.offset()
         )
         for records in reading.records(self._snapshot.state.blocking):
-            yield Batch([*records, *self._server.notifications.take()], None)
+            yield Batch([*records, *self.notifications()], None)
         self._snapshot.unblocked()
         yield self._standing()
 
     def _standing(self) -> Batch:
-        """No records, but the offset, which knows what is left to do."""
-        return Batch(self._server.notifications.take(), self.offset().to_json(), save=True)
+        """The offset, which knows what is left to do."""
+        return Batch([*self._take_made(), *self.notifications()], self.offset().to_json(), save=True)
 
     def _set_position(self, signal: Signal) -> None:
         with driver_errors(self._config, "looking for a place in the log"):
-            found = wanted_offset(signal, self._config, self._server, self.progress.offset())
+            found = wanted_offset(signal, self._config, self._server, self._progress.offset())
         self._moved = found
         log.warning("signal '%s': the log is read from %s on now", one_line(signal.id), self._moved.position)
-        self.pause()
 
     def _change_schema(self, signal: Signal) -> None:
         """Takes over definitions, and tells of them where statements of the log are told."""
@@ -297,11 +285,11 @@ class SignalledProcessor(LogProcessor):
             log.info("signal '%s': the definition of %s is taken over", one_line(signal.id), table)
             if self._schema_changes is not None:
                 tables, first = self._definitions.tables, _BETWEEN_EVENTS + number
-                self.records += self._schema_changes.of_statement(changes, tables, self._block_between, at, first)
+                self._made += self._schema_changes.of_statement(changes, tables, self._block_between, at, first)
         self._snapshot.redefined()
 
     def _block_between(self, table: TableId) -> Struct:
-        offset = self.progress.offset()
+        offset = self._progress.offset()
         return self._versions.blocks.block(table, time_us=time.time_ns() // 1000, file=offset.file, pos=offset.pos)
 
     def further(self) -> LogOffset | None:
@@ -313,8 +301,12 @@ class SignalledProcessor(LogProcessor):
 
     def offset(self) -> LogOffset:
         """Where to go on, and what is left to do there."""
-        return (self._moved or super().offset()).with_changes(incremental=self._snapshot.state.to_json())
+        return (self._moved or self._log_offset()).with_changes(incremental=self._snapshot.state.to_json())
 
-    def take(self) -> list[Record]:
-        """The records since the last call, and notifications."""
-        return [*super().take(), *self._server.notifications.take()]
+    def notifications(self) -> list[Record]:
+        """The records of notifications that wait."""
+        return self._server.notifications.take()
+
+    def _take_made(self) -> list[Record]:
+        made, self._made = self._made, []
+        return made

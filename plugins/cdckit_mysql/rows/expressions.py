@@ -1,12 +1,40 @@
-"""DECIMAL columns of row images, unpacked group by group."""
+"""Expressions of generated code: text, bytes and vectors of row images and result rows, and DECIMALs of row images."""
 
 from __future__ import annotations
 
-from cdckit_mysql.rows.cell import Cell
-from cdckit_mysql.rows.scope import Scope
+from codecs import charmap_decode
+from struct import iter_unpack
+
+from cdckit_mysql.rows.cell import Cell, Scope
+from cdckit_mysql.values.charset import PYTHON_CODECS, decoding_table, text_decoder
 from cdckit_mysql.values.decimals import DecimalLayout
-from cdckit_mysql.values.numbers import decimal_bytes, decimal_double, decimal_text
-from cdckit_mysql.values.options import DecimalMode
+from cdckit_mysql.values.numbers import BINARY_FORMS, SHORTEST_FLOATS, decimal_bytes, decimal_double, decimal_text
+from cdckit_mysql.values.options import BinaryMode, DecimalMode
+
+
+def text_expression(data: str, charset: str | None, scope: Scope) -> str:
+    """Text in a character set; bytes that are no character become U+FFFD."""
+    name = (charset or "utf8mb4").lower()
+    codec = PYTHON_CODECS.get(name)
+    if codec is not None:
+        return f'{data}.decode("{codec}", "replace")'
+    table = decoding_table(name)
+    if table is not None:
+        return f'{scope.name(charmap_decode)}({data}, "replace", {scope.name(table)})[0]'
+    return f"{scope.name(text_decoder(name))}({data})"
+
+
+def bytes_expression(data: str, mode: BinaryMode, scope: Scope) -> str:
+    """Bytes as `binary.handling.mode` shows them."""
+    if mode == "bytes":
+        return data
+    return f"{data}.hex()" if mode == "hex" else f"{scope.name(BINARY_FORMS[mode])}({data})"
+
+
+def vector_of(data: bytes) -> list[float]:
+    """The numbers of a VECTOR: floats of 32 bits, little end first."""
+    return [SHORTEST_FLOATS[number] for (number,) in iter_unpack("<f", data)]
+
 
 _LETTERS = {1: ("B",), 2: ("H",), 3: ("B", "H"), 4: ("I",)}
 
