@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from cdckit import ColumnConverter, Schema
-from cdckit_mysql.options.formats import EventFormatName
+from cdckit_mysql.options.events import EventFormatName
 from cdckit_mysql.table import Column, TableId
 
 if TYPE_CHECKING:
