@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,18 +16,15 @@ from cdckit import (
     HistoryRecord,
     Offset,
     RetrySchedule,
-    SnapshotDueError,
-    Source,
     SourceContext,
+    SourceError,
     Split,
-    StateError,
-    StateStore,
     Unmatched,
 )
 from cdckit.connector.context_headers import time_ordered_uuid
 from cdckit.connector.guardrail import check_guardrail
-from cdckit.connector.notifications.listener import SnapshotListener
-from cdckit.connector.notifications.notifications import Notifications
+from cdckit.connector.snapshot_parts import estimate_of, share_out
+from cdckit.connector.source import ConnectorSource
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.table_marker import TableMarker
@@ -47,11 +43,12 @@ from cdckit_mysql.server.connection import driver_errors, place
 from cdckit_mysql.server.facts import RowLogging
 from cdckit_mysql.server.readiness import readiness
 from cdckit_mysql.snapshot.changed import change_told, left_of
-from cdckit_mysql.snapshot.chunk_plan import plan_chunks, rows_of, share_out, tell_of
+from cdckit_mysql.snapshot.chunk_plan import plan_chunks, tell_of
 from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point, pause
+from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.recovery import recover_history
-from cdckit_mysql.snapshot.resnapshot import TablesAgain, plain, tables_now, warn_of_missing
+from cdckit_mysql.snapshot.resnapshot import lies_before, tables_now, warn_of_missing
 from cdckit_mysql.snapshot.selection import choose_tables
 from cdckit_mysql.snapshot.snapshot_decision import SnapshotNeed
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
@@ -72,22 +69,16 @@ from cdckit_mysql.takeover.schema_history import definitions_at
 
 log = logging.getLogger("cdckit.mysql")
 
-_LOG_END_POLL = 0.025
-"""How often, in seconds, the server is asked for its log's end while it is waited for …"""
 
-_LOG_END_IDLE_POLL = 0.1
-"""… and once the log has been still for a second."""
-
-
-class MySqlSource(Source):
+class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     """Reads a server of the MySQL family."""
 
-    tells_marks = True
+    lost_error = PositionLostError
+    snapshot_catches_up = True
 
     def __init__(self, config: MySqlConfig) -> None:
-        self._config = config
+        super().__init__(config, LogOffset, snapshot_mode(config), unread=config.signal_data_collection)
         self._filters = Filters(config)
-        self._context = SourceContext(config.topic_prefix)
         self._asked = AskedServer(config)
         self._run_id = str(time_ordered_uuid())
         self._captured_told = False
@@ -100,9 +91,8 @@ class MySqlSource(Source):
         self._history_topic = HistoryTopic(config, self._filters) if kept else None
         self._history_restored = False
         self._need = SnapshotNeed(
-            config, self._asked.ready, self._history_reaches, self._recover_history, self._beginnings
+            config, self._mode, self._asked.ready, self._history_reaches, self._recover_history, self._beginnings
         )
-        self._again = TablesAgain(lambda: self._state, self._asked.log_end)
 
     @classmethod
     def check(cls, config: MySqlConfig) -> Sequence[Finding]:
@@ -116,17 +106,10 @@ class MySqlSource(Source):
             ConfigError: a channel of signals cannot be used.
             RetriableSourceError: that channel's server is away.
         """
-        notifications = Notifications(self._config, self._config.topic_prefix, context.notify)
-        self._told = SnapshotListener(notifications, context.notify, self._config.signal_data_collection)
-        self._context = replace(context, notify=self._told)
+        super().open(context)
         self._need.started = not context.starts
-        if self._config.takes_signals and context.state is not None:
-            self._signals = SnapshotServer(self._config, self._context, notifications)
-
-    @property
-    def streams(self) -> bool:
-        """As `snapshot.mode` says."""
-        return self._need.streams
+        if self._mailbox is not None:
+            self._signals = SnapshotServer(self._config, self._context, self._notifications, self._mailbox)
 
     def retry_schedule(self) -> RetrySchedule:
         """As often as `errors.max.retries` says."""
@@ -134,6 +117,7 @@ class MySqlSource(Source):
 
     def close(self) -> None:
         """Lets the connections go."""
+        super().close()
         self._asked.close()
         if self._history_topic is not None:
             self._history_topic.close()
@@ -145,9 +129,7 @@ class MySqlSource(Source):
         at = LogOffset.from_json(offset)
         if not at.snapshot_due and self._context.state is not None:
             self._history.fold(at.position)
-            self._again.settled(at)
-        if self._signals is not None:
-            self._signals.mailbox.committed()
+        super().committed(offset)
 
     def check_offset(self, offset: Offset) -> None:
         """It must name a file of the log and a place in it."""
@@ -190,66 +172,55 @@ class MySqlSource(Source):
         self._history.start(start.position, Tables(lower_case_table_names=server.lower_case_table_names))
         return start.to_json()
 
-    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
-        """Where the log ends now, as soon as that is beyond `start`."""
-        at = plain(self._need.start(LogOffset.kept(start)))
-        self._again.settled(at)
-        if at.snapshot_due:
-            pause(self._context, self._config.snapshot_delay_ms)
-            point = self._need.unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
-            self._noted = point.position.prefix
-            return point.with_changes(after_snapshot=True, snapshot_chunks="").to_json()
-        if not self._need.streams:
-            return start
-        known = self._ends.known(at).with_changes(resnapshot=at.resnapshot)
-        at = on_server(known, self._asked.ready()[0], place(self._config))
-        if (again := self._again.next_end(at, mariadb=self._asked.dialect.mariadb)) is not None:
-            return again.to_json()
-        begun = time.monotonic()
-        while True:
-            end = self._asked.log_end()
-            if end.server != at.server:
-                at = on_server(known, self._asked.ready()[0], place(self._config))
-            elif is_beyond(end, at, mariadb=self._asked.dialect.mariadb):
-                return end.with_changes(epoch=at.epoch, ts_sec=int(time.time())).to_json()
-            waited = time.monotonic() - begun
-            if waited >= wait_seconds or self._context.stopping():
-                return start
-            time.sleep(_LOG_END_POLL if waited < 1 else _LOG_END_IDLE_POLL)
+    def _start(self, at: LogOffset) -> LogOffset:
+        return self._need.start(at)
 
-    def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
-        """The end of a transaction about `max_bytes` beyond `start`."""
-        first, last = LogOffset.from_json(start), LogOffset.from_json(end)
-        if last.after_snapshot or first.snapshot_due or self._asked.bytes_between(first, last) <= max_bytes:
-            return end
+    def _lost(self, error: SourceError) -> str:
+        self._need.lost(str(error))
+        return str(error)
+
+    def _snapshot_point(self, at: LogOffset) -> LogOffset:
+        pause(self._context, self._config.snapshot_delay_ms)
+        point = self._need.unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
+        self._noted = point.position.prefix
+        return point.with_changes(after_snapshot=True, snapshot_chunks="")
+
+    def _located(self, at: LogOffset) -> LogOffset:
+        known = self._ends.known(at).with_changes(resnapshot=at.resnapshot)
+        return on_server(known, self._asked.ready()[0], place(self._config))
+
+    def _log_end(self, at: LogOffset) -> LogOffset:
+        return self._asked.log_end().with_changes(epoch=at.epoch, ts_sec=int(time.time()))
+
+    def _end_beyond(self, at: LogOffset) -> LogOffset | None:
+        end = self._log_end(at)
+        beyond = at.same_log(end) and is_beyond(end, at, mariadb=self._asked.dialect.mariadb)
+        return end if beyond else None
+
+    def _lies_before(self, at: LogOffset, end: LogOffset) -> bool:
+        return lies_before(at, end, mariadb=self._asked.dialect.mariadb)
+
+    def _cut(self, first: LogOffset, last: LogOffset, max_bytes: int) -> LogOffset | None:
+        if self._asked.bytes_between(first, last) <= max_bytes:
+            return None
         with self._snapshot_due_where_lost():
             found = self._planner.cut(first, last, max_bytes)
-        return end if found == last else found.to_json()
+        return None if found == last else found
 
-    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
-        """The snapshot, whole or in chunks; or the log, open-ended or a range of it."""
-        if start == end:
-            return []
+    def _before_planning(self, at: LogOffset) -> None:
         if not self._history_restored:
-            self._restore_history(LogOffset.kept(start))
-        if end is not None:
-            until = LogOffset.from_json(end)
-            return (
-                self._plan_chunks(start, end, until, parallelism)
-                if until.after_snapshot
-                else self._plan_range(start, end, parallelism)
-            )
-        at = self._again.begun(self._need.start(LogOffset.kept(start)))
-        if at.snapshot_due:
-            rows = self._need.reads_rows(at)
-            return [Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at), at.resnapshot))]
-        if not self._need.streams:
-            return []
+            self._restore_history(at)
+
+    def _snapshot_split(self, start: Offset, at: LogOffset) -> Split:
+        rows = self._need.reads_rows(at)
+        return Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at), at.resnapshot))
+
+    def _log_split(self, start: Offset, at: LogOffset) -> Split:
         tables = self._history.tables_at(at.position)
         self._tell_captured(tables)
         check_guardrail(self._config, self._filters.count(tables))
         check_topics(self._config, self._filters, tables)
-        return [Split(start, None, LogWork(tables, self._asked.dialect, self._run_id))]
+        return Split(start, None, LogWork(tables, self._asked.dialect, self._run_id))
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """The split up to `end`: who reads it here keeps the definitions that change on the way."""
@@ -272,8 +243,9 @@ class MySqlSource(Source):
         with self._snapshot_due_where_lost():
             return self._planner.splits(start, end, self._asked.bytes_between(first, last), parallelism)
 
-    def _plan_chunks(self, start: Offset, end: Offset, point: LogOffset, parallelism: int) -> list[Split]:
+    def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         _, connection = self._asked.ready()
+        point = LogOffset.from_json(end)
         again = point.resnapshot
         tables = self._history.tables_at(point.position)
         if again is not None:
@@ -299,7 +271,7 @@ class MySqlSource(Source):
         tell_of(chosen, chunks, self._context.notify)
         warn_of_missing(again, chosen)
         splits = [
-            Split(start, end, ChunkWork(tuple(group), self._asked.dialect, self._run_id), rows_of(group))
+            Split(start, end, ChunkWork(tuple(group), self._asked.dialect, self._run_id), estimate_of(group))
             for group in share_out(chunks, parallelism)
         ]
         if events:
@@ -336,7 +308,7 @@ class MySqlSource(Source):
                 self._versions_of,
                 self._read_between,
             )
-            return self._told.snapshot(snapshot.batches(work), _behind_snapshot)
+            return self._told.snapshot(snapshot.batches(work), self._behind_snapshot)
         if isinstance(work, ChunkWork):
             return self._read_chunks(work, LogOffset.from_json(split.end or {}))
         if work.reader or self._context.state is None:
@@ -412,19 +384,6 @@ class MySqlSource(Source):
 
         return self._ranged(reader.range(read_from, end, replayed))
 
-    def _ranged(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        with self._snapshot_due_where_lost():
-            yield from batches
-
-    @contextmanager
-    def _snapshot_due_where_lost(self) -> Iterator[None]:
-        """Lets the runner plan anew where the server has the log no more and a snapshot may be taken for that."""
-        try:
-            yield
-        except PositionLostError as error:
-            self._need.lost(str(error))
-            raise SnapshotDueError(str(error)) from error
-
     def _followed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """The batches; they end where the server has the log no more and a snapshot may be taken for that."""
         try:
@@ -441,10 +400,6 @@ class MySqlSource(Source):
     def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of tables."""
         return self._asked.unmatched_entries()
-
-    def owes_rows(self, start: Offset) -> bool:
-        """As the state says."""
-        return self._again.due(LogOffset.from_json(start)) is not None
 
     def lag_bytes(self, offset: Offset) -> int | None:
         """By the sizes of the log's files."""
@@ -464,12 +419,6 @@ class MySqlSource(Source):
     @cached_property
     def _history(self) -> SchemaHistory:
         return SchemaHistory(self._state, self._context.notify, self._history_topic)
-
-    @property
-    def _state(self) -> StateStore:
-        if self._context.state is None:
-            raise StateError("planning needs the pipeline's state")
-        return self._context.state
 
     def _beginnings(self) -> LogBeginnings | None:
         return LogBeginnings(self._config, self._context.state) if self._context.state is not None else None
@@ -501,7 +450,3 @@ class MySqlSource(Source):
         if key not in self._versions:
             self._versions = {key: TableVersions(self._config, self._filters, rows, run_id=key[1])}
         return self._versions[key]
-
-
-def _behind_snapshot(offset: Offset) -> bool:
-    return not LogOffset.from_json(offset).snapshot_due

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from cdckit import SourceError
+from cdckit import SnapshotMode, SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.server.connection import Connection, driver_errors, place
 from cdckit_mysql.server.facts import Server, log_files
-from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.retention import why_lost
 
@@ -24,6 +23,7 @@ class SnapshotNeed:
 
     Args:
         config: the source's options.
+        mode: what `snapshot.mode` says.
         ask: gives the server's facts, and a connection that is open.
         history_reaches: whether the schema history knows the definitions at an offset.
         recover: makes the schema history anew at an offset.
@@ -36,13 +36,14 @@ class SnapshotNeed:
     def __init__(
         self,
         config: MySqlConfig,
+        mode: SnapshotMode,
         ask: Ask,
         history_reaches: Callable[[LogOffset], bool],
         recover: Callable[[LogOffset], None],
         beginnings: Callable[[], LogBeginnings | None],
     ) -> None:
         self._config = config
-        self._mode = snapshot_mode(config)
+        self._mode = mode
         self._ask = ask
         self._history_reaches = history_reaches
         self._recover = recover
@@ -50,11 +51,6 @@ class SnapshotNeed:
         self.started = False
         self._lost: str | None = None
         self._compared = False
-
-    @property
-    def streams(self) -> bool:
-        """Whether the log is read after the snapshot."""
-        return self._mode.streams
 
     @property
     def begins(self) -> bool:
