@@ -23,7 +23,6 @@ from cdckit import (
 )
 from cdckit.connector.context_headers import time_ordered_uuid
 from cdckit.connector.guardrail import check_guardrail
-from cdckit.connector.snapshot_parts import estimate_of, share_out
 from cdckit.connector.source import ConnectorSource
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MySqlConfig
@@ -35,37 +34,32 @@ from cdckit_mysql.incremental.processor import SignalledProcessor
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
-from cdckit_mysql.schema_changes.snapshot import snapshot_events
 from cdckit_mysql.schema_history.history import SchemaHistory
-from cdckit_mysql.schema_history.topic import HistoryTopic
+from cdckit_mysql.schema_history.renewal import HistoryRenewal
 from cdckit_mysql.server.asked_server import AskedServer
 from cdckit_mysql.server.connection import driver_errors, place
 from cdckit_mysql.server.facts import RowLogging
 from cdckit_mysql.server.readiness import readiness
-from cdckit_mysql.snapshot.changed import change_told, left_of
-from cdckit_mysql.snapshot.chunk_plan import plan_chunks, tell_of
+from cdckit_mysql.snapshot.chunk_splits import ChunkSplits
 from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point, pause
 from cdckit_mysql.snapshot.modes import snapshot_mode
-from cdckit_mysql.snapshot.recovery import recover_history
-from cdckit_mysql.snapshot.resnapshot import lies_before, tables_now, warn_of_missing
-from cdckit_mysql.snapshot.selection import choose_tables
+from cdckit_mysql.snapshot.resnapshot import lies_before
 from cdckit_mysql.snapshot.snapshot_decision import SnapshotNeed
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.inline_range import read_kept
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.newly_captured import take_over_missing
-from cdckit_mysql.streaming.opening import LogOpener, on_server, require_point
+from cdckit_mysql.streaming.opening import LogOpener, on_server
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader
 from cdckit_mysql.streaming.retention import oldest_position
-from cdckit_mysql.table import Table, Tables
+from cdckit_mysql.table import Tables
 from cdckit_mysql.takeover.offset import offset_of_connector
-from cdckit_mysql.takeover.schema_history import definitions_at
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -83,16 +77,11 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._run_id = str(time_ordered_uuid())
         self._captured_told = False
         self._topics_checked = False
-        self._noted: str | None = None
-        """The point of a snapshot whose definitions were read just now."""
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
-        kept = config.schema_history_internal == "kafka"
-        self._history_topic = HistoryTopic(config, self._filters) if kept else None
-        self._history_restored = False
-        self._need = SnapshotNeed(
-            config, self._mode, self._asked.ready, self._history_reaches, self._recover_history, self._beginnings
-        )
+        self._renewal = HistoryRenewal(config, self._filters, self._asked, lambda: self._history)
+        self._chunks = ChunkSplits(config, self._filters, self._asked, self._run_id)
+        self._need = SnapshotNeed(config, self._mode, self._asked.ready, self._renewal, self._beginnings)
 
     @classmethod
     def check(cls, config: MySqlConfig) -> Sequence[Finding]:
@@ -119,8 +108,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         """Lets the connections go."""
         super().close()
         self._asked.close()
-        if self._history_topic is not None:
-            self._history_topic.close()
+        self._renewal.close()
         if self._signals is not None:
             self._signals.close()
 
@@ -139,26 +127,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""
         at = offset_of_connector(offsets[0].offset or {}, self._asked, self._config)
         if history is None:
-            self._recover_history(at)
+            self._renewal.from_server(at)
         else:
-            self._take_definitions(history, at)
+            self._renewal.from_records(history, at)
         return at.to_json()
-
-    def _take_definitions(self, records: Iterator[HistoryRecord], at: LogOffset) -> None:
-        """Makes the definitions that Debezium's records give for `at` the history's."""
-        server, _ = self._asked.ready()
-        tables = definitions_at(records, at, self._asked.dialect, fold=server.lower_case_table_names)
-        for table in [table for table in tables if not self._filters.tracks(*table.id)]:
-            tables.remove(*table.id)
-        self._history.rebuild(at.position, tables)
-
-    def _restore_history(self, at: LogOffset) -> None:
-        """Takes the definitions from the history's topic where the state has lost them."""
-        topic, self._history_restored = self._history_topic, True
-        if topic is None or at.snapshot_due or self._history.reaches(at.position):
-            return
-        log.warning("the state has no definitions at %s: they are taken from the history's topic", at.position)
-        self._take_definitions(topic.records(), at)
 
     # -- planning
 
@@ -182,7 +154,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def _snapshot_point(self, at: LogOffset) -> LogOffset:
         pause(self._context, self._config.snapshot_delay_ms)
         point = self._need.unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
-        self._noted = point.position.prefix
+        self._chunks.note(point)
         return point.with_changes(after_snapshot=True, snapshot_chunks="")
 
     def _located(self, at: LogOffset) -> LogOffset:
@@ -208,8 +180,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         return None if found == last else found
 
     def _before_planning(self, at: LogOffset) -> None:
-        if not self._history_restored:
-            self._restore_history(at)
+        self._renewal.from_topic_once(at)
 
     def _snapshot_split(self, start: Offset, at: LogOffset) -> Split:
         rows = self._need.reads_rows(at)
@@ -244,47 +215,13 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             return self._planner.splits(start, end, self._asked.bytes_between(first, last), parallelism)
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
-        _, connection = self._asked.ready()
-        point = LogOffset.from_json(end)
-        again = point.resnapshot
-        tables = self._history.tables_at(point.position)
-        if again is not None:
+        again = LogOffset.from_json(end).resnapshot is not None
+        if again:
             self._planner.forget()
-            tables = tables_now(
-                connection, self._config, self._filters, self._asked.dialect, self._history, tables, point
-            )
-        check_topics(self._config, self._filters, tables)
-        tells = self._config.include_schema_changes and again is None
-        created = self._history.created_at(point.position) if tells else None
-        events = () if created is None else tuple(snapshot_events(tables, created))
-        definitions = Split(start, end, ChunkWork((), self._asked.dialect, self._run_id, events))
-        if again is None and not self._need.reads_rows(LogOffset.from_json(start)):
-            return [definitions] if events else []
+        with_rows = again or self._need.reads_rows(LogOffset.from_json(start))
+        whole = Split(start, end)
         with self._snapshot_due_where_lost():
-            require_point(connection, self._config, point)
-        with driver_errors(self._config, "planning the snapshot"), change_told(self._config, "a table"):
-            chosen = choose_tables(connection, tables, self._config, self._filters, point.only)
-            if again is not None or self._noted != point.position.prefix:
-                chosen = left_of(connection, self._config, self._filters, self._asked.dialect, tables, chosen)
-            self._noted = None
-            chunks = plan_chunks(connection, chosen, parallelism)
-        tell_of(chosen, chunks, self._context.notify)
-        warn_of_missing(again, chosen)
-        splits = [
-            Split(start, end, ChunkWork(tuple(group), self._asked.dialect, self._run_id), estimate_of(group))
-            for group in share_out(chunks, parallelism)
-        ]
-        if events:
-            splits.insert(0, definitions)
-        return self._with_marks(splits, definitions, [table.table for table in chosen], tables)
-
-    def _with_marks(self, splits: list[Split], alone: Split, read: Sequence[Table], tables: Tables) -> list[Split]:
-        """The splits of a snapshot, of which the first tells that it begins and ends; `alone` where there is none."""
-        if not self._context.marks or not read:
-            return splits
-        first, *rest = splits or [alone]
-        captured = tuple(table for table in tables if self._filters.captures(*table.id))
-        return [replace(first, payload=replace(first.payload, marked=tuple(read), captured=captured)), *rest]
+            return self._chunks.between(whole, self._history, self._context, parallelism, with_rows=with_rows)
 
     def _tell_captured(self, tables: Tables) -> None:
         """Which tables the log is read for, once, where somebody asks."""
@@ -418,16 +355,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
 
     @cached_property
     def _history(self) -> SchemaHistory:
-        return SchemaHistory(self._state, self._context.notify, self._history_topic)
+        return SchemaHistory(self._state, self._context.notify, self._renewal.topic)
 
     def _beginnings(self) -> LogBeginnings | None:
         return LogBeginnings(self._config, self._context.state) if self._context.state is not None else None
-
-    def _history_reaches(self, at: LogOffset) -> bool:
-        return self._history.reaches(at.position)
-
-    def _recover_history(self, at: LogOffset) -> None:
-        recover_history(self._config, self._filters, self._history, self._asked.dialect, at)
 
     @cached_property
     def _planner(self) -> LogPlanner:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from cdckit import SnapshotMode, SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
+from cdckit_mysql.schema_history.renewal import HistoryRenewal
 from cdckit_mysql.server.connection import Connection, driver_errors, place
 from cdckit_mysql.server.facts import Server, log_files
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
@@ -25,8 +26,7 @@ class SnapshotNeed:
         config: the source's options.
         mode: what `snapshot.mode` says.
         ask: gives the server's facts, and a connection that is open.
-        history_reaches: whether the schema history knows the definitions at an offset.
-        recover: makes the schema history anew at an offset.
+        renewal: makes the schema history anew.
         beginnings: knows whether the log is the one that was read; None where there is no state.
 
     Attributes:
@@ -38,15 +38,13 @@ class SnapshotNeed:
         config: MySqlConfig,
         mode: SnapshotMode,
         ask: Ask,
-        history_reaches: Callable[[LogOffset], bool],
-        recover: Callable[[LogOffset], None],
+        renewal: HistoryRenewal,
         beginnings: Callable[[], LogBeginnings | None],
     ) -> None:
         self._config = config
         self._mode = mode
         self._ask = ask
-        self._history_reaches = history_reaches
-        self._recover = recover
+        self._renewal = renewal
         self._beginnings = beginnings
         self.started = False
         self._lost: str | None = None
@@ -122,8 +120,8 @@ class SnapshotNeed:
             SourceError: definitions have changed since.
         """
         wanted = self._mode.takes_schema(offset_exists=True, in_progress=False)
-        if wanted or (self._mode.on_schema_error and not self._history_reaches(at)):
-            self._recover(at)
+        if wanted or (self._mode.on_schema_error and not self._renewal.reaches(at)):
+            self._renewal.from_server(at)
 
     def lost(self, reason: str) -> None:
         """The server does not have the log from the offset on: the next start is a snapshot, if that is allowed.
