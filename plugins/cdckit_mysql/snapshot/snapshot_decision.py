@@ -9,6 +9,7 @@ from cdckit import PlainMode, SnapshotMode, SourceError
 from cdckit.connector.chosen_by_plugin import mode_by_plugin
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
+from cdckit_mysql.schema_history.renewal import HistoryRenewal
 from cdckit_mysql.server.connection import Connection, driver_errors, place
 from cdckit_mysql.server.facts import Server, log_files
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
@@ -33,9 +34,9 @@ class SnapshotNeed:
 
     Args:
         config: the source's options.
+        mode: what `snapshot.mode` says.
         ask: gives the server's facts, and a connection that is open.
-        history_reaches: whether the schema history knows the definitions at an offset.
-        recover: makes the schema history anew at an offset.
+        renewal: makes the schema history anew.
         beginnings: knows whether the log is the one that was read; None where there is no state.
 
     Attributes:
@@ -45,25 +46,19 @@ class SnapshotNeed:
     def __init__(
         self,
         config: MySqlConfig,
+        mode: SnapshotMode,
         ask: Ask,
-        history_reaches: Callable[[LogOffset], bool],
-        recover: Callable[[LogOffset], None],
+        renewal: HistoryRenewal,
         beginnings: Callable[[], LogBeginnings | None],
     ) -> None:
         self._config = config
-        self._mode = snapshot_mode(config)
+        self._mode = mode
         self._ask = ask
-        self._history_reaches = history_reaches
-        self._recover = recover
+        self._renewal = renewal
         self._beginnings = beginnings
         self.started = False
         self._lost: str | None = None
         self._compared = False
-
-    @property
-    def streams(self) -> bool:
-        """Whether the log is read after the snapshot."""
-        return self._mode.streams
 
     @property
     def begins(self) -> bool:
@@ -135,8 +130,8 @@ class SnapshotNeed:
             SourceError: definitions have changed since.
         """
         wanted = self._mode.takes_schema(offset_exists=True, in_progress=False)
-        if wanted or (self._mode.on_schema_error and not self._history_reaches(at)):
-            self._recover(at)
+        if wanted or (self._mode.on_schema_error and not self._renewal.reaches(at)):
+            self._renewal.from_server(at)
 
     def lost(self, reason: str) -> None:
         """The server does not have the log from the offset on: the next start is a snapshot, if that is allowed.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cdckit import ColumnConverter, Schema
-from cdckit_mysql.options.formats import EventFormatName
+from cdckit_mysql.options.events import EventFormatName
 from cdckit_mysql.table import Column, TableId
 from cdckit_mysql.values.conversion_failures import ConversionFailures
 from cdckit_mysql.values.mapping import ColumnMapping

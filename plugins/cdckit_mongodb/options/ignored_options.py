@@ -7,10 +7,6 @@ from cdckit.connector.options.every_connector import OF_EVERY_CONNECTOR
 
 WITHOUT_MEANING = (
     NoMeaning(
-        r"errors\.(log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
-        "Kafka Connect's own; event.processing.failure.handling.mode says what becomes of events that fail",
-    ),
-    NoMeaning(
         r"mongodb\.(poll\.interval\.(ms|sec)|members\.auto\.discover|task\.id)",
         "the driver finds the members by itself, and watches them (mongodb.heartbeat.frequency.ms)",
     ),
@@ -22,7 +18,6 @@ WITHOUT_MEANING = (
     ),
     NoMeaning(r"connection\.validation\.timeout\.ms", "mongodb.server.selection.timeout.ms limits the first questions"),
     NoMeaning(r"query\.fetch\.size", "snapshot.fetch.size and max.batch.size say how much is asked for at a time"),
-    NoMeaning(r"topic\.cache\.size", "a topic's name is made once for each collection"),
     NoMeaning(
         r"sourceinfo\.struct\.maker",
         "a Java class, which cannot be loaded here: event.format says which source block events have",

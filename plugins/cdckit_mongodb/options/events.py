@@ -1,14 +1,16 @@
-"""Options: the names of topics."""
+"""Options: what records look like and what topics they go to, and failures."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from cdckit.connector.options import topics as topic_options
+from cdckit.connector.options import event_format, processing, topics
+from cdckit.connector.options.event_format import AS_TEXT
+from cdckit.connector.options.processing import FailureHandling
 
-_DEBEZIUM: dict[str, topic_options.NamingName] = {
+_DEBEZIUM: dict[str, topics.NamingName] = {
     "DefaultTopicNamingStrategy": "default",
     "SchemaTopicNamingStrategy": "unified",
     "TableTopicNamingStrategy": "table",
@@ -19,10 +21,19 @@ _DEBEZIUM: dict[str, topic_options.NamingName] = {
 }
 """For Debezium a collection has no schema, and so no name in topics, where a table has one."""
 
-TopicNaming = Annotated[topic_options.NamingName, BeforeValidator(topic_options.naming_of(_DEBEZIUM))]
+TopicNaming = Annotated[topics.NamingName, BeforeValidator(topics.naming_of(_DEBEZIUM))]
 
 
-class TopicOptions(topic_options.TopicOptions):
+class FormatOptions(event_format.EventFormatDefaults):
+    """The format of events."""
+
+    event_format: Annotated[Literal["3", "1.9"], AS_TEXT] = "3"
+    """Which Debezium's events to send: `3` or `1.9`, which brings its defaults with it:
+    `schema.name.adjustment.mode=avro`, `skipped.operations=none`.
+    """
+
+
+class TopicOptions(topics.TopicOptions):
     """What topics of collections are called."""
 
     topic_naming_strategy: TopicNaming = "default"
@@ -35,4 +46,13 @@ class TopicOptions(topic_options.TopicOptions):
     topic_key_enforce_uniqueness: bool = False
     """Where collections share a topic (`…_regex`, `unified…`): whether keys get one more field, which tells the
     collection. Debezium's have none; without it equal `_id`s of two collections are one key.
+    """
+
+
+class ProcessingOptions(processing.ProcessingOptions):
+    """Failures."""
+
+    event_processing_failure_handling_mode: FailureHandling = "fail"
+    """What becomes of an event that cannot be decoded: `fail` stops; `warn`, `skip` and `ignore` leave it out and count
+    it; `warn` logs each of them, the others the first of each collection.
     """
