@@ -30,7 +30,7 @@ from cdckit.connector.guardrail import check_guardrail
 from cdckit.connector.notifications import Notifications
 from cdckit.connector.notifications.listener import SnapshotListener
 from cdckit.connector.signals import Mailbox
-from cdckit.connector.waiting import let_go
+from cdckit.waiting import let_go
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated
 from cdckit_mongodb.events.collection_events import Collections

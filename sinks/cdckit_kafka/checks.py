@@ -8,20 +8,20 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from cdckit import ConfigError, Finding
-from cdckit_kafka.client import connect
-from cdckit_kafka.client_errors import ClientErrors
+from cdckit.kafka import ClientErrors, open_admin
 from cdckit_kafka.config import KafkaSinkConfig
-from cdckit_kafka.settings import admin_settings, producer_settings
+from cdckit_kafka.settings import CLIENT_OPTIONS, admin_settings, producer_settings
 
 _LONGEST_SECONDS = 10.0
 
 
 def findings(config: KafkaSinkConfig) -> Iterator[Finding]:
     """Whether librdkafka takes the options, brokers answer, and topics can be created as configured."""
-    errors = ClientErrors()
+    settings = admin_settings(producer_settings(config, "cdckit-validate"))
+    errors = ClientErrors(CLIENT_OPTIONS, settings)
     seconds = min(config.timeout, _LONGEST_SECONDS)
     try:
-        admin = connect(AdminClient, admin_settings(producer_settings(config, "cdckit-validate")), errors, {})
+        admin = open_admin(settings, errors)
         brokers = len(admin.list_topics(timeout=seconds).brokers)
     except ConfigError as error:
         yield Finding("options", "fail", str(error), "correct the option")

@@ -17,8 +17,8 @@ from pymysql.cursors import Cursor
 
 from cdckit import ConfigError, RetriableSourceError, SourceError
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.key_stores import pem_file
-from cdckit.connector.waiting import answer_of, ended_by_stop
+from cdckit.java.key_stores import pem_file
+from cdckit.waiting import answer_of, ended_by_stop
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.server.clear_text_passwords import AUTHENTICATION
 
