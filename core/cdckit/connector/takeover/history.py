@@ -6,18 +6,28 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from cdckit.api.takeover import HistoryRecord
 from cdckit.connector.damage import DAMAGE
 from cdckit.errors import ConfigError, SourceError, StateError
-from cdckit.kafka import ClientErrors, ClientOptions, KafkaClientError, ask, open_consumer
+from cdckit.kafka import (
+    CONSUMER,
+    ClientErrors,
+    ClientOptions,
+    KafkaClientError,
+    ask,
+    from_java_or_librdkafka,
+    open_consumer,
+)
 from cdckit.waiting import let_go
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
 _SCHEME = "kafka://"
+_NO_MATTER = ("GROUP_AUTHORIZATION_FAILED",)
+"""What librdkafka tells though nothing is asked of the group, which is told of no offset."""
 _IMPORT = ClientOptions("--history-consumer", "--history", patience="30 s")
 
 
@@ -49,6 +59,24 @@ class HistoryClient:
     settings: Mapping[str, str] = field(default_factory=dict)
     options: ClientOptions = _IMPORT
     patience: Patience = field(default_factory=Patience)
+
+    @classmethod
+    def of_file(cls, path: Path) -> Self:
+        """As a file of properties says, such as Kafka's own tools take (`consumer.properties`).
+
+        Raises:
+            ConfigError: it cannot be read, or a property cannot be had here.
+        """
+        import javaproperties  # noqa: PLC0415 - only such a file needs it
+
+        try:
+            with path.open("rb") as file:
+                given = javaproperties.load(file)
+            return cls(from_java_or_librdkafka(given, CONSUMER, _IMPORT.properties).settings)
+        except OSError as error:
+            raise ConfigError(f"{_IMPORT.properties}: {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
 
 
 def read_history(place: str, client: HistoryClient | None = None) -> Iterator[HistoryRecord]:
@@ -125,6 +153,8 @@ def _whole(consumer: Consumer, topic: str, errors: ClientErrors, patience: Patie
         if message is None:
             raise SourceError(f"topic {topic} cannot be read: no record for {patience.record:g} s{patience.options}")
         if (error := message.error()) is not None:
+            if error.name() in _NO_MATTER:
+                continue
             raise errors.fault(error)
         at = (message.offset() or 0) + 1
         yield message.value() or b""
