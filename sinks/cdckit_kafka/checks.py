@@ -28,8 +28,7 @@ def findings(config: KafkaSinkConfig) -> Iterator[Finding]:
         return
     except KafkaException as error:
         admin.poll(0)
-        said = errors.reason() or error.args[0].str()
-        yield Finding("connection", "fail", said, "check bootstrap.servers and the options kafka.security.protocol, "
+        yield Finding("connection", "fail", str(errors.fault(error.args[0])), "check bootstrap.servers and the options kafka.security.protocol, "
                       "kafka.sasl.* and kafka.ssl.*")  # fmt: skip
         return
     yield Finding("connection", "ok", f"{brokers} broker{'s' if brokers > 1 else ''} at {config.bootstrap_servers}")

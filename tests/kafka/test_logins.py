@@ -102,9 +102,7 @@ def test_a_wrong_password_ends_the_source_without_showing_it(secured: SecuredBro
 def test_a_topic_of_signals_that_the_user_may_not_see_ends_the_source(secured: SecuredBroker, unique_name: str) -> None:
     _signal_topic(secured, unique_name)
     secured.allow("guest", unique_name, "read", kind="group")
-    with pytest.raises(
-        SourceError, match=f"{unique_name} cannot be read: the brokers refuse: .*Topic authorization failed"
-    ):
+    with pytest.raises(SourceError, match=f"{unique_name} cannot .* refuse: .*Topic authorization failed"):
         _channel(secured.sasl, unique_name, _login(user="guest"))
 
 
