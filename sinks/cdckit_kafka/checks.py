@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from cdckit import ConfigError, Finding
-from cdckit.kafka import ClientErrors, open_admin
+from cdckit.kafka import ClientErrors, KafkaClientError, ask, open_admin
 from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_kafka.settings import CLIENT_OPTIONS, admin_settings, producer_settings
 
@@ -22,14 +22,13 @@ def findings(config: KafkaSinkConfig) -> Iterator[Finding]:
     seconds = min(config.timeout, _LONGEST_SECONDS)
     try:
         admin = open_admin(settings, errors)
-        brokers = len(admin.list_topics(timeout=seconds).brokers)
+        brokers = len(ask(errors, admin.poll, lambda: admin.list_topics(timeout=seconds)).brokers)
     except ConfigError as error:
         yield Finding("options", "fail", str(error), "correct the option")
         return
-    except KafkaException as error:
-        admin.poll(0)
-        yield Finding("connection", "fail", str(errors.fault(error.args[0])), "check bootstrap.servers and the options kafka.security.protocol, "
-                      "kafka.sasl.* and kafka.ssl.*")  # fmt: skip
+    except KafkaClientError as fault:
+        advice = "check bootstrap.servers and the options kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"
+        yield Finding("connection", "fail", str(fault), advice)
         return
     yield Finding("connection", "ok", f"{brokers} broker{'s' if brokers > 1 else ''} at {config.bootstrap_servers}")
     if config.topic_creation_enable:
