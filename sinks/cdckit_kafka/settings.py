@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 _ONE_REQUEST = "cannot be changed: with more than one request under way records are lost; remove it"
 
+_JAVAS = (
+    "sasl.jaas.config",
+    "ssl.keystore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
+)
 CLIENT_OPTIONS = ClientOptions("sink.kafka", "sink.bootstrap.servers", "sink.timeout")
 
 OWN_SETTINGS: Mapping[str, str] = {
@@ -28,6 +35,7 @@ OWN_SETTINGS: Mapping[str, str] = {
     "max.in.flight": _ONE_REQUEST,
     "max.in.flight.requests.per.connection": _ONE_REQUEST,
     "transactional.id": "is not supported: the sink writes without transactions; remove it",
+    **{name: f"is the Java producer's: write `producer.{name}`" for name in _JAVAS},
 }
 """librdkafka's settings which are not passed through, and what to do instead."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cdckit.kafka.java_security import JAAS, STORES, Named, Stores, jaas_settings
 
@@ -123,7 +123,7 @@ class ClientSettings:
         refused: librdkafka's settings that could not be made, and why; fine where the user gives them directly.
     """
 
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = field(repr=False)
     untranslated: tuple[str, ...]
     refused: Mapping[str, str]
 

@@ -56,7 +56,7 @@ class HistoryClient:
         patience: how long the topic is waited for.
     """
 
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     options: ClientOptions = _IMPORT
     patience: Patience = field(default_factory=Patience)
 
