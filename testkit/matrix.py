@@ -33,11 +33,9 @@ class Cell:
         """Makes the environment, or brings it up to date, and runs the tests in it."""
         folder = ROOT / "build" / "matrix" / f"{self.version}-{self.dependencies}"
         python = folder / "bin" / "python"
-        commands: list[list[str | Path]] = [
-            [self.interpreter, "-m", "venv", folder],
-            *([python, "-m", "pip", "install", "--quiet", *what] for what in self._installed()),
-            [python, *FAST, "-o", f"cache_dir={folder / 'pytest_cache'}"],
-        ]
+        commands: list[list[str | Path]] = [[self.interpreter, "-m", "venv", folder]]
+        commands += [[python, "-m", "pip", "install", "--quiet", *what] for what in self._installed()]
+        commands += [[python, *FAST, "-o", f"cache_dir={folder / 'pytest_cache'}"]]
         return all(subprocess.run(command, cwd=ROOT, check=False).returncode == 0 for command in commands)
 
     def _installed(self) -> Iterator[list[str]]:

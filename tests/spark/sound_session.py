@@ -1,8 +1,8 @@
 """What a test that failed leaves of the shared Spark session is put in order before the next one begins.
 
-A test that runs out of time inside a call to the JVM leaves an answer on the wire, which the next call would take for its
-own, and whatever ran goes on: Java is ended then, and the next test that asks for the session gets another. Of a test
-that fails otherwise the queries are stopped.
+A test that runs out of time inside a call to the JVM leaves an answer on the wire, which the next call would take for
+its own, and whatever ran goes on: Java is ended then, and the next test that asks for the session gets another. Of a
+test that fails otherwise the queries are stopped.
 """
 
 from __future__ import annotations
