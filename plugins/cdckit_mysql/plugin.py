@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cdckit import ColumnConverter, ColumnDescription, Registration, hookimpl
 
 _CONVERTERS = ("TinyIntOneToBooleanConverter", "ZeroDateFallbackConverter", "JdbcSinkDataTypesConverter")
+_REQUIRES = ("pymysql", "cryptography", "zstandard")
 _PACKAGES = ("io.debezium.connector.binlog.converters.", "io.debezium.connector.mysql.converters.")
 
 
@@ -19,6 +20,8 @@ def cdckit_sources() -> Sequence[Registration]:
             factory="cdckit_mysql.log_source:mysql_source",
             config="cdckit_mysql.config:MySqlConfig",
             summary="row changes from the binary log of MySQL, after a snapshot",
+            extra="mysql",
+            requires=_REQUIRES,
             aliases=("io.debezium.connector.mysql.MySqlConnector",),
         ),
         Registration(
@@ -26,6 +29,8 @@ def cdckit_sources() -> Sequence[Registration]:
             factory="cdckit_mysql.log_source:mysql_source",
             config="cdckit_mysql.config:MariaDbConfig",
             summary="row changes from the binary log of MariaDB, after a snapshot",
+            extra="mysql",
+            requires=_REQUIRES,
             aliases=("io.debezium.connector.mariadb.MariaDbConnector",),
         ),
     ]

@@ -133,6 +133,10 @@ sink: {{type: file, pth: out}}
 @pytest.mark.parametrize(
     ("sink", "runner", "hidden", "extra"),
     [
+        *[
+            ({"type": "file", "path": "out"}, "direct", one, "mysql")
+            for one in ("pymysql", "cryptography", "zstandard")
+        ],
         ({"type": "kafka", "bootstrap.servers": "localhost:1"}, "direct", "confluent_kafka", "kafka"),
         ({"type": "file", "path": "out"}, "spark", "pyspark", "spark"),
         ({"type": "spark", "path": "lake"}, "spark", "delta,pyspark", "spark"),

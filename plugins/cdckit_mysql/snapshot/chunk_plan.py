@@ -71,22 +71,6 @@ def plan_chunks(connection: Connection, chosen: Sequence[ChosenTable], paralleli
     return chunks
 
 
-def share_out(chunks: Sequence[Chunk], parallelism: int) -> list[list[Chunk]]:
-    """The chunks in at the most `parallelism` groups of about the same size."""
-    groups: list[list[Chunk]] = [[] for _ in range(min(parallelism, len(chunks)))]
-    loads = [0] * len(groups)
-    for chunk in sorted(chunks, key=lambda each: -each.estimate):
-        least = loads.index(min(loads))
-        groups[least].append(chunk)
-        loads[least] += chunk.estimate + 1
-    return [sorted(group, key=lambda each: each.number) for group in groups]
-
-
-def rows_of(chunks: Sequence[Chunk]) -> int:
-    """About how many rows some chunks have."""
-    return sum(chunk.estimate for chunk in chunks)
-
-
 def tell_of(chosen: Sequence[ChosenTable], chunks: Sequence[Chunk], notify: Notify) -> None:
     """Tells which tables are read; those without a chunk have no row, and are done."""
     notify("snapshot_started", data_collections={str(table.id): table.estimate for table in chosen})

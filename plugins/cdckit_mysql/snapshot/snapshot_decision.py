@@ -5,18 +5,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from cdckit import SourceError
+from cdckit import PlainMode, SnapshotMode, SourceError
+from cdckit.connector.chosen_by_plugin import mode_by_plugin
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
+from cdckit_mysql.schema_history.renewal import HistoryRenewal
 from cdckit_mysql.server.connection import Connection, driver_errors, place
 from cdckit_mysql.server.facts import Server, log_files
-from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.retention import why_lost
 
 log = logging.getLogger("cdckit.mysql")
 
 Ask = Callable[[], tuple[Server, Connection]]
+_MODES = {
+    "initial": PlainMode("first", "first"),
+    "initial_only": PlainMode("first", "first", streams=False),
+    "no_data": PlainMode("never", "first"),
+    "when_needed": PlainMode("first", "first", on_data_error=True),
+    "always": PlainMode("always", "always"),
+    "never": PlainMode("never", "never"),
+    "recovery": PlainMode("never", "always", on_schema_error=True),
+}
 
 
 class SnapshotNeed:
@@ -24,9 +34,9 @@ class SnapshotNeed:
 
     Args:
         config: the source's options.
+        mode: what `snapshot.mode` says.
         ask: gives the server's facts, and a connection that is open.
-        history_reaches: whether the schema history knows the definitions at an offset.
-        recover: makes the schema history anew at an offset.
+        renewal: makes the schema history anew.
         beginnings: knows whether the log is the one that was read; None where there is no state.
 
     Attributes:
@@ -36,25 +46,19 @@ class SnapshotNeed:
     def __init__(
         self,
         config: MySqlConfig,
+        mode: SnapshotMode,
         ask: Ask,
-        history_reaches: Callable[[LogOffset], bool],
-        recover: Callable[[LogOffset], None],
+        renewal: HistoryRenewal,
         beginnings: Callable[[], LogBeginnings | None],
     ) -> None:
         self._config = config
-        self._mode = snapshot_mode(config)
+        self._mode = mode
         self._ask = ask
-        self._history_reaches = history_reaches
-        self._recover = recover
+        self._renewal = renewal
         self._beginnings = beginnings
         self.started = False
         self._lost: str | None = None
         self._compared = False
-
-    @property
-    def streams(self) -> bool:
-        """Whether the log is read after the snapshot."""
-        return self._mode.streams
 
     @property
     def begins(self) -> bool:
@@ -126,8 +130,8 @@ class SnapshotNeed:
             SourceError: definitions have changed since.
         """
         wanted = self._mode.takes_schema(offset_exists=True, in_progress=False)
-        if wanted or (self._mode.on_schema_error and not self._history_reaches(at)):
-            self._recover(at)
+        if wanted or (self._mode.on_schema_error and not self._renewal.reaches(at)):
+            self._renewal.from_server(at)
 
     def lost(self, reason: str) -> None:
         """The server does not have the log from the offset on: the next start is a snapshot, if that is allowed.
@@ -182,3 +186,20 @@ class SnapshotNeed:
 def _progress(at: LogOffset) -> tuple[bool, bool]:
     """Whether the pipeline has run before, and whether it was stopped within a snapshot."""
     return bool(at.file), bool(at.file) and at.snapshot is not None
+
+
+def snapshot_mode(config: MySqlConfig) -> SnapshotMode:
+    """What `snapshot.mode` says."""
+    if config.snapshot_mode == "custom":
+        found = mode_by_plugin(config.snapshot_mode_custom_name)
+        assert found is not None  # the options' model has asked
+        return found
+    if config.snapshot_mode == "configuration_based":
+        return PlainMode(
+            "always" if config.snapshot_mode_configuration_based_snapshot_data else "never",
+            "always" if config.snapshot_mode_configuration_based_snapshot_schema else "never",
+            streams=config.snapshot_mode_configuration_based_start_stream,
+            on_schema_error=config.snapshot_mode_configuration_based_snapshot_on_schema_error,
+            on_data_error=config.snapshot_mode_configuration_based_snapshot_on_data_error,
+        )
+    return _MODES[config.snapshot_mode]
