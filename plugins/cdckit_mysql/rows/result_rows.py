@@ -16,7 +16,7 @@ from pymysql.connections import Connection
 
 from cdckit import DecodeError, RetriableSourceError
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size
@@ -24,7 +24,6 @@ from cdckit_mysql.rows.cell import Scope
 from cdckit_mysql.rows.result import ResultReader
 from cdckit_mysql.rows.result_cells import result_cell
 from cdckit_mysql.rows.row_reader import Column, Row
-from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.server.driver import column_type, read_deadline, send_command, socket_of
 from cdckit_mysql.values.column import ColumnValue
 
