@@ -118,9 +118,7 @@ def test_a_workers_error_keeps_its_class(
     assert str(raised.value) == message
 
 
-def test_a_source_that_was_away_is_read_again(
-    script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_source_that_was_away_is_read_again(script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     fill(script, 0, 3)
     script.fault("away")
     out, stopping = tmp_path / "out.jsonl", StopSignal()
