@@ -24,7 +24,6 @@ from cdckit_mysql.rows.cell import Scope
 from cdckit_mysql.rows.result import ResultReader
 from cdckit_mysql.rows.result_cells import result_cell
 from cdckit_mysql.rows.row_reader import Column, Row
-from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.server.driver import column_type, read_deadline, send_command, socket_of
 from cdckit_mysql.values.column import ColumnValue
 
