@@ -26,7 +26,7 @@ from cdckit import (
 from cdckit.connector.guardrail import check_guardrail
 from cdckit.connector.snapshot_parts import estimate_of, share_out
 from cdckit.connector.source import ConnectorSource
-from cdckit.connector.waiting import let_go
+from cdckit.waiting import let_go
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated
 from cdckit_mongodb.events.collection_events import Collections

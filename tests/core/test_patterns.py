@@ -30,10 +30,10 @@ BOUNDED = {
     "core/cdckit/engine/config/options.py": "the source's own patterns, for documents",
     "core/cdckit/api/variables.py": "the user's own file",
     "core/cdckit/engine/config/docs.py": "the source's own documents",
+    "core/cdckit/kafka/java_security.py": "the user's own file",
     "plugins/cdckit_mysql/takeover/schema_history.py": "names and attributes of one column, as Debezium wrote them",
     "plugins/cdckit_mysql/filters.py": "a name of at most 64 characters",
     "plugins/cdckit_mysql/server/checks.py": "what the server says of its own grants",
-    "sinks/cdckit_kafka/java_security.py": "the user's own file",
 }
 """Files with a pattern of quadratic cost, and what keeps it small. None may be exponential."""
 MADE = {

@@ -15,7 +15,7 @@ from pymongo.errors import PyMongoError
 from pymongo.read_preferences import Primary
 
 from cdckit import DecodeError, RetriableSourceError, SourceError, StateError, StoppedError
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.offsets import Moment, StreamOffset
 from cdckit_mongodb.options.stream import Stage

@@ -18,7 +18,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from cdckit import CdcError, DecodeError, RetriableSourceError, SourceError
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.framing import PacketBuffer, Span

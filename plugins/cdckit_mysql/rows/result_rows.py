@@ -16,7 +16,7 @@ from pymysql.connections import Connection
 
 from cdckit import DecodeError, RetriableSourceError
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 from pymysql.constants import CR, ER
 
 from cdckit import ConfigError, RetriableSourceError, SourceError
-from cdckit.connector.key_stores import pem_file
-from cdckit.connector.waiting import answer_of
+from cdckit.java.key_stores import pem_file
+from cdckit.waiting import answer_of
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.server.clear_text_passwords import AUTHENTICATION
 from cdckit_mysql.server.driver import StoppableConnection, read_deadline, set_read_deadline

@@ -19,7 +19,7 @@ from pymysql.constants import CR
 from pymysql.protocol import FieldDescriptorPacket
 
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 
 _UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, NameError, UnsupportedAlgorithm)
 """What the driver may raise of answers that are damaged: keys for passwords, greetings that end early among them."""

@@ -20,7 +20,7 @@ from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.connection import driver_errors, place
 from cdckit_mysql.server.facts import RowLogging
 from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_point
-from cdckit_mysql.snapshot.snapshot_decision import snapshot_mode
+from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.snapshot_rows import SnapshotRows
 from cdckit_mysql.splits import SnapshotWork
 from cdckit_mysql.streaming.opening import on_server, require_log

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from cdckit import PlainMode, SnapshotMode, SourceError
-from cdckit.connector.chosen_by_plugin import mode_by_plugin
+from cdckit import SnapshotMode, SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.schema_history.renewal import HistoryRenewal
@@ -18,15 +17,6 @@ from cdckit_mysql.streaming.retention import why_lost
 log = logging.getLogger("cdckit.mysql")
 
 Ask = Callable[[], tuple[Server, Connection]]
-_MODES = {
-    "initial": PlainMode("first", "first"),
-    "initial_only": PlainMode("first", "first", streams=False),
-    "no_data": PlainMode("never", "first"),
-    "when_needed": PlainMode("first", "first", on_data_error=True),
-    "always": PlainMode("always", "always"),
-    "never": PlainMode("never", "never"),
-    "recovery": PlainMode("never", "always", on_schema_error=True),
-}
 
 
 class SnapshotNeed:
@@ -186,20 +176,3 @@ class SnapshotNeed:
 def _progress(at: LogOffset) -> tuple[bool, bool]:
     """Whether the pipeline has run before, and whether it was stopped within a snapshot."""
     return bool(at.file), bool(at.file) and at.snapshot is not None
-
-
-def snapshot_mode(config: MySqlConfig) -> SnapshotMode:
-    """What `snapshot.mode` says."""
-    if config.snapshot_mode == "custom":
-        found = mode_by_plugin(config.snapshot_mode_custom_name)
-        assert found is not None  # the options' model has asked
-        return found
-    if config.snapshot_mode == "configuration_based":
-        return PlainMode(
-            "always" if config.snapshot_mode_configuration_based_snapshot_data else "never",
-            "always" if config.snapshot_mode_configuration_based_snapshot_schema else "never",
-            streams=config.snapshot_mode_configuration_based_start_stream,
-            on_schema_error=config.snapshot_mode_configuration_based_snapshot_on_schema_error,
-            on_data_error=config.snapshot_mode_configuration_based_snapshot_on_data_error,
-        )
-    return _MODES[config.snapshot_mode]

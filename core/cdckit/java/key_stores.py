@@ -1,4 +1,7 @@
-"""Java's key stores as the PEM files that Python's TLS reads: PKCS #12 is converted, JKS refused with the command."""
+"""Java's key stores: which kind one is, and as the PEM files that Python's TLS reads.
+
+PKCS #12 is converted, JKS refused with the command that converts it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,23 @@ from cdckit.errors import ConfigError
 _PEM = b"-----BEGIN "
 _JAVA = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 """What files of Java's own key stores, JKS and JCEKS, begin with (`sun.security.provider.JavaKeyStore`)."""
+_PKCS12 = b"\x30"
+"""What a sequence in DER begins with, and so a PKCS #12 file (RFC 7292)."""
+_HEAD = 1 << 16
+
+
+def store_type(path: str) -> str | None:
+    """`PEM`, `JKS` or `PKCS12`, by what the file holds, as Java tells them apart; None where that cannot be told."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return None
+    if _PEM in head:
+        return "PEM"
+    if head.startswith(_JAVA):
+        return "JKS"
+    return "PKCS12" if head.startswith(_PKCS12) else None
 
 
 @contextmanager

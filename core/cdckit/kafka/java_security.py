@@ -12,6 +12,18 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Self
 
+from cdckit.java.key_stores import store_type
+
+JAAS = "sasl.jaas.config"
+STORES = (
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.keystore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
+)
+
 _ENTRY = re.compile(r"\s*(?P<module>[\w.$]+)\s+\w+(?P<options>.*)", re.DOTALL)
 _OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 _ESCAPED = re.compile(r"\\(.)")
@@ -33,7 +45,20 @@ _MODULES: Mapping[str, Mapping[str, str]] = {
 _PKCS12_ENDINGS = (".p12", ".pfx", ".pkcs12")
 
 
-def jaas_settings(entry: str | None) -> tuple[dict[str, str], dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class Named:
+    """How a client's options are called.
+
+    Attributes:
+        properties: what begins the names of those that are translated: `producer`.
+        instead: what begins the names of those that say the same in librdkafka's words: `kafka`.
+    """
+
+    properties: str
+    instead: str
+
+
+def jaas_settings(entry: str | None, named: Named) -> tuple[dict[str, str], dict[str, str]]:
     """The settings that a JAAS entry (`sasl.jaas.config`) stands for, and why others cannot be had."""
     found = _ENTRY.match(entry) if entry else None
     module = found["module"].rpartition(".")[2] if found else ""
@@ -44,8 +69,8 @@ def jaas_settings(entry: str | None) -> tuple[dict[str, str], dict[str, str]]:
         return {}, {}
     what = f"the login module {module} exists in Java alone" if module else "it is no JAAS entry"
     return {}, {
-        "sasl.mechanisms": f"producer.sasl.jaas.config: {what}; say with kafka.sasl.mechanisms and the other "
-        "kafka.sasl.* options how to log in"
+        "sasl.mechanisms": f"{named.properties}.{JAAS}: {what}; say with {named.instead}.sasl.mechanisms and the other "
+        f"{named.instead}.sasl.* options how to log in"
     }
 
 
@@ -56,7 +81,7 @@ def _options(text: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Key store and trust store of the Java producer.
+    """Key store and trust store of a Java client.
 
     Attributes:
         settings: what librdkafka reads instead.
@@ -67,7 +92,7 @@ class Stores:
     refused: Mapping[str, str]
 
     @classmethod
-    def read(cls, options: Mapping[str, str]) -> Self:
+    def read(cls, options: Mapping[str, str], named: Named) -> Self:
         """What `ssl.keystore.*` and `ssl.truststore.*` mean."""
         settings: dict[str, str] = {}
         refused: dict[str, str] = {}
@@ -76,17 +101,19 @@ class Stores:
                 settings["ssl.ca.location"] = place
             else:
                 refused["ssl.ca.location"] = (
-                    f"producer.ssl.truststore.location: {place} is a Java trust store; export its certificates as "
-                    "PEM and name that file in kafka.ssl.ca.location"
+                    f"{named.properties}.ssl.truststore.location: {place} is a Java trust store; export its "
+                    f"certificates as PEM and name that file in {named.instead}.ssl.ca.location"
                 )
         if place := options.get("ssl.keystore.location"):
-            made, reason = _key_store(place, _type(options, "keystore", place), options)
+            made, reason = _key_store(place, _type(options, "keystore", place), options, named)
             settings |= made
             refused |= reason
         return cls(settings, refused)
 
 
-def _key_store(place: str, kind: str, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _key_store(
+    place: str, kind: str, options: Mapping[str, str], named: Named
+) -> tuple[dict[str, str], dict[str, str]]:
     if kind == "PEM":
         return {"ssl.certificate.location": place, "ssl.key.location": place}, {}
     if kind == "PKCS12":
@@ -95,11 +122,13 @@ def _key_store(place: str, kind: str, options: Mapping[str, str]) -> tuple[dict[
             "ssl.keystore.password": options.get("ssl.keystore.password", ""),
         }, {}
     return {}, {
-        "ssl.keystore.location": f"producer.ssl.keystore.location: {place} is a Java key store; convert it to PKCS12 "
-        "(keytool -importkeystore -deststoretype pkcs12) and name that file in kafka.ssl.keystore.location"
+        "ssl.keystore.location": f"{named.properties}.ssl.keystore.location: {place} is a Java key store; convert it "
+        f"to PKCS12 (keytool -importkeystore -deststoretype pkcs12) and name that file in "
+        f"{named.instead}.ssl.keystore.location"
     }
 
 
 def _type(options: Mapping[str, str], store: str, place: str) -> str:
+    """What a store is: by what the file holds, as Java takes it, else as it is said or called."""
     guessed = "PKCS12" if PurePath(place).suffix.lower() in _PKCS12_ENDINGS else "JKS"
-    return options.get(f"ssl.{store}.type", guessed).upper()
+    return store_type(place) or options.get(f"ssl.{store}.type", guessed).upper()
