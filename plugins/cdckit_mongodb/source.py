@@ -100,9 +100,9 @@ class MongoDbSource(Source):
             ConfigError: a channel of signals cannot be used.
             RetriableSourceError: that channel's server is away.
         """
-        self._notifications = Notifications(self._config, self._config.topic_prefix, context.notify)
-        self._told = SnapshotListener(self._notifications, context.notify)
-        self._context = replace(context, notify=self._told)
+        self._notifications = Notifications(self._config, self._config.topic_prefix, context.notices)
+        self._told = SnapshotListener(self._notifications, context.notices)
+        self._context = replace(context, notices=self._told)
         if self._config.takes_signals and context.state is not None:
             self._mailbox = Mailbox(self._config, self._config.topic_prefix, context.inbox)
 
@@ -239,7 +239,7 @@ class MongoDbSource(Source):
         if again is None and not self._reads_documents(StreamOffset.from_json(start)):
             return []
         only = None if again is None else again.tables
-        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism, self._context.notify, only)
+        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism, self._context.notices, only)
         names = dict.fromkeys((chunk.database, chunk.collection) for chunk in chunks) if self._context.marks else ()
         for chunk in chunks:
             self._collections.taken(chunk.database, chunk.collection)
@@ -339,8 +339,8 @@ class MongoDbSource(Source):
     def _read_chunks(self, work: ChunkWork, moment: StreamOffset) -> Iterator[Batch]:
         if work.marked:
             yield Batch([], None, marks=list(self._marker.of_snapshot(work.marked, moment.moment)))
-        client, notify = self._asked(), self._context.notify
-        yield from read_chunks(client, self._config, self._collections, work.chunks, moment, notify)
+        client, notices = self._asked(), self._context.notices
+        yield from read_chunks(client, self._config, self._collections, work.chunks, moment, notices)
 
     @cached_property
     def _marker(self) -> CollectionMarker:
@@ -375,7 +375,7 @@ class MongoDbSource(Source):
                 self._collections.taken(*name)
             self._captured_told = True
             check_guardrail(self._config, len(names))
-            self._context.notify("captured", data_collections=names)
+            self._context.notices.captured(data_collections=names)
 
     # -- the servers
 

@@ -116,9 +116,9 @@ class MySqlSource(Source):
             ConfigError: a channel of signals cannot be used.
             RetriableSourceError: that channel's server is away.
         """
-        notifications = Notifications(self._config, self._config.topic_prefix, context.notify)
-        self._told = SnapshotListener(notifications, context.notify, self._config.signal_data_collection)
-        self._context = replace(context, notify=self._told)
+        notifications = Notifications(self._config, self._config.topic_prefix, context.notices)
+        self._told = SnapshotListener(notifications, context.notices, self._config.signal_data_collection)
+        self._context = replace(context, notices=self._told)
         self._need.started = not context.starts
         if self._config.takes_signals and context.state is not None:
             self._signals = SnapshotServer(self._config, self._context, notifications)
@@ -296,7 +296,7 @@ class MySqlSource(Source):
                 chosen = left_of(connection, self._config, self._filters, self._asked.dialect, tables, chosen)
             self._noted = None
             chunks = plan_chunks(connection, chosen, parallelism)
-        tell_of(chosen, chunks, self._context.notify)
+        tell_of(chosen, chunks, self._context.notices)
         warn_of_missing(again, chosen)
         splits = [
             Split(start, end, ChunkWork(tuple(group), self._asked.dialect, self._run_id), rows_of(group))
@@ -319,7 +319,7 @@ class MySqlSource(Source):
         if self._context.counts.wanted and not self._captured_told:
             self._captured_told = True
             names = [str(table.id) for table in tables if self._filters.captures(*table.id)]
-            self._context.notify("captured", data_collections=names)
+            self._context.notices.captured(data_collections=names)
 
     # -- reading
 
@@ -354,8 +354,8 @@ class MySqlSource(Source):
             marker = TableMarker(self._filters, versions)
             yield Batch([], None, marks=list(marker.of_snapshot(point.position, work.marked, work.captured)))
         if work.chunks:
-            notify = self._context.notify
-            yield from read_chunks(self._config, self._filters, versions, work.chunks, point, notify, work.dialect)
+            notices = self._context.notices
+            yield from read_chunks(self._config, self._filters, versions, work.chunks, point, notices, work.dialect)
 
     def _read_between(self, start: LogOffset, end: LogOffset, signalled: bool) -> Iterator[Batch]:
         work = LogWork(self._history.tables_at(start.position), self._asked.dialect, self._run_id, here=True)
@@ -369,7 +369,7 @@ class MySqlSource(Source):
         read_from = start if work.reader or self._context.state is None else self._ends.known(start)
         history = self._history if self._context.state is not None else None
         definitions = Definitions(
-            work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
+            work.tables, self._config, self._filters, work.dialect, history=history, notices=self._context.notices
         )
         if history is not None and not work.reader:
             take_over_missing(self._asked.ready()[1], self._config, self._filters, definitions, start.position)
@@ -463,7 +463,7 @@ class MySqlSource(Source):
 
     @cached_property
     def _history(self) -> SchemaHistory:
-        return SchemaHistory(self._state, self._context.notify, self._history_topic)
+        return SchemaHistory(self._state, self._context.notices, self._history_topic)
 
     @property
     def _state(self) -> StateStore:
@@ -487,7 +487,7 @@ class MySqlSource(Source):
             self._filters,
             self._asked.dialect,
             self._history,
-            self._context.notify,
+            self._context.notices,
             self._run_id,
             self._ends,
         )

@@ -107,7 +107,7 @@ class ScriptedSource(Source):
             return [Split(start, None)]
         for number, text in enumerate(_lines(self.log)[start["line"] : end["line"]], start["line"]):
             if "ddl" in (line := json.loads(text)):
-                self.context.notify("schema_changed", position=f"s{number:012d}", ddl=line["ddl"], tables=())
+                self.context.notices.schema_changed(position=f"s{number:012d}", ddl=line["ddl"], tables=())
         return _parts(start["line"], end["line"], parallelism, None)
 
     def read(self, split: Split) -> Iterator[Batch]:

@@ -56,13 +56,13 @@ class DirectRunner(Runner):
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)
         inbox = self.pipeline.state / FOLDER
-        source.open(SourceContext(name, state, self.notify, stopping, counts=counts, inbox=inbox))
+        source.open(SourceContext(name, state, self.notices, stopping, counts=counts, inbox=inbox))
         saved = state.load_offset()
-        self.notify("started", runner=self.name, offset=saved)
+        self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notify, counts)
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts)
         spare_collections()
-        looks = Looks(source, encode.chain, self.notify)
+        looks = Looks(source, encode.chain, self.notices)
         try:
             self._drive(source, encode, sink, progress, looks, once)
         except StoppedError as error:
@@ -103,7 +103,7 @@ class DirectRunner(Runner):
             except RetriableSourceError as error:
                 if not retries.due:
                     raise
-                self.notify("connection", connected=False, reason=str(error))
+                self.notices.connection(connected=False, reason=str(error))
                 progress.save()
                 retries.pause(error)
             else:

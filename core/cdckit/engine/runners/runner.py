@@ -9,7 +9,7 @@ from typing import ClassVar
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.metrics.observation import observed
-from cdckit.engine.pipeline import notifier
+from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import StoppedError
 
@@ -28,7 +28,7 @@ class Runner(ABC):
     def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None) -> None:
         self.pipeline = pipeline
         self.stopping = stopping or StopSignal()
-        self.notify = notifier(pipeline.name)
+        self.notices = RunNotices(pipeline.name)
 
     def run(self, *, once: bool = False) -> None:
         """Runs until the log's end (`once`) or until asked to stop.
@@ -47,7 +47,7 @@ class Runner(ABC):
                 error = fault
                 raise
             finally:
-                self.notify("stopped", error=error)
+                self.notices.stopped(error)
 
     @property
     def measured(self) -> bool:
