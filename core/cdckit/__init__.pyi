@@ -8,6 +8,7 @@ from .api.checks import (
     unmatched_findings as unmatched_findings,
     why_unwritable as why_unwritable,
 )
+from .api.event_traits import EventTraits as EventTraits
 from .api.hookspecs import (
     ColumnConverter as ColumnConverter,
     ColumnDescription as ColumnDescription,
@@ -79,6 +80,7 @@ from .api.source import (
     SourceContext as SourceContext,
     Split as Split,
 )
+from .api.source_config import SourceConfig as SourceConfig
 from .api.source_counts import SourceCounts as SourceCounts
 from .api.state_store import HistoryEntry as HistoryEntry, StateStore as StateStore
 from .api.struct import (

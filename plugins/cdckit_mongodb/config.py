@@ -14,6 +14,8 @@ from cdckit import LocalPath, NameList, NoMeaning, RegexList, patterns, split_na
 from cdckit.connector.avro_names import NameAdjustment
 from cdckit.connector.chosen_by_plugin import mode_by_plugin
 from cdckit.connector.guardrail import GuardrailOptions
+from cdckit.connector.heartbeat import NOT_ON_SPARK
+from cdckit.connector.include_lists import Matcher
 from cdckit.connector.notifications import NotificationOptions
 from cdckit.connector.options.event_format import AS_TEXT, EventFormatDefaults
 from cdckit.connector.options.metric_tags import MetricTags
@@ -92,6 +94,7 @@ class MongoDbConfig(
     connector: ClassVar[str] = "mongodb"
     """What events say in `source.connector`."""
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix", "capture_scope", "capture_target")
+    named_by: ClassVar[str] = "topic_prefix"
     choosing: ClassVar[tuple[str, ...]] = (*capture_lists("database", "collection"), "filters_match_mode")
 
     topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
@@ -447,6 +450,25 @@ class MongoDbConfig(
     def whole_updates(self) -> bool:
         """Whether an update's event carries the whole document."""
         return "update_full" in self.capture_mode
+
+    @property
+    def partial_updates(self) -> str | None:
+        """What carries whole documents."""
+        return None if self.whole_updates else "set source.capture.mode to change_streams_update_full"
+
+    @property
+    def snapshot_takes_rows(self) -> bool:
+        """As the mode says."""
+        return self.snapshot_mode != "no_data"
+
+    def snapshot_takes(self, collection: str) -> bool:
+        """As `snapshot.include.collection.list` says."""
+        chosen = Matcher(self.snapshot_include_collection_list)
+        return not chosen or chosen(collection)
+
+    def without_effect_on_spark(self) -> dict[str, str]:
+        """Heartbeats."""
+        return {"heartbeat.interval.ms": NOT_ON_SPARK} if self.heartbeat_interval_ms else {}
 
     @property
     def asks_for_pre_images(self) -> bool:

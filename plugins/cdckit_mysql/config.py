@@ -44,6 +44,7 @@ class MySqlConfig(
     connector: ClassVar[str] = "mysql"
     """What events say in `source.connector`."""
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix",)
+    named_by: ClassVar[str] = "topic_prefix"
     choosing: ClassVar[tuple[str, ...]] = capture_lists("database", "table")
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit import ColumnConverter, ColumnDescription, Registration, hookimpl
+from cdckit import ColumnConverter, ColumnDescription, EventTraits, Registration, hookimpl
 
+_PLACE = (("file", "file"), ("pos", "pos"))
+"""What tells events of the log apart."""
 _CONVERTERS = ("TinyIntOneToBooleanConverter", "ZeroDateFallbackConverter", "JdbcSinkDataTypesConverter")
 _PACKAGES = ("io.debezium.connector.binlog.converters.", "io.debezium.connector.mysql.converters.")
 
@@ -20,6 +22,7 @@ def cdckit_sources() -> Sequence[Registration]:
             config="cdckit_mysql.config:MySqlConfig",
             summary="row changes from the binary log of MySQL, after a snapshot",
             aliases=("io.debezium.connector.mysql.MySqlConnector",),
+            events=(EventTraits("mysql", _PLACE),),
         ),
         Registration(
             name="mariadb",
@@ -27,6 +30,7 @@ def cdckit_sources() -> Sequence[Registration]:
             config="cdckit_mysql.config:MariaDbConfig",
             summary="row changes from the binary log of MariaDB, after a snapshot",
             aliases=("io.debezium.connector.mariadb.MariaDbConnector",),
+            events=(EventTraits("mariadb", _PLACE, data=None),),
         ),
     ]
 

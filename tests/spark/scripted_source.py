@@ -19,11 +19,11 @@ from typing import Any
 
 from cdckit.api.hookspecs import Registration
 from cdckit.api.marks import MarkKind, TableExample, TableMark
-from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.schema import DECIMAL, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
 from cdckit.api.source import Source, SourceContext, Split
+from cdckit.api.source_config import SourceConfig
 from cdckit.api.struct import Struct
 from cdckit.connector.example_values import example_struct
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
@@ -47,7 +47,7 @@ LOGICAL = {
 }
 
 
-class ScriptedConfig(PluginConfig):
+class ScriptedConfig(SourceConfig):
     """Options of the scripted source."""
 
     folder: Path

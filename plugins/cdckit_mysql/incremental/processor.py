@@ -10,7 +10,7 @@ from typing import Any
 from cdckit import Batch, DecodeError, Record, Struct
 from cdckit.connector.incremental import Finished, IncrementalSnapshot, IncrementalState
 from cdckit.connector.signals import Signal
-from cdckit.connector.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, WINDOW_CLOSE, WINDOW_OPEN, one_line
+from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN, one_line
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
@@ -28,6 +28,7 @@ from cdckit_mysql.incremental.table_marks import CLOSE, OPEN, TableMarks
 from cdckit_mysql.incremental.told_definitions import told_definitions
 from cdckit_mysql.incremental.visibility import begin_behind
 from cdckit_mysql.offsets import LogOffset, LogPosition
+from cdckit_mysql.options.signals import SCHEMA_CHANGES, SET_BINLOG_POSITION
 from cdckit_mysql.server.connection import Connection, driver_errors
 from cdckit_mysql.server.facts import query
 from cdckit_mysql.streaming.definitions import Definitions

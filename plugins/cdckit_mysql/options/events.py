@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pydantic import NonNegativeInt
 
-from cdckit import PluginConfig
+from cdckit import SourceConfig
+from cdckit.connector.heartbeat import NOT_ON_SPARK
 
 
-class EventOptions(PluginConfig):
+class EventOptions(SourceConfig):
     """Records."""
 
     include_query: bool = False
@@ -24,3 +25,8 @@ class EventOptions(PluginConfig):
     """A statement that is run at each heartbeat, such as one that writes to a table, so that the log of a quiet
     database moves; the user needs the privilege. Only the direct runner has heartbeats.
     """
+
+    def without_effect_on_spark(self) -> dict[str, str]:
+        """Heartbeats."""
+        beats = {"heartbeat.interval.ms": NOT_ON_SPARK} if self.heartbeat_interval_ms else {}
+        return {**super().without_effect_on_spark(), **beats}

@@ -6,7 +6,10 @@ from typing import ClassVar
 
 from cdckit.connector.notifications import NotificationOptions
 from cdckit.connector.signals import SignalOptions
-from cdckit.connector.signals.signal import OF_EVERY_SOURCE, SCHEMA_CHANGES, SET_BINLOG_POSITION
+from cdckit.connector.signals.signal import OF_EVERY_SOURCE
+
+SET_BINLOG_POSITION = "set-binlog-position"
+SCHEMA_CHANGES = "schema-changes"
 
 
 class SignallingOptions(NotificationOptions, SignalOptions):

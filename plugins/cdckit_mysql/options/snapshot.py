@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from cdckit import NameList, PluginConfig, RegexList, split_names
+from cdckit import NameList, RegexList, SourceConfig, split_names
 from cdckit.connector.chosen_by_plugin import lock_by_plugin, mode_by_plugin, query_by_plugin
+from cdckit.connector.include_lists import Matcher
 
 _SNAPSHOT_MODES = {"schema_only": "no_data", "schema_only_recovery": "recovery"}
 _LOCKING_MODES = {"minimal_percona_no_table_locks": "minimal_percona"}
@@ -33,7 +34,7 @@ LockingMode = Annotated[
 ]
 
 
-class SnapshotOptions(PluginConfig):
+class SnapshotOptions(SourceConfig):
     """The snapshot."""
 
     snapshot_mode: SnapshotModeName = "initial"
@@ -113,6 +114,16 @@ class SnapshotOptions(PluginConfig):
             name = self.snapshot_query_mode_custom_name
             _require(query_by_plugin(name), "query.mode", name)
         return self
+
+    @property
+    def snapshot_takes_rows(self) -> bool:
+        """As the mode says."""
+        return self.snapshot_mode not in ("no_data", "never", "recovery")
+
+    def snapshot_takes(self, table: str) -> bool:
+        """As `snapshot.include.collection.list` says."""
+        chosen = Matcher(self.snapshot_include_collection_list)
+        return not chosen or chosen(table)
 
     def not_on_spark(self) -> dict[str, str]:
         """Spark reads the chunks without a lock, and the log beside them."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.source_config import SourceConfig
 
 NewTables = Annotated[
     Literal["snapshot", "warn", "off"], BeforeValidator(lambda value: "snapshot" if value == "parallel" else value)
@@ -14,7 +14,7 @@ NewTables = Annotated[
 """Debezium 1 says `parallel`."""
 
 
-class NewTablesOptions(PluginConfig):
+class NewTablesOptions(SourceConfig):
     """What becomes of them."""
 
     snapshot_new_tables: NewTables | None = None
@@ -22,6 +22,11 @@ class NewTablesOptions(PluginConfig):
     the other tables go on; `warn` says that they are not read; `off` says nothing. By default `snapshot` where the sink
     keeps mirrors (and `snapshot.mode` reads rows), else `warn`.
     """
+
+    @property
+    def new_tables(self) -> Literal["snapshot", "warn", "off"] | None:
+        """What the option says."""
+        return self.snapshot_new_tables
 
 
 def capture_lists(*kinds: str) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from cdckit.api.plugins import plugin_manager
-from cdckit.connector.options.metric_tags import parse_tags
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.metrics.listener import FiguresListener
@@ -20,15 +19,14 @@ def observed(pipeline: ResolvedPipeline, runner: str) -> Iterator[Figures]:
     Raises:
         ConfigError: the metrics cannot be served at `metrics.address`.
     """
-    options = pipeline.source.config
-    server = getattr(options, "topic_prefix", None) or pipeline.name
+    options = pipeline.source_config
+    server = options.logical_name or pipeline.name
     figures = Figures(pipeline.name, pipeline.source.registration.name, server, runner)
     with ExitStack() as stack:
         if pipeline.metrics is not None:
             from cdckit.engine.metrics.server import served  # noqa: PLC0415 - most pipelines serve none
 
-            tags = parse_tags(getattr(options, "custom_metric_tags", ""))
-            labels = {"pipeline": pipeline.name, "server": server, **tags}
+            labels = {"pipeline": pipeline.name, "server": server, **options.metric_labels}
             stack.enter_context(served(figures, pipeline.metrics, labels))
         status = StatusFile(pipeline.state, figures)
         stack.callback(status.close)

@@ -217,12 +217,12 @@ class TableDelivery(Delivery):
 
     def open(self, session: SparkSession, generation: Generation) -> None:
         """Opens the sink."""
-        source = self.pipeline.source.config
+        source = self.pipeline.source_config
         context = TableContext(
             self.pipeline.name,
             generation.id,
-            skipped=getattr(source, "skipped", frozenset()),
-            whole_updates=getattr(source, "whole_updates", True),
+            skipped=source.skipped,
+            partial_updates=source.partial_updates,
             marks=self.told,
             pause=self._pause,
             read_again=self._read_again,
