@@ -25,7 +25,7 @@ from cdckit import (
 from cdckit.api.plugins import config_model, find, make, plugin_manager
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.metrics.observation import observed
+from cdckit.engine.metrics.observation import figures_of
 from cdckit.engine.state.made_for import MadeFor
 from cdckit.errors import ConfigError
 
@@ -90,8 +90,7 @@ def load(tmp_path: Path) -> Load:
 def test_a_pipeline_is_called_by_the_sources_own_name(load: Load) -> None:
     found = load(rod="lower")
     assert (found.name, found.state.name) == ("lower", "lower")
-    with observed(found, "direct") as figures:
-        assert figures.server == "lower"
+    assert figures_of(found, "direct").server == "lower"
 
 
 def test_the_option_of_the_name_must_be_known_where_others_need_not_be(load: Load, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ class HookCall:
         return ask
 
     def _all_of(self, asked: Sequence[Ask]) -> list[Any]:
-        return self._read([ask() for ask in asked])
+        return self._read([ask() for ask in reversed(asked)])  # as pluggy does it: who came last is asked first
 
     def _hook_of(self, plugin: Any) -> pluggy.HookCaller:
         """The hook of one plugin alone."""

@@ -11,7 +11,6 @@ from cdckit.api.sink import Sink
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.connector.signals.inbox import FOLDER
-from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.looks import Looks
@@ -41,7 +40,7 @@ class DirectRunner(Runner):
 
     name = "direct"
 
-    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
+    def _run(self, stack: ExitStack, once: bool) -> None:
         name, stopping = self.pipeline.name, self.stopping
         sink = self._sink()
         state = open_state(self.pipeline.state)
@@ -51,7 +50,7 @@ class DirectRunner(Runner):
         stack.callback(encode.close)
         stack.callback(sink.close)
         sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
-        figures.queue = sink.queue_fill
+        self.figures.queue = sink.queue_fill
         source = make_source(self.pipeline)
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)

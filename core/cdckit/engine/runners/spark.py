@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from cdckit.api.record import Offset
 from cdckit.api.source import SourceContext
-from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
@@ -44,7 +43,7 @@ class SparkRunner(Runner):
 
     name = "spark"
 
-    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
+    def _run(self, stack: ExitStack, once: bool) -> None:
         require_java()
         anew = False
         while not self.stopping():
