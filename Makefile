@@ -6,14 +6,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed.stamp
 PYTEST_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
+FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 
-.PHONY: help setup servers lint test nightly demo bench docs lock
+.PHONY: help setup servers lint test test-fast nightly demo bench docs face lock
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(INSTALLED) ## Make the virtual environment and see to Java
-	@PYTHONPATH=tests $(BIN)/python -m servers java
+	@$(BIN)/python -m testkit.servers java
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none is on PATH." >&2; exit 1; }
@@ -27,7 +28,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@touch $@
 
 servers: setup ## Download the servers that the tests run against
-	@PYTHONPATH=tests $(BIN)/python -m servers
+	@$(BIN)/python -m testkit.servers
 
 lint: $(INSTALLED) ## Check style, types and layers
 	$(BIN)/ruff check
@@ -38,17 +39,23 @@ lint: $(INSTALLED) ## Check style, types and layers
 test: servers lint ## Pass every check and test
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
+test-fast: $(INSTALLED) ## Pass the tests that start nothing, on every save
+	$(BIN)/python -m pytest --fast $(FAST_OPTIONS)
+
 nightly: servers lint ## The same tests with the long series
 	$(BIN)/python -m pytest --nightly $(PYTEST_OPTIONS)
 
 demo: setup ## Capture a live shop database into Delta tables, and show it
-	@PYTHONPATH=examples:tests $(BIN)/python -m demo
+	@PYTHONPATH=examples $(BIN)/python -m demo
 
 bench: setup ## Measure cdckit, and Debezium beside it where its wheel is installed
-	@PYTHONPATH=.:tests $(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks
 
 docs: $(INSTALLED) ## Write the option tables of the docs anew
 	@$(BIN)/python -m cdckit.engine.config.docs docs/options
+
+face: $(INSTALLED) ## Record the public face anew; CHANGELOG.md has to tell of what changed
+	@$(BIN)/python -m testkit.face
 
 lock: $(INSTALLED) ## Resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

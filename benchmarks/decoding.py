@@ -25,7 +25,7 @@ from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.rows import RowDecoder, open_rows
 from cdckit_mysql.table import Table, Tables
 from cdckit_mysql.values import ColumnValue, ValueOptions, column_value
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 READINGS = 5
 USER = "dbz"

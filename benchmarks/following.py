@@ -9,7 +9,7 @@ from benchmarks import workload
 from benchmarks.measured import Measured
 from benchmarks.pipelines import Cdckit, Pipeline
 from benchmarks.usage import Tree, Usage
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 WARM = "warm, 100 rows a statement"
 WARM_UPS = 2

@@ -17,7 +17,7 @@ from cdckit.api.messages import EncodedHeaders, Messages
 from cdckit.api.sink import SinkContext
 from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_kafka.sink import KafkaSink
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 _BATCH = 1000
 _PARTITIONS = 4

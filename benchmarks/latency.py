@@ -10,8 +10,8 @@ from pathlib import Path
 from benchmarks import workload
 from benchmarks.pipelines import Cdckit, Pipeline
 from benchmarks.usage import Tree
-from servers.mysql import MySQLServer
-from servers.process import tail
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.process import tail
 
 TABLE = "live"
 START_SECONDS = 120.0

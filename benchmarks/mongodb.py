@@ -13,7 +13,7 @@ from benchmarks.pipelines import Options, write_options
 from benchmarks.systems import MONGODB_SNAPSHOT, MONGODB_STREAM
 from benchmarks.targets import Place
 from benchmarks.usage import Usage
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
 

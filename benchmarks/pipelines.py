@@ -12,8 +12,8 @@ from typing import Literal, Protocol
 from benchmarks.targets import Place, Target
 from benchmarks.usage import Tree
 from benchmarks.workload import DATABASE
-from servers import process
-from servers.mysql import MySQLServer
+from testkit.servers import process
+from testkit.servers.mysql import MySQLServer
 
 USER, PASSWORD = "bench", "bench"
 STOP_SECONDS = 60.0

@@ -19,9 +19,9 @@ from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit
 from benchmarks.systems import FILE, FILE_METRICS, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
 from benchmarks.targets import DeltaTarget, FileTarget, KafkaTarget
 from benchmarks.throughput import Bench, CatchUp
-from servers.kafka import KafkaBroker
-from servers.mongodb import MongoReplicaSet
-from servers.mysql import MySQLServer
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql import MySQLServer
 
 PARTS = ("direct", "kafka", "spark", "latency", "mongodb", "peer")
 

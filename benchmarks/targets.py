@@ -15,7 +15,7 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaException, TopicPartition
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 PARTITIONS = 4
 """Of every topic that is written."""

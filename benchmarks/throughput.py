@@ -11,7 +11,7 @@ from benchmarks import workload
 from benchmarks.measured import Measured, System
 from benchmarks.pipelines import Cdckit, Options, Pipeline, Placed
 from benchmarks.usage import Usage, run
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 SNAPSHOT = "snapshot"
 BULK = "stream, 100 rows a statement"

@@ -16,7 +16,7 @@ from benchmarks.report import machine
 from benchmarks.ticdc import SHAPES, messages_of
 from cdckit.engine.spark.session import start_session
 from cdckit.spark import CdckitDataSource
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 _SHAPE = SHAPES[0]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from servers.process import tail
+from testkit.servers.process import tail
 
 
 @dataclass(frozen=True, slots=True)

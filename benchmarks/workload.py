@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 DATABASE = "bench"
 COLUMNS = "id, name, email, price, big, d, dt, ts, flag, e"

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from servers.kafka import KafkaBroker
-from servers.mariadb import MariaDBServer
-from servers.mongodb import MongoReplicaSet
-from servers.mysql import MySQLServer
-from servers.mysql56 import MySQL56Server
-from servers.mysql_family import SQLServer
-from servers.object_store import ObjectStore
-from servers.schema_registry import SchemaRegistry
+from testkit.fast import FastTests
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql56 import MySQL56Server
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.object_store import ObjectStore
+from testkit.servers.schema_registry import SchemaRegistry
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")  # how fast a busy machine is tells nothing of the code
@@ -23,8 +24,14 @@ settings.load_profile("project")  # how fast a busy machine is tells nothing of 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nightly", action="store_true", help="run the long series: more rounds, more rows")
+    parser.addoption("--fast", action="store_true", help="skip what starts a server, Spark or any program")
     parser.addoption("--first-seed", type=int, default=0, help="the fuzzers' first seed: other cases than usual")
     parser.addoption("--cases", type=int, default=0, help="how many cases the fuzzers take of each kind")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--fast"):
+        config.pluginmanager.register(FastTests())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -45,10 +45,6 @@ from .api.retry_schedule import RetrySchedule as RetrySchedule
 from .api.schema import (
     BOOLEAN as BOOLEAN,
     BYTES as BYTES,
-    CONNECT_DATE as CONNECT_DATE,
-    CONNECT_TIME as CONNECT_TIME,
-    CONNECT_TIMESTAMP as CONNECT_TIMESTAMP,
-    DECIMAL as DECIMAL,
     FLOAT32 as FLOAT32,
     FLOAT64 as FLOAT64,
     INT16 as INT16,

@@ -20,7 +20,7 @@ from deltalake.exceptions import TableNotFoundError
 from rich.console import Console
 from rich.table import Table
 
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 HERE = Path(__file__).parent
 TABLES = ("customers", "orders_1", "orders_2")

@@ -14,8 +14,8 @@ from cdckit import (
     STRING,
     Header,
     Record,
-    Schema,
     Struct,
+    logical,
     struct_schema,
 )
 from cdckit.connector.envelope import NEW_KEY, OLD_KEY
@@ -32,14 +32,7 @@ SOURCE = struct_schema(
         "connector": STRING,
         "name": STRING,
         "ts_ms": INT64,
-        "snapshot": Schema(
-            "string",
-            optional=True,
-            default="false",
-            name="io.debezium.data.Enum",
-            version=1,
-            parameters={"allowed": "true,last,false,incremental"},
-        ),
+        "snapshot": logical.snapshot_mark(("true", "last", "false", "incremental")),
         "db": STRING,
         "sequence": OPTIONAL_STRING,
         "table": OPTIONAL_STRING,

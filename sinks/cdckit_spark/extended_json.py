@@ -16,9 +16,8 @@ from typing import Any
 
 import orjson
 
-from cdckit import DECIMAL, OPTIONAL_BOOLEAN, OPTIONAL_BYTES, OPTIONAL_STRING, Schema
+from cdckit import OPTIONAL_BOOLEAN, OPTIONAL_BYTES, OPTIONAL_STRING, Schema, logical
 
-_ZONED = "io.debezium.time.ZonedTimestamp"
 _DECIMAL_TYPE = re.compile(r"decimal\((\d+)(?:,\s*(\d+))?\)")
 _NUMBERS = ("$numberLong", "$numberInt", "$numberDouble", "$numberDecimal")
 _TEXTS = ("$oid", "$symbol", "$uuid", *_NUMBERS)
@@ -49,8 +48,7 @@ def declared_type(name: str) -> DeclaredType:
     """
     if found := _DECIMAL_TYPE.fullmatch(name):
         precision, scale = int(found[1]), int(found[2] or 0)
-        parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
-        schema = Schema("bytes", optional=True, name=DECIMAL, version=1, parameters=parameters)
+        schema = logical.decimal(scale, precision).replace(optional=True)
         return DeclaredType(name, schema, lambda value: _unscaled(value, precision, scale))
     if name not in _TYPES:
         raise ValueError(f"'{name}' is no type of a column; there are {', '.join(_TYPES)}, decimal(p,s)")
@@ -142,6 +140,6 @@ _TYPES: dict[str, tuple[Schema, Callable[[Any], Any]]] = {
     "int": (Schema("int32", optional=True), _whole(32)),
     "bigint": (Schema("int64", optional=True), _whole(64)),
     "double": (Schema("float64", optional=True), _double),
-    "timestamp": (Schema("string", optional=True, name=_ZONED, version=1), _instant),
+    "timestamp": (logical.ZONED_TIMESTAMP.replace(optional=True), _instant),
     "binary": (OPTIONAL_BYTES, _binary),
 }

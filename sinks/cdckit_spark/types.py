@@ -27,7 +27,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cdckit import CONNECT_DATE, CONNECT_TIMESTAMP, DECIMAL, Schema
+from cdckit import Schema, logical
 
 Values = Sequence[Any]
 MAX_PRECISION = 38
@@ -62,7 +62,7 @@ def column_type(schema: Schema) -> ColumnType:
 def _make(schema: Schema) -> ColumnType:
     if _unsigned(schema):
         return _UNSIGNED_DECIMAL if schema.type == "bytes" else _UNSIGNED_LONG
-    if schema.name == DECIMAL:
+    if schema.name == logical.DECIMAL_NAME:
         return _decimal(schema)
     if schema.name in _LOGICAL:
         return _LOGICAL[schema.name]
@@ -73,7 +73,7 @@ def _make(schema: Schema) -> ColumnType:
 
 def _unsigned(schema: Schema) -> bool:
     """Whether a column is BIGINT UNSIGNED: as its source knows, or as the type says that Debezium propagates."""
-    if schema.type != "int64" and schema.name != DECIMAL:
+    if schema.type != "int64" and schema.name != logical.DECIMAL_NAME:
         return False
     propagated = (schema.parameters or {}).get("__debezium.source.column.type", "")
     return (schema.stored is not None and schema.stored.unsigned) or propagated.upper().startswith("BIGINT UNSIGNED")
@@ -125,12 +125,12 @@ _MICROSECONDS = _simple("timestamp_ntz", _NTZ)
 _ZONED = ColumnType("timestamp", _UTC, _zoned, lambda value: None if value is None else _instant(value))
 
 _LOGICAL = {
-    "io.debezium.time.Date": _DATE,
-    CONNECT_DATE: _DATE,
-    "io.debezium.time.Timestamp": _MILLISECONDS,
-    CONNECT_TIMESTAMP: _MILLISECONDS,
-    "io.debezium.time.MicroTimestamp": _MICROSECONDS,
-    "io.debezium.time.ZonedTimestamp": _ZONED,
+    logical.DATE.name: _DATE,
+    logical.CONNECT_DATE.name: _DATE,
+    logical.TIMESTAMP.name: _MILLISECONDS,
+    logical.CONNECT_TIMESTAMP.name: _MILLISECONDS,
+    logical.MICRO_TIMESTAMP.name: _MICROSECONDS,
+    logical.ZONED_TIMESTAMP.name: _ZONED,
 }
 
 
@@ -180,9 +180,7 @@ def _unsigned_longs(values: Values) -> pa.Array:
 _UNSIGNED_LONG = ColumnType(
     UNSIGNED, _UNSIGNED_ARROW, _unsigned_longs, lambda value: None if value is None else Decimal(value % (1 << 64))
 )
-_UNSIGNED_DECIMAL = _decimal(
-    Schema("bytes", name=DECIMAL, parameters={"scale": "0", "connect.decimal.precision": "20"})
-)
+_UNSIGNED_DECIMAL = _decimal(logical.decimal(0, 20))
 
 
 def _array(schema: Schema) -> ColumnType:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from running import Pipeline, Running, create_reader, source_of, to_file
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline, Running, create_reader, source_of, to_file
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 NewPipeline = Callable[..., Pipeline]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from running import Pipeline, create_reader, source_of, to_file
-from servers.kafka import KafkaBroker
-from servers.mongodb import MongoReplicaSet
-from servers.mysql_family import SQLServer
-from servers.ports import free_port
-from servers.proxy import CuttingProxy
+from testkit.running import Pipeline, create_reader, source_of, to_file
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.ports import free_port
+from testkit.servers.proxy import CuttingProxy
 
 HOST = "127.0.0.1"
 

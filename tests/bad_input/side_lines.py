@@ -13,11 +13,11 @@ from typing import Any, cast
 from confluent_kafka import Producer
 
 from bad_input.lines import HOST, Line, ids
-from running import create_reader, source_of, to_file
-from servers.kafka import KafkaBroker
-from servers.mysql_family import SQLServer
-from servers.proxy import CuttingProxy
-from servers.schema_registry import SchemaRegistry
+from testkit.running import create_reader, source_of, to_file
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.proxy import CuttingProxy
+from testkit.servers.schema_registry import SchemaRegistry
 from ticdc.connect_avro import ConnectAvro
 from ticdc.test_registry import documents
 

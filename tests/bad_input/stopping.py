@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from running import Ended, Running
+from testkit.running import Ended, Running
 
 LONGEST_WAIT = 2.0
 """In seconds, from SIGTERM on."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from pyarrow import fs
 
 from bad_input.lines import HOST, Line, ids
-from running import PASSWORD, to_file
-from servers.object_store import ObjectStore
-from servers.proxy import CuttingProxy
+from testkit.running import PASSWORD, to_file
+from testkit.servers.object_store import ObjectStore
+from testkit.servers.proxy import CuttingProxy
 
 _SCHEMA = {
     "Schema": "d",

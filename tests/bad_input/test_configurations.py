@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from running import PASSWORD, Pipeline
+from testkit.running import PASSWORD, Pipeline
 
 SOURCE = {"type": "mysql", "topic.prefix": "p", "database.user": "u", "database.password": PASSWORD}
 WITHOUT_PACKAGES = """

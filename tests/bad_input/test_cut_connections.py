@@ -7,9 +7,9 @@ from pathlib import Path
 from random import Random
 
 from bad_input.conftest import past_snapshot
-from running import Pipeline, create_reader, source_of, to_file
-from servers.mysql_family import SQLServer
-from servers.proxy import CuttingProxy
+from testkit.running import Pipeline, create_reader, source_of, to_file
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.proxy import CuttingProxy
 
 CUTS = 20
 ROWS = 30

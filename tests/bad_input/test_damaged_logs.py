@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from bad_input.conftest import BEFORE, DATABASE, past_snapshot, rows
-from running import source_of, to_file
-from servers.mysql_family import SQLServer
+from testkit.running import source_of, to_file
+from testkit.servers.mysql_family import SQLServer
 
 
 def test_a_flipped_bit_in_the_servers_log_is_told(server: SQLServer, tmp_path: Path) -> None:

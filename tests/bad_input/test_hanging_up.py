@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bad_input.conftest import NewPipeline
-from running import Pipeline, source_of
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline, source_of
+from testkit.servers.mysql_family import SQLServer
 
 SECONDS = 8
 LINES = {"topic": 6, "mongodb": 4, "sink": 9}

@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 
 from bad_input.conftest import BEFORE, DATABASE, MANY, has_events, past_snapshot, rows, with_many_rows
-from running import source_of, to_file
-from servers.mysql_family import SQLServer
+from testkit.running import source_of, to_file
+from testkit.servers.mysql_family import SQLServer
 
 
 def test_a_server_that_is_killed_and_comes_back_is_read_on(server: SQLServer, tmp_path: Path) -> None:

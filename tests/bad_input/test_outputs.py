@@ -19,8 +19,8 @@ from cdckit.api.sink import SinkContext
 from cdckit.errors import SinkError
 from cdckit_file.config import FileConfig
 from cdckit_file.file import FileSink
-from running import Pipeline
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline
+from testkit.servers.mysql_family import SQLServer
 
 ROWS = 20_000
 _WITHOUT_BUFFER = {"PYTHONUNBUFFERED": "1"}

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 from bad_input.conftest import BEFORE, DATABASE, rows
-from running import Pipeline, source_of, to_file
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline, source_of, to_file
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import SQLServer
 
 
 def _forget_log(server: SQLServer) -> None:

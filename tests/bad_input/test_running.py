@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from bad_input.conftest import NewPipeline, has_events, past_snapshot, rows, with_many_rows
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 BEFORE = [("r", None, (1, "a")), ("r", None, (2, "b"))]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bad_input.conftest import BEFORE, NewPipeline, assert_untouched, fill, rows
-from running import PASSWORD, USER, create_reader, source_of, to_file
-from servers.mysql import MySQLServer
-from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
-from servers.ports import free_port
+from testkit.running import PASSWORD, USER, create_reader, source_of, to_file
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
+from testkit.servers.ports import free_port
 
 
 def test_a_host_that_does_not_exist_is_named(pipeline: NewPipeline) -> None:

@@ -14,12 +14,12 @@ from bad_input.lines import Line, mongodb_line, proxied_broker, sink_line, sql_l
 from bad_input.side_lines import history_line, registry_line, signals_line
 from bad_input.stopping import LONGEST_WAIT, stopped
 from bad_input.store_line import store_line
-from running import Running
-from servers.kafka import KafkaBroker
-from servers.mongodb import MongoReplicaSet
-from servers.mysql_family import SQLServer
-from servers.object_store import ObjectStore
-from servers.proxy import CuttingProxy
+from testkit.running import Running
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.object_store import ObjectStore
+from testkit.servers.proxy import CuttingProxy
 
 PATIENCE_MS = 1500
 ENDLESS_MS = 240_000

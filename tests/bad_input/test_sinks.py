@@ -10,10 +10,10 @@ import pytest
 
 from bad_input.conftest import NewPipeline
 from kafka.reading import read_topic
-from running import Pipeline, create_reader, source_of, to_file
-from servers.kafka import KafkaBroker
-from servers.mysql_family import SQLServer
-from servers.ports import free_port
+from testkit.running import Pipeline, create_reader, source_of, to_file
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.ports import free_port
 
 ROWS = 2000
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bad_input.conftest import NewPipeline, rows
-from running import Pipeline
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline
+from testkit.servers.mysql_family import SQLServer
 
 BEFORE = [("r", None, (1, "a")), ("r", None, (2, "b"))]
 

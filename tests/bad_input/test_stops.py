@@ -15,11 +15,11 @@ from bad_input.side_lines import signals_line
 from bad_input.stopping import LONGEST_WAIT, stopped
 from cdckit.engine.state.runner_handover import NOTE
 from cdckit.engine.state.sqlite import SqliteStateStore
-from running import Running, to_file
-from servers.kafka import KafkaBroker
-from servers.mongodb import MongoReplicaSet
-from servers.mysql_family import SQLServer
-from servers.proxy import CuttingProxy
+from testkit.running import Running, to_file
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.proxy import CuttingProxy
 
 ENDLESS_MS = 240_000
 TEXT = "x" * 2000

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from benchmarks import following, latency, report
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
@@ -16,10 +17,9 @@ from benchmarks.systems import FILE, FILE_METRICS, KAFKA, MONGODB_SNAPSHOT, MONG
 from benchmarks.targets import FileTarget, KafkaTarget
 from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp
 from benchmarks.usage import Usage
-
-from servers.kafka import KafkaBroker
-from servers.mongodb import MongoReplicaSet
-from servers.mysql import MySQLServer
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql import MySQLServer
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ import pytest
 
 from cdckit.api.plugins import broken_plugins, plugin_manager
 from cdckit.cli.main import call
-from servers.process import bound_to_parent
+from testkit.servers.process import bound_to_parent
 
-TESTS = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PROGRAM = Path(sys.executable).parent / "cdc"
 
 
@@ -48,8 +48,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
     info = tmp_path / "installed" / "scripted-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: scripted\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[cdckit]\nscripted = scripted.plugin\n")
-    return {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{info.parent}", "TERM": "dumb"}
+    (info / "entry_points.txt").write_text("[cdckit]\nscripted = testkit.scripted.plugin\n")
+    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{info.parent}", "TERM": "dumb"}
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from pymongo.database import Database
 
-from running import Ended, Pipeline, create_reader, source_of, to_file
-from servers.mongodb import MongoReplicaSet
-from servers.mysql import MySQLServer
+from testkit.running import Ended, Pipeline, create_reader, source_of, to_file
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql import MySQLServer
 
 TABLES = """
 CREATE TABLE orders (id INT PRIMARY KEY); CREATE TABLE items (id INT PRIMARY KEY);

@@ -13,8 +13,8 @@ import pytest
 
 from cdckit.connector.resnapshot import KEPT_AS
 from cdckit.engine.state.sqlite import read_kept
-from running import Pipeline, create_reader, source_of, to_file
-from servers.mysql import MySQLServer
+from testkit.running import Pipeline, create_reader, source_of, to_file
+from testkit.servers.mysql import MySQLServer
 
 TABLES = """
 CREATE TABLE orders (id INT PRIMARY KEY, v INT);

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from cdckit.api.plugins import plugin_manager
-from scripted import plugin
+from testkit.scripted import plugin
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
-from scripted.config import ScriptedConfig
+from testkit.scripted.config import ScriptedConfig
 
 YAML = """
 name: inventory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cdckit.engine.config.options import Option, options_of
-from scripted.config import FailingConfig, NoOptions, ScriptedConfig
+from testkit.scripted.config import FailingConfig, NoOptions, ScriptedConfig
 
 
 def test_each_option_is_told_in_words() -> None:

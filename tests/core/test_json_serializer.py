@@ -5,24 +5,15 @@ import json
 
 import pytest
 
+from cdckit import logical
 from cdckit.api.record import Header, Record, SchemaAndValue
-from cdckit.api.schema import (
-    BYTES,
-    DECIMAL,
-    INT32,
-    INT64,
-    OPTIONAL_STRING,
-    STRING,
-    Schema,
-    array_schema,
-    struct_schema,
-)
+from cdckit.api.schema import BYTES, INT32, INT64, OPTIONAL_STRING, STRING, Schema, array_schema, struct_schema
 from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import TransformError
 
-PRICE = Schema("bytes", optional=True, name=DECIMAL, version=1, parameters={"scale": "2"})
+PRICE = Schema("bytes", optional=True, name=logical.DECIMAL_NAME, version=1, parameters={"scale": "2"})
 ROW = struct_schema(
     "shop.Value",
     {

@@ -10,20 +10,9 @@ from typing import Any
 
 import pytest
 
+from cdckit import logical
 from cdckit.api.record import Header, Record
-from cdckit.api.schema import (
-    BYTES,
-    CONNECT_DATE,
-    CONNECT_TIME,
-    CONNECT_TIMESTAMP,
-    DECIMAL,
-    INT32,
-    INT64,
-    STRING,
-    Schema,
-    array_schema,
-    struct_schema,
-)
+from cdckit.api.schema import BYTES, INT32, INT64, STRING, Schema, array_schema, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
@@ -94,16 +83,20 @@ def _bytes(random: Random) -> tuple[Schema, Any]:
 
 def _decimal(random: Random) -> tuple[Schema, Any]:
     scale, unscaled = random.randrange(13), random.choice((0, 1, -1, random.randrange(-(10**40), 10**40)))
-    schema = Schema("bytes", name=DECIMAL, version=1, parameters={"scale": str(scale)})
+    schema = Schema("bytes", name=logical.DECIMAL_NAME, version=1, parameters={"scale": str(scale)})
     return schema, unscaled.to_bytes(17, "big", signed=True)
 
 
 def _moment(random: Random) -> tuple[Schema, Any]:
     days = random.choice((-800_000, -1, 0, 1, 19_000, 2_932_897, 3_100_000))
     of_day = random.choice((0, 1, 86_399_999, 43_200_120))
-    kind = random.choice((CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP))
-    value = {CONNECT_DATE: days, CONNECT_TIME: of_day, CONNECT_TIMESTAMP: days * DAY_MS + of_day}[kind]
-    return Schema("int64" if kind == CONNECT_TIMESTAMP else "int32", name=kind, version=1), value
+    kind = random.choice((logical.CONNECT_DATE.name, logical.CONNECT_TIME.name, logical.CONNECT_TIMESTAMP.name))
+    value = {
+        logical.CONNECT_DATE.name: days,
+        logical.CONNECT_TIME.name: of_day,
+        logical.CONNECT_TIMESTAMP.name: days * DAY_MS + of_day,
+    }[kind]
+    return Schema("int64" if kind == logical.CONNECT_TIMESTAMP.name else "int32", name=kind, version=1), value
 
 
 def _array(random: Random) -> tuple[Schema, Any]:

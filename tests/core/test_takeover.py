@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from cdckit.connector.takeover.history import read_history
 from cdckit.connector.takeover.offsets import offsets_of
 from cdckit.errors import ConfigError, StateError
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 WRITTEN_BY_CONNECT = bytes.fromhex(
     "aced0005737200116a6176612e7574696c2e486173684d61700507dac1c31660d103000246000a6c6f6164466163746f72490009746872657368"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from cdckit.api.record import Offset
 from crash.journal import Change, Key
 from crash.targets import Delivered
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 
 def without_repeats(delivered: Iterable[Delivered]) -> dict[Key, list[Delivered]]:

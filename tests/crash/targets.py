@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from crash.journal import TOMBSTONE, Change, Key
 from kafka.reading import read_topics
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 _BYTES_A_LINE = 800
 _RUN = "__debezium.context.runId"

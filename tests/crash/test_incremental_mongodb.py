@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pymongo.collection import Collection
 
-from background import repeated
-from running import Pipeline
-from servers.mongodb import MongoReplicaSet
+from testkit.background import repeated
+from testkit.running import Pipeline
+from testkit.servers.mongodb import MongoReplicaSet
 
 DOCUMENTS = 2000
 Found = Collection[dict[str, Any]]

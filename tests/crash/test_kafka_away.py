@@ -9,9 +9,9 @@ import pytest
 from crash.documents import DocumentWriter, assert_documents_complete, document_records
 from crash.journal import Journal
 from crash.targets import KafkaTarget
-from running import Pipeline
-from servers.kafka import KafkaBroker
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
 
 
 @pytest.mark.timeout(300)

@@ -19,8 +19,8 @@ from crash.journal import Journal, Key
 from crash.proof import assert_begins_behind, assert_complete, without_repeats
 from crash.targets import Delivered, FileTarget, KafkaTarget, Target
 from crash.writers import TABLES, BulkWriter, ShopWriter
-from running import Pipeline, Running, create_reader, source_of
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline, Running, create_reader, source_of
+from testkit.servers.mysql_family import SQLServer
 
 ROWS = 20_000
 """Rows that are there when the first pipeline begins."""

@@ -15,8 +15,8 @@ from cdckit_mongodb.offsets import StreamOffset, moment_text
 from crash.documents import DocumentWriter, assert_documents_complete, document_records
 from crash.journal import Journal, Key
 from crash.targets import FileTarget, KafkaTarget, Target
-from running import Pipeline, Running
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline, Running
+from testkit.servers.mongodb import MongoReplicaSet
 
 SIZES = {"file": {"a": 3000, "b": 3000, "large": 101_000}, "kafka": {"a": 3000, "b": 20_000}}
 """How many documents there are before the first pipeline; `large` is large enough to be read in order."""

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from crash.journal import Change, Journal, Key
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 TABLES = """
 CREATE TABLE accounts (id INT PRIMARY KEY, token VARCHAR(40) NOT NULL);

@@ -18,8 +18,8 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from differential.debezium import CHANGED, libraries
 from mysql.recordings import HEARTBEATS, Event, by_topic, read_events
-from servers.java import ensure_java
-from servers.process import end, spawn, tail
+from testkit.servers.java import ensure_java
+from testkit.servers.process import end, spawn, tail
 
 PROGRAM = Path(__file__).parent / "debezium.py"
 SECONDS = 120

@@ -15,7 +15,7 @@ from pymysql.cursors import Cursor
 from differential.both import AT_ONCE, assert_equal, run_both
 from differential.debezium import libraries
 from differential.workload import Workload
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 ROWS, STEPS = 8, 60
 CHOICES = {

@@ -17,7 +17,7 @@ from differential.debezium import libraries
 from differential.document_workload import DocumentWorkload
 from mongodb.capture import Capture
 from mysql.recordings import HEARTBEATS, Event, by_topic, read_events
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 DOCUMENTS, STEPS = 12, 150
 

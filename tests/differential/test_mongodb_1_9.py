@@ -13,9 +13,9 @@ from differential.both import AT_ONCE, assert_equal, run_both
 from differential.document_workload import DocumentWorkload
 from differential.documents import KEYS_WITHOUT_CODE
 from mysql.recordings import Event
-from servers.cache import cached
-from servers.java import fetch_jars
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.cache import cached
+from testkit.servers.java import fetch_jars
+from testkit.servers.mongodb import MongoReplicaSet
 
 pytestmark = pytest.mark.nightly
 

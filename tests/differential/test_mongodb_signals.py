@@ -15,9 +15,9 @@ from differential.both import PROGRAM, SECONDS
 from differential.debezium import END_MARK, libraries
 from mongodb.capture import change, shown
 from mongodb.signalling import Signalled
-from servers.java import ensure_java
-from servers.mongodb import MongoReplicaSet
-from servers.process import end, spawn, tail
+from testkit.servers.java import ensure_java
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.process import end, spawn, tail
 
 Told = tuple[str, str, dict[str, str]]
 """A notification: what it is about, its type, and the details."""

@@ -20,8 +20,8 @@ from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import RetriableSourceError
 from crash.targets import Arrived, FileTarget, KafkaTarget
-from running import Pipeline
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline
+from testkit.servers.mysql_family import SQLServer
 
 Rows = dict[tuple[str, int], str]
 """The token of each row, by table and key."""

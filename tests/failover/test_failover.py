@@ -18,10 +18,10 @@ from pyspark.sql import SparkSession
 from crash.targets import FileTarget, KafkaTarget
 from failover.journey import Journey, Lake, Messages, Sink, Work, at_source, dumped
 from failover.topology import Topology, executed, follow, received, topology, wait_until
-from running import Pipeline, source_of
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
-from servers.proxy import MovingAddress
+from testkit.running import Pipeline, source_of
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.proxy import MovingAddress
 
 pytestmark = [pytest.mark.timeout(7200)]
 

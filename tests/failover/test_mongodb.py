@@ -20,8 +20,8 @@ from crash.targets import FileTarget
 from failover.journey import Journey
 from mongodb.capture import Capture, shown
 from mongodb.unreplicated import Document, insert, replicate, wait_for
-from running import Pipeline
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline
+from testkit.servers.mongodb import MongoReplicaSet
 
 Plan = Callable[[Any, Offset, Offset], list[Split]]
 

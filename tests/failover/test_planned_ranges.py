@@ -23,11 +23,11 @@ from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.opening import LogOpener
 from failover.topology import Topology, alone, topology, wait_until
 from mysql.capture import Capture, changes, config_for, read_elsewhere
-from running import PASSWORD, USER
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
-from servers.proxy import MovingAddress
+from testkit.running import PASSWORD, USER
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.proxy import MovingAddress
 
 Change = tuple[Any, ...]
 

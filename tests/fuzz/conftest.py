@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-CASES, NIGHTLY_CASES = 2_000, 100_000
+CASES, NIGHTLY_CASES, FAST_CASES = 2_000, 100_000, 100
 SECONDS_A_CASE = 0.05
 """More than a case takes on a machine that does much else."""
 
@@ -28,4 +28,6 @@ def _cases(config: pytest.Config) -> range:
 
 
 def _usual(config: pytest.Config) -> int:
-    return NIGHTLY_CASES if config.getoption("--nightly") else CASES
+    if config.getoption("--nightly"):
+        return NIGHTLY_CASES
+    return FAST_CASES if config.getoption("--fast") else CASES

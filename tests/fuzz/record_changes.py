@@ -12,7 +12,7 @@ from pymongo import MongoClient
 
 from fuzz.changes import RECORDED
 from mongodb.workload import change, set_up
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _EVENTS = 4

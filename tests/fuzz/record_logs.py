@@ -6,9 +6,9 @@ import lzma
 
 from fuzz.logs import RECORDED
 from mysql.recordings import DATA
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 _WIDE = ", ".join(f"({number}, REPEAT('wide ', 100), {number})" for number in range(20))
 _BOTH = f"""

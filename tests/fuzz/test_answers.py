@@ -17,7 +17,7 @@ from cdckit_mysql.server.connection import connect, driver_errors
 from fuzz.documents import mutated_bytes
 from fuzz.guard import limited
 from mysql.capture import config_for
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 STATEMENTS = ("SHOW VARIABLES LIKE 'version%'", "SELECT 1.5, 'é', NOW(), NULL, x'00ff'")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.cache import cached
+from testkit.servers.cache import cached
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from servers import workspace
+from testkit.servers import workspace
 
 STARTER = """
 import signal
-from servers.mariadb import MariaDBServer
+from testkit.servers.mariadb import MariaDBServer
 server = MariaDBServer().start()
 print(server.pid, server.datadir, flush=True)
 signal.pause()
@@ -23,8 +23,8 @@ signal.pause()
 PIPELINE = """
 import signal, sys
 from pathlib import Path
-from running import to_file
-from servers.ports import free_port
+from testkit.running import to_file
+from testkit.servers.ports import free_port
 away = {"type": "mongodb", "topic.prefix": "p", "mongodb.connection.string": f"mongodb://127.0.0.1:{free_port()}"}
 with to_file(Path(sys.argv[1]), away).running() as pipeline:
     pipeline.wait_for("waiting for one")
@@ -36,7 +36,7 @@ PATIENCE = 30
 
 def killed(program: str, *arguments: str | Path) -> list[str]:
     """What a process printed on its line, the id of its child first, before it was killed."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(workspace.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(workspace.__file__).parents[2])}
     command = [sys.executable, "-c", program, *arguments]
     starter = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert starter.stdout is not None
@@ -77,8 +77,8 @@ def test_next_process_sweeps_the_folder_and_keeps_those_in_use(killed_run: tuple
     _, datadir = killed_run
     assert datadir.exists()
     mine = workspace.new_folder("mine")
-    sweep = "from servers.workspace import new_folder; print(new_folder('next'))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(workspace.__file__).parent.parent)}
+    sweep = "from testkit.servers.workspace import new_folder; print(new_folder('next'))"
+    environment = {**os.environ, "PYTHONPATH": str(Path(workspace.__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", sweep], env=environment, check=True, capture_output=True, text=True)
     assert not datadir.exists()
     assert mine.exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 
 def test_single_member_serves(mongo: MongoReplicaSet, unique_name: str) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from servers.apt import ensure_program
-from servers.errors import ServerUnavailableError
-from servers.java import ensure_java
+from testkit.servers.apt import ensure_program
+from testkit.servers.errors import ServerUnavailableError
+from testkit.servers.java import ensure_java
 
 
 def test_program_on_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from servers.sql_script import statements
+from testkit.servers.sql_script import statements
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pymysql
 import pytest
 
-from servers.errors import ServerStartError
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql56 import MySQL56Server
-from servers.mysql_family import SQLServer
+from testkit.servers.errors import ServerStartError
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql56 import MySQL56Server
+from testkit.servers.mysql_family import SQLServer
 
 SHOP = """
 SET NAMES utf8mb4;

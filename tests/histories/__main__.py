@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 from histories.generator import KINDS
 from histories.series import SINKS, Series
 from histories.steps import read
-from running import create_reader
-from servers.kafka import KafkaBroker
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
+from testkit.running import create_reader
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
 
 
 def main() -> int:

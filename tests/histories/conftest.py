@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from running import create_reader
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
 from spark.conftest import session
+from testkit.running import create_reader
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
 
 __all__ = ["histories_mariadb", "histories_server", "session"]
 

@@ -19,8 +19,8 @@ import pymysql
 from histories.rows import Types, at_source, columns_of, difference
 from histories.sinks import ROUTER, Sink
 from histories.steps import CHECK, DELIVER, Step
-from running import Pipeline, source_of
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline, source_of
+from testkit.servers.mysql_family import SQLServer
 
 FailOver = Callable[[Random], SQLServer]
 

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Row = tuple[str | None, ...]
 """The values of a row in the order of its table's columns, each as a text that is the same for equal values."""

@@ -19,8 +19,8 @@ from histories.shrinking import shrunk
 from histories.sinks import Changelog, File, Kafka, Mirror, Sink
 from histories.steps import Step, written
 from histories.switches import LAKES, kinds_of
-from servers.kafka import KafkaBroker
-from servers.mysql_family import SQLServer
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql_family import SQLServer
 
 SINKS = ("file", "kafka", "mirror", "changelog")
 

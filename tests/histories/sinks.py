@@ -18,14 +18,14 @@ from typing import Any, ClassVar
 import psutil
 from pyspark.sql import SparkSession
 
-from background import repeated
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import CdcError
 from histories.fold import POSITION, UNAVAILABLE, Event, Fold, in_order
 from histories.rows import Row, Types, canonical, in_form
 from kafka.reading import read_topics
-from servers.kafka import KafkaBroker
+from testkit.background import repeated
+from testkit.servers.kafka import KafkaBroker
 
 log = logging.getLogger(__name__)
 

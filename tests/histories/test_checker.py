@@ -12,7 +12,7 @@ import pytest
 from histories.playing import DivergedError, Play
 from histories.sinks import File
 from histories.steps import CHECK, DELIVER, Step
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Lines = list[dict[str, Any]]
 

@@ -19,8 +19,8 @@ from pymongo.errors import PyMongoError
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from differential.document_workload import DocumentWorkload
-from running import to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 ROUNDS = 5
 CHANGES = 30

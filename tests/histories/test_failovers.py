@@ -11,8 +11,8 @@ import pytest
 from failover.topology import Topology, alone, follow, topology
 from histories.series import Series
 from histories.test_histories import SMALL_STEPS
-from running import create_reader
-from servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
+from testkit.running import create_reader
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
 
 
 @pytest.fixture(scope="module")

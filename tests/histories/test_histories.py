@@ -16,7 +16,7 @@ from _pytest.mark import ParameterSet
 
 from histories.series import Series
 from histories.switches import LAKES
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 SMALL = range(1, 41)
 LONG = range(41, 241)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from py4j.java_gateway import JavaGateway, find_jar_path
 
-from servers.java import ensure_java
-from servers.kafka import KafkaBroker
+from testkit.servers.java import ensure_java
+from testkit.servers.kafka import KafkaBroker
 
 
 @pytest.fixture(scope="session")

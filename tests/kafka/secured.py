@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from servers.kafka import KafkaBroker
-from servers.ports import free_port
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.ports import free_port
 
 PASSWORD = "correct horse"
 _HOST = "127.0.0.1"

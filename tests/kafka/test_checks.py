@@ -7,8 +7,8 @@ from typing import Any
 from cdckit.api.checks import Checks, Finding
 from cdckit_kafka.sink import KafkaSink
 from kafka.writing import configured
-from servers.kafka import KafkaBroker
-from servers.ports import free_port
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.ports import free_port
 
 
 def _found(bootstrap: str, options: dict[str, Any] | None = None) -> dict[str, Finding]:

@@ -10,7 +10,7 @@ import pytest
 
 from cdckit.testing import Delivered, SinkSuite
 from kafka.reading import read_topic, topic_names
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 
 class TestKafkaSink(SinkSuite):

@@ -11,11 +11,11 @@ import pytest
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
-from servers.connect import ConnectWorker
-from servers.kafka import KafkaBroker
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.connect import ConnectWorker
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 _STRING = "org.apache.kafka.connect.storage.StringConverter"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka.reading import read_topics
 from kafka.writing import Outgoing, batch, opened
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 _TOPICS = 40
 _RECORDS = 300

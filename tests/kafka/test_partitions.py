@@ -8,7 +8,7 @@ from typing import Any
 from kafka.murmur2 import java_partition
 from kafka.reading import read_topic
 from kafka.writing import Outgoing, deliver
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 _PARTITIONS = 13
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from kafka.reading import KafkaRecord, read_topic, read_topics, topic_names
-from servers.kafka import KafkaBroker
-from servers.mysql_family import SQLServer
-from servers.ports import free_port
-from servers.process import bound_to_parent
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.ports import free_port
+from testkit.servers.process import bound_to_parent
 
 _PROGRAM = Path(sys.executable).parent / "cdc"
 

@@ -6,7 +6,7 @@ from cdckit.api.messages import Messages
 from cdckit.api.sink import QueueFill, SinkContext
 from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_kafka.sink import KafkaSink
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 
 def test_the_buffer_is_empty_after_a_flush_and_gone_after_the_end(kafka_broker: KafkaBroker, unique_name: str) -> None:

@@ -9,7 +9,7 @@ from cdckit.api.sink import SinkContext
 from cdckit.errors import SinkError
 from kafka.reading import read_topic, topic_names
 from kafka.writing import Outgoing, batch, deliver, opened
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 
 def test_every_part_of_a_record_arrives(kafka_broker: KafkaBroker, unique_name: str) -> None:

@@ -18,9 +18,9 @@ from kafka.writing import Outgoing, deliver
 from mongodb.capture import shown
 from mongodb.signalling import Signalled as SignalledMongo
 from mysql.signalling import Signalled
-from servers.kafka import KafkaBroker
-from servers.mongodb import MongoReplicaSet
-from servers.mysql_family import SQLServer
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql_family import SQLServer
 
 _COMMITS = {"signal.consumer.offset.commit.enabled": "true"}
 

@@ -10,7 +10,7 @@ from confluent_kafka.admin._config import ConfigResource
 from cdckit.errors import SinkError
 from kafka.reading import read_topic
 from kafka.writing import Outgoing, batch, deliver, opened
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 _DEFAULT = "topic.creation.default"
 

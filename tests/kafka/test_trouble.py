@@ -16,8 +16,8 @@ from cdckit.errors import ConfigError, SinkError
 from cdckit_kafka.sink import KafkaSink
 from kafka.reading import read_topic
 from kafka.writing import Outgoing, batch, configured, deliver, opened
-from servers.kafka import KafkaBroker
-from servers.ports import free_port
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.ports import free_port
 
 _QUICK_TO_BELIEVE_IN_DEATH = {"broker_session_timeout_ms": 1500, "broker_heartbeat_interval_ms": 300}
 

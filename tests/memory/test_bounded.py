@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from running import Pipeline, Running, create_reader, source_of
-from servers.kafka import KafkaBroker
-from servers.mysql import MySQLServer
+from testkit.running import Pipeline, Running, create_reader, source_of
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql import MySQLServer
 
 FILE_MIB = 120
 """How many MiB a pipeline to a file may take."""

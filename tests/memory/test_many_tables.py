@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from running import Pipeline, Running, create_reader, source_of, to_file
-from servers.mysql import MySQLServer
+from testkit.running import Pipeline, Running, create_reader, source_of, to_file
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = pytest.mark.timeout(3600)
 

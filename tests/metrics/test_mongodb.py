@@ -8,8 +8,8 @@ from typing import Any
 from pymongo.database import Database
 
 from metrics.scraping import Scrape, holds, scrape, served_at
-from running import to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 
 def test_snapshot_and_stream(mongo: MongoReplicaSet, own_database: Database[dict[str, Any]], tmp_path: Path) -> None:

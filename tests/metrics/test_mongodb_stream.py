@@ -12,8 +12,8 @@ from pymongo.database import Database
 from cdckit.cli.main import cdc
 from cdckit.cli.settings import Settings
 from metrics.scraping import Scrape, holds, scrape, served_at
-from running import Pipeline, Running, to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline, Running, to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 ADDRESS = {"metrics.address": "127.0.0.1:0"}

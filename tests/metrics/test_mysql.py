@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from metrics.scraping import Scrape, holds, scrape, served_at
-from running import Pipeline, Running, create_reader, source_of, to_file
-from servers.mysql import MySQLServer
+from testkit.running import Pipeline, Running, create_reader, source_of, to_file
+from testkit.servers.mysql import MySQLServer
 
 TABLES = """
 create table orders (id int primary key, word varchar(20));

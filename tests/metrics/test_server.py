@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from background import repeated
 from cdckit.engine.metrics.access import MetricsAccess
 from cdckit.engine.metrics.address import ListenAddress
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.metrics.server import CONNECTIONS, served
 from cdckit.errors import ConfigError
+from testkit.background import repeated
 
 ANYWHERE = ListenAddress("127.0.0.1", 0)
 

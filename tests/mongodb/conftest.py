@@ -9,7 +9,7 @@ import pytest
 from pymongo.database import Database
 
 from mongodb.secured import SecuredNode, secured_set
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 
 @pytest.fixture

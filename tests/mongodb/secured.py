@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from servers.mongodb import MongoNode
+from testkit.servers.mongodb import MongoNode
 
 Document = dict[str, Any]
 

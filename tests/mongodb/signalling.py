@@ -8,7 +8,7 @@ from pymongo.database import Database
 
 from cdckit.api.record import Record
 from mongodb.capture import Capture, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 
 class Signalled(Capture):

@@ -10,7 +10,7 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure
 
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
 

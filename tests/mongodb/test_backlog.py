@@ -9,7 +9,7 @@ from pymongo.database import Database
 from cdckit.api.record import Offset
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 TEXT = "x" * 1000

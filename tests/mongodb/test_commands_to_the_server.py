@@ -12,7 +12,7 @@ from pymongo.database import Database
 from cdckit_mongodb.server.connection import connect
 from mongodb.capture import Capture, shown
 from mongodb.router import Router
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 Document = dict[str, Any]

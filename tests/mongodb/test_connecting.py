@@ -14,9 +14,9 @@ from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, change
 from mongodb.router import Router
 from mongodb.secured import SecuredNode
-from running import PASSWORD, Pipeline, to_file
-from servers.mongodb import MongoNode, MongoReplicaSet
-from servers.ports import free_port
+from testkit.running import PASSWORD, Pipeline, to_file
+from testkit.servers.mongodb import MongoNode, MongoReplicaSet
+from testkit.servers.ports import free_port
 
 DAY = 86_400_000
 

@@ -11,7 +11,7 @@ import pytest
 from cdckit.api.record import Record
 from cdckit.api.struct import Struct
 from cdckit.testing import SourceSuite
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 
 class TestMongoDbSource(SourceSuite):

@@ -12,7 +12,7 @@ from pymongo import MongoClient, WriteConcern
 from pymongo.errors import PyMongoError
 
 from mongodb.capture import Capture, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
 

@@ -13,7 +13,7 @@ from pymongo.database import Database
 from cdckit.api.struct import Struct
 from cdckit.errors import ConfigError
 from mongodb.capture import Capture, change
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 Update = dict[str, Any] | list[dict[str, Any]]

@@ -14,7 +14,7 @@ from cdckit_mongodb.config import MongoDbConfig
 from cdckit_spark.shapes import EnvelopeShape
 from mongodb.capture import Capture
 from mysql.first_blocks import masked, of_run, recorded
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 CONFIGURATION = """
 connector.class=io.debezium.connector.mongodb.MongoDbConnector

@@ -14,7 +14,7 @@ from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from mongodb.capture import Capture
 from mysql.recordings import HEARTBEATS, Event, by_topic, recorded
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

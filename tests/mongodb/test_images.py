@@ -13,7 +13,7 @@ from cdckit.api.checks import Finding
 from cdckit.errors import ConfigError, SourceError
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, change
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 MODE = "change_streams_update_full_with_pre_image"

@@ -17,7 +17,7 @@ from cdckit.errors import RetriableSourceError
 from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
 from mongodb.capture import shown
 from mongodb.signalling import Signalled
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

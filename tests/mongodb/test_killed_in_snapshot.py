@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from running import Pipeline, Running, to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline, Running, to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 SMALL, LARGE = 2000, 101_000
 """The second is read in the order of `_id`, so that it can go on in its middle."""

@@ -22,8 +22,8 @@ from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.tokens import token_of, token_text
 from mongodb.capture import Capture, shown
 from mongodb.small_oplog import failing, fill_the_oplog, forgetful, oldest, settled
-from running import Pipeline, to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline, to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
 BASED = "snapshot_mode_configuration_based_snapshot_"

@@ -8,7 +8,7 @@ import pytest
 from pymongo.database import Database
 
 from mongodb.capture import Capture, change, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

@@ -12,7 +12,7 @@ from pymongo.database import Database
 from cdckit.api.record import Record
 from mongodb.capture import change
 from mongodb.signalling import Signalled
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 Told = tuple[str, str, dict[str, str]]

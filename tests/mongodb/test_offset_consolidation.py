@@ -14,8 +14,8 @@ from cdckit.cli.main import call
 from cdckit_mongodb.tokens import token_of
 from mongodb.capture import Capture, shown
 from mongodb.router import Router
-from running import PASSWORD, Pipeline, to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import PASSWORD, Pipeline, to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 Dump = dict[str | None, dict[str, Any]]

@@ -20,7 +20,7 @@ from cdckit.engine.state.runner_handover import open_state
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture
 from mongodb.small_oplog import failing, fill_the_oplog, forgetful, oldest
-from running import to_file
+from testkit.running import to_file
 
 Document = dict[str, Any]
 _SIZED = r"a pause of 24 h needs \d+\.\d GiB: db\.adminCommand\(\{replSetResizeOplog: 1, size: (\d+), min.*: 24\}"

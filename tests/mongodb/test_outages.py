@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from running import Pipeline, Running, to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline, Running, to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 Events = list[tuple[str, str]]
 

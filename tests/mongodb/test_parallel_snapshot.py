@@ -16,7 +16,7 @@ from pymongo.database import Database
 from cdckit.api.record import Record
 from cdckit_mongodb.snapshot import chunks, collections, parallel, whole
 from mongodb.capture import Capture, change, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

@@ -13,7 +13,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from mongodb import workload
 from mysql.recordings import DATA, HEARTBEATS, JSON_HEADERS, ByTopic, Event, by_topic, recorded, take_events
-from servers.mongodb import OLDEST, MongoReplicaSet
+from testkit.servers.mongodb import OLDEST, MongoReplicaSet
 
 SCENARIOS = (
     "default",

@@ -11,7 +11,7 @@ import pytest
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 PATIENCE = {
     "connect_backoff_initial_delay_ms": 10,

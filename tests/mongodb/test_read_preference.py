@@ -15,7 +15,7 @@ from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from mongodb.capture import Capture, shown
 from mongodb.unreplicated import Document, insert, replicate, wait_for
-from servers.mongodb import MongoNode, MongoReplicaSet
+from testkit.servers.mongodb import MongoNode, MongoReplicaSet
 
 _MAJORITY = WriteConcern("majority")
 _SECONDS = 60.0

@@ -10,7 +10,7 @@ from pymongo.database import Database
 from cdckit.api.checks import Checks, Finding
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture
-from servers.mongodb import OLDEST, MongoReplicaSet
+from testkit.servers.mongodb import OLDEST, MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

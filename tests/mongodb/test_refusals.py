@@ -9,8 +9,8 @@ import pytest
 from pymongo.database import Database
 
 from cdckit.cli.main import call
-from running import PASSWORD, to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import PASSWORD, to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 Capsys = pytest.CaptureFixture[str]

@@ -13,7 +13,7 @@ from cdckit.api.record import Record
 from cdckit.connector.resnapshot import ask, pending
 from cdckit.engine.state.sqlite import SqliteStateStore
 from mongodb.capture import Capture, change, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Documents = Database[dict[str, Any]]
 

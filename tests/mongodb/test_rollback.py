@@ -9,7 +9,7 @@ from pymongo import MongoClient, WriteConcern
 
 from mongodb.capture import Capture, shown
 from mongodb.unreplicated import Document, insert, replicate, wait_for
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 _SECONDS = 60.0
 

@@ -14,8 +14,8 @@ from dns.resolver import Resolver
 from cdckit.errors import CdcError, RetriableSourceError, SourceError
 from mongodb.capture import Capture
 from mongodb.secured import SecuredNode
-from running import PASSWORD, Pipeline, to_file
-from servers.ports import free_port
+from testkit.running import PASSWORD, Pipeline, to_file
+from testkit.servers.ports import free_port
 
 OTHER = "Wk7-nor-shown-93"
 """One more: where a connection string is torn apart, each part is a secret."""

@@ -16,7 +16,7 @@ from cdckit_mongodb.splits import StreamWork
 from mongodb.capture import Capture, shown
 from mongodb.router import Router
 from mongodb.signalling import Signalled
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

@@ -18,7 +18,7 @@ from cdckit.errors import ConfigError
 from mongodb import workload
 from mongodb.capture import Capture, change, shown
 from mysql.recordings import DATA, by_topic, read_events, recorded
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

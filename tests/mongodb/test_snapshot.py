@@ -16,7 +16,7 @@ from cdckit.errors import ConfigError
 from cdckit_mongodb.snapshot import whole
 from cdckit_mongodb.splits import ChunkWork
 from mongodb.capture import Capture, change, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

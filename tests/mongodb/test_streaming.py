@@ -13,7 +13,7 @@ from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.extended_json import Dialect
 from cdckit_mongodb.tokens import is_event, token_of
 from mongodb.capture import Capture, change, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

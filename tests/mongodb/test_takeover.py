@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks import debezium
 
+from benchmarks import debezium
 from cdckit.api.takeover import ConnectOffset
 from cdckit.cli.main import call
 from cdckit.engine.config.loading import load_pipeline
@@ -15,7 +15,7 @@ from cdckit.engine.runners.direct import DirectRunner
 from cdckit_mongodb.tokens import token_text
 from connector import Connector
 from mongodb.capture import Capture, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 
 def connector_of(folder: Path, uri: str, database: str) -> Connector:

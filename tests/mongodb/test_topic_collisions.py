@@ -9,7 +9,7 @@ from pymongo.database import Database
 
 from cdckit.errors import ConfigError
 from mongodb.capture import Capture
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

@@ -11,7 +11,7 @@ from cdckit.connector.topics import Topics
 from cdckit.errors import ConfigError
 from cdckit_mongodb.config import MongoDbConfig
 from mongodb.capture import Capture, change
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

@@ -18,7 +18,7 @@ from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import ConfigError, TransformError
 from mongodb.capture import Capture
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

@@ -11,7 +11,7 @@ from cdckit.errors import SourceError
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture, shown
 from mongodb.router import OlderServer
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

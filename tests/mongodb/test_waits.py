@@ -11,7 +11,7 @@ from pymongo.database import Database
 
 from cdckit.errors import RetriableSourceError, SourceError
 from mongodb.capture import Capture, shown
-from servers.mongodb import MongoReplicaSet
+from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pymongo import MongoClient, WriteConcern
 
-from servers.mongodb import MongoNode
+from testkit.servers.mongodb import MongoNode
 
 Document = dict[str, Any]
 

@@ -16,8 +16,8 @@ from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.testing.notices import RecordedNotices
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.source import MySqlSource
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import SQLServer
 
 
 def config_for(server: SQLServer, **options: Any) -> MySqlConfig:

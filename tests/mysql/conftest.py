@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mysql.capture import Capture, config_for
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 NewCapture = Callable[..., Capture]
 

@@ -15,7 +15,7 @@ from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.testing.notices import RecordedNotices
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import changes, config_for
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 SIGNALS = "CREATE TABLE signals (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32) NOT NULL, data VARCHAR(2048));"
 

@@ -18,7 +18,7 @@ from cdckit_mysql.table import TableId, Tables
 from cdckit_mysql.takeover.schema_history import create_statement
 from mysql.capture import changes, config_for
 from mysql.conftest import NewCapture
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

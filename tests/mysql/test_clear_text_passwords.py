@@ -16,7 +16,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.server.connection import _warn_of_plain_text, connect
 from cdckit_mysql.server.readiness import readiness
 from mysql.capture import config_for
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 _CAPABILITIES = 0x0000_0001 | 0x0000_0200 | 0x0000_8000 | 0x0008_0000
 """LONG_PASSWORD, PROTOCOL_41, SECURE_CONNECTION and PLUGIN_AUTH, but no SSL (MySQL manual, "Capabilities Flags")."""

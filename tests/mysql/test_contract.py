@@ -10,7 +10,7 @@ import pytest
 from cdckit.api.record import Record
 from cdckit.api.struct import Struct
 from cdckit.testing import SourceSuite
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 
 class TestMySqlSource(SourceSuite):

@@ -19,7 +19,7 @@ from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
 from mysql.recordings import DATA, JSON_HEADERS, ByTopic, Event, by_topic, read_events, take_events
 from mysql.test_parity import assert_same, workload_of
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 SCENARIOS = {
     "mysql56-mysql-3.6.3": ("dml", "types"),

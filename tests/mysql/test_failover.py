@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mysql.capture import Capture, changes, config_for
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Pair = tuple[SQLServer, SQLServer]
 

@@ -15,8 +15,8 @@ from cdckit_spark.shapes import EnvelopeShape
 from mysql.capture import config_for
 from mysql.conftest import NewCapture
 from mysql.first_blocks import masked, of_run, recorded
-from servers.mysql56 import MySQL56Server
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql56 import MySQL56Server
+from testkit.servers.mysql_family import SQLServer
 
 SETUP = """
 DROP DATABASE IF EXISTS inv; CREATE DATABASE inv; USE inv;

@@ -12,8 +12,8 @@ from cdckit.errors import ConfigError, StateError
 from cdckit_mysql.schema_history.history import HISTORY
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
-from servers.kafka import KafkaBroker
-from servers.mysql_family import SQLServer
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql_family import SQLServer
 
 
 def _options(broker: KafkaBroker, topic: str, database: str) -> dict[str, str]:

@@ -9,8 +9,8 @@ import pytest
 from cdckit.errors import DecodeError
 from mysql.capture import changes
 from mysql.conftest import NewCapture
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

@@ -28,10 +28,10 @@ from cdckit_mysql.log_source import mysql_source
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import Capture, changes, config_for
 from mysql.recordings import DATA
-from running import Pipeline
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.running import Pipeline
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 DATABASES = "g_types,g_dml"
 COMPRESSED = {

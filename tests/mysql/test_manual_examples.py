@@ -12,7 +12,7 @@ import pytest
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from mysql.recordings import Event, read_events
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 DATA = Path(__file__).parents[1] / "data"
 MANUALS = ("manual-1.1", "subscription")

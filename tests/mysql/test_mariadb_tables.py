@@ -12,7 +12,7 @@ import pytest
 
 from cdckit.errors import DecodeError
 from mysql.capture import Capture, changes, config_for
-from servers.mariadb import MariaDBServer
+from testkit.servers.mariadb import MariaDBServer
 
 NewReading = Callable[..., Capture]
 TIMES = "a TIMESTAMP(6) GENERATED ALWAYS AS ROW START, b TIMESTAMP(6) GENERATED ALWAYS AS ROW END"

@@ -10,7 +10,7 @@ from cdckit.api.source_counts import SourceCounts
 from cdckit.testing.notices import RecordedNotices
 from mysql.capture import Capture
 from mysql.conftest import NewCapture
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 
 def told(reading: Capture, notice: str) -> list[dict[str, Any]]:

@@ -15,8 +15,8 @@ from pymysql.err import OperationalError
 from cdckit.api.record import Record
 from cdckit.api.struct import Struct
 from mysql.conftest import NewCapture
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 GHOST = (
     "ALTER TABLE {ghost} ADD extra VARCHAR(9) NOT NULL DEFAULT 'new' AFTER id, MODIFY v BIGINT, MODIFY token CHAR(12)"

@@ -11,7 +11,7 @@ import pytest
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from mysql.recordings import DATA, HEARTBEATS, JSON_HEADERS, ByTopic, by_topic, recorded, take_events
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 SCENARIOS = (
     "dml",

@@ -7,8 +7,8 @@ from typing import Any
 from cdckit.api.checks import Finding
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.source import MySqlSource
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 
 
 def findings(server: SQLServer, **options: Any) -> dict[str, Finding]:

@@ -13,10 +13,10 @@ import pytest
 from cdckit.errors import ConfigError, SourceError
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
-from servers.ports import free_port
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.ports import free_port
 
 Sql = Callable[[str], None]
 

@@ -18,7 +18,7 @@ from cdckit.errors import SourceError
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 from mysql.signalling import SIGNALS, Signalled
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

@@ -15,7 +15,7 @@ from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from mysql.capture import Capture, config_for
 from mysql.conftest import NewCapture
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 DATA = Path(__file__).parents[1] / "data"
 DATABASES = ("dip_test", "test", "testDB")

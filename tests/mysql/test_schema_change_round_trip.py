@@ -11,7 +11,7 @@ from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit_ticdc.events import Ddl
 from cdckit_ticdc.message import Message
 from mysql.capture import Capture, config_for
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 from ticdc.test_connectors import make_decoder
 
 

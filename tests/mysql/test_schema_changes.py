@@ -17,7 +17,7 @@ from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 from mysql.recordings import DATA, JSON_HEADERS, Event, by_topic, read_events, take_events
 from mysql.test_parity import assert_same
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 SERVERS = {"mysql97": "mysql_server", "mysql56": "mysql56_server", "mariadb1011": "mariadb_server"}
 RECORDINGS = (

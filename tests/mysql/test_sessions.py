@@ -15,8 +15,8 @@ from cdckit_mysql.server.connection import connect, connect_for_log
 from cdckit_mysql.server.facts import query
 from mysql.capture import changes, config_for
 from mysql.conftest import NewCapture
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

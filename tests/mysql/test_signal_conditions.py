@@ -13,7 +13,7 @@ import pytest
 from cdckit_mysql.incremental.conditions import Askable, checked_condition, checked_statement
 from cdckit_mysql.table import TableId
 from mysql.signalling import SIGNALS, Signalled
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

@@ -18,10 +18,10 @@ from cdckit.connector.signals.inbox import leave
 from cdckit.errors import ConfigError, SourceError
 from mysql.capture import changes, config_for
 from mysql.signalling import SIGNALS, Signalled
-from running import Pipeline, create_reader, source_of, to_file
-from servers.mysql56 import MySQL56Server
-from servers.mysql_family import SQLServer
-from servers.proxy import CuttingProxy
+from testkit.running import Pipeline, create_reader, source_of, to_file
+from testkit.servers.mysql56 import MySQL56Server
+from testkit.servers.mysql_family import SQLServer
+from testkit.servers.proxy import CuttingProxy
 
 Sql = Callable[[str], None]
 

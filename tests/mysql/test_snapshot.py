@@ -15,7 +15,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.snapshot import chunk_plan
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

@@ -17,8 +17,8 @@ from cdckit.errors import RetriableSourceError
 from cdckit_mysql.snapshot import chunk_plan, snapshot_rows
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
-from running import create_reader, source_of, to_file
-from servers.mysql_family import SQLServer
+from testkit.running import create_reader, source_of, to_file
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

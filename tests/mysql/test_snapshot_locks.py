@@ -15,7 +15,7 @@ from cdckit.api.record import Batch
 from cdckit.errors import RetriableSourceError, SourceError
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
-from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 
 Sql = Callable[[str], None]
 

@@ -16,7 +16,7 @@ from cdckit.errors import SourceError, StateError
 from cdckit_mysql.schema_history.history import HISTORY
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

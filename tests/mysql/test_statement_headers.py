@@ -11,8 +11,8 @@ import pytest
 from cdckit_mysql.ddl.statement_prefix import first_word, skip_prefix
 from mysql.capture import changes
 from mysql.conftest import NewCapture
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

@@ -15,8 +15,8 @@ from cdckit.errors import DecodeError, SourceError
 from cdckit_mysql.streaming import planning, rollback_filter as committed
 from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import SQLServer
 
 Sql = Callable[[str], None]
 

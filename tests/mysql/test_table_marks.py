@@ -18,9 +18,9 @@ from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import RetriableSourceError
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import config_for
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 TABLES = """
 create table a (id int primary key, n int);

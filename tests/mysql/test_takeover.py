@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from benchmarks import debezium
 
+from benchmarks import debezium
 from cdckit.api.record import Record
 from cdckit.api.struct import Struct
 from cdckit.api.takeover import ConnectOffset
@@ -24,8 +24,8 @@ from cdckit_mysql.takeover.schema_history import definitions_at
 from connector import Connector
 from mysql.capture import Capture, config_for
 from mysql.recordings import read_events
-from servers.kafka import KafkaBroker
-from servers.mysql import MySQLServer
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql import MySQLServer
 
 MIDDLE = """
 ALTER TABLE t ADD w INT AFTER id; INSERT INTO t (id, w, v) VALUES (3, 30, 'c');

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mysql.capture import Capture, changes, config_for
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 TABLE = (
     "CREATE TABLE t (id INT PRIMARY KEY, d DATE, t TIME(3), dt DATETIME(6), ts TIMESTAMP(6) NULL, y YEAR, "

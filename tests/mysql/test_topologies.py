@@ -11,9 +11,9 @@ import pytest
 
 from cdckit.errors import SourceError
 from mysql.capture import Capture, changes, config_for
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 LOCAL = "CREATE DATABASE IF NOT EXISTS local; CREATE TABLE IF NOT EXISTS local.t (id INT PRIMARY KEY);"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pages.page import Page
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from py4j.java_gateway import JavaGateway, find_jar_path
 
-from servers.java import ensure_java
+from testkit.servers.java import ensure_java
 
 _OPENED = ("java.lang", "java.time", "java.util", "java.util.concurrent")
 """Packages that Flink's serializers look into."""

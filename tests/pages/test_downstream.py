@@ -12,9 +12,9 @@ from py4j.java_gateway import JavaGateway
 
 from pages.java import java_with
 from pages.page import Page
-from servers.downstream import flink_jars, iceberg_jars, polars
-from servers.kafka import KafkaBroker
-from servers.mysql import MySQLServer
+from testkit.servers.downstream import flink_jars, iceberg_jars, polars
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql import MySQLServer
 
 WITH_SCHEMAS = ("--set", "name=with-schemas", "--set", "serializer.schemas.enable=true")
 CHANGES = """

@@ -13,8 +13,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pages.page import DOCS, Page
-from servers.kafka import KafkaBroker
-from servers.mysql import MySQLServer
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql import MySQLServer
 
 WRITE, SEND = "3. Write a pipeline", "4. Send it somewhere"
 

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdckit.engine.spark.session import start_session
-from running import create_reader
-from servers.mysql import MySQLServer
 from spark.script import Script
+from testkit.running import create_reader
+from testkit.servers.mysql import MySQLServer
 
 FAST_JVM = {
     "spark.sql.codegen.wholeStage": "false",
@@ -24,8 +24,9 @@ FAST_JVM = {
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two processors with Delta Lake."""
-    tests = str(Path(__file__).parents[1])
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
+    tests = Path(__file__).parents[1]
+    places = [str(tests), str(tests.parent), os.environ.get("PYTHONPATH")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
     settings = {
         "spark.master": "local[2]",
         **FAST_JVM,

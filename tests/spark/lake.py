@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 Rows = list[tuple[Any, ...]]
 

@@ -17,11 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cdckit import logical
 from cdckit.api.hookspecs import Registration
 from cdckit.api.marks import MarkKind, TableExample, TableMark
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.retry_schedule import RetrySchedule
-from cdckit.api.schema import DECIMAL, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
+from cdckit.api.schema import OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_config import SourceConfig
 from cdckit.api.struct import Struct
@@ -210,7 +211,7 @@ def _struct(schema: Schema, values: dict[str, Any] | None) -> Struct | None:
 def _value(schema: Schema, value: Any) -> Any:
     if value is None or schema.type != "bytes":
         return value
-    if schema.name == DECIMAL:
+    if schema.name == logical.DECIMAL_NAME:
         number = int(value.replace(".", ""))
         return number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)
     return bytes.fromhex(value)
@@ -234,6 +235,6 @@ def _schema(kind: str) -> Schema:
     if kind.startswith("decimal"):
         precision, scale = kind[8:-1].split(",")
         parameters = {"scale": scale, "connect.decimal.precision": precision}
-        return Schema("bytes", optional=optional, name=DECIMAL, version=1, parameters=parameters)
+        return Schema("bytes", optional=optional, name=logical.DECIMAL_NAME, version=1, parameters=parameters)
     base, name = LOGICAL.get(kind, (kind, None))
     return Schema(base, optional=optional, name=name)  # type: ignore[arg-type]

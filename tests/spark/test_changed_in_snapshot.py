@@ -6,16 +6,19 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from cdckit.cli.main import call
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from running import Pipeline, create_reader, source_of
-from servers.mysql import MySQLServer
+from cdckit_spark.targets import DeltaTarget
 from spark.lake import at_source, mirrored
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -52,10 +55,17 @@ class Shop:
     def sql(self, script: str) -> None:
         self.server.run_sql(f"USE {self.database}; {script}")
 
-    def runner(self, options: Mapping[str, str] | None = None) -> SparkRunner:
+    def pipeline(self, options: Mapping[str, str] | None = None) -> Pipeline:
         source = {**source_of(self.server, self.database), **(options or {})}
-        pipeline = Pipeline(self._folder, source, {"type": "spark", "mode": "mirror", "path": str(self.lake)})
-        return SparkRunner(load_pipeline(pipeline.written(), runner="spark"))
+        return Pipeline(self._folder, source, {"type": "spark", "mode": "mirror", "path": str(self.lake)})
+
+    def runner(self, options: Mapping[str, str] | None = None) -> SparkRunner:
+        return SparkRunner(load_pipeline(self.pipeline(options).written(), runner="spark"))
+
+    def written_whole(self, table: str) -> int:
+        """How often a mirror was written from nothing."""
+        place = f"delta.`{self.lake}/p.{self.database}.{table}`"
+        return [row.operation for row in self._session.sql(f"DESCRIBE HISTORY {place}").collect()].count("WRITE")
 
     def assert_equal(self) -> None:
         for (table,) in self.server.execute(f"SHOW TABLES FROM {self.database}"):
@@ -86,6 +96,34 @@ def test_a_restart_goes_on(shop: Shop, kind: str, caplog: pytest.LogCaptureFixtu
     shop.runner().run(once=True)
     shop.assert_equal()
     assert told in caplog.text
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["renamed column", *(pytest.param(kind, marks=pytest.mark.nightly) for kind in ("dropped table", "other type"))],
+)
+def test_a_table_that_is_read_again_changes_before_it_is_read(
+    shop: Shop, kind: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows come at a new point, and no other table is read for that."""
+    change, told = CHANGES[kind]
+    if kind == "other type":
+        shop.sql("UPDATE c SET v = '17'")
+    shop.runner().run(once=True)
+    assert call(["resnapshot", str(shop.pipeline().written()), "--table", f"{shop.database}.c"]) == 0
+
+    def dies(*arguments: Any, **named: Any) -> None:
+        raise SinkError("it died")
+
+    monkeypatch.setattr(DeltaTarget, "replace", dies)
+    with pytest.raises(SinkError, match="it died"):
+        shop.runner().run(once=True)
+    monkeypatch.undo()
+    shop.sql(change)
+    shop.runner().run(once=True)
+    shop.assert_equal()
+    assert told in capfd.readouterr().err
+    assert shop.written_whole("a") == 1, "by the first snapshot"
 
 
 @pytest.mark.nightly

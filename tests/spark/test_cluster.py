@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from running import Pipeline, create_reader, source_of
-from servers.mysql import MySQLServer
-from servers.spark_cluster import SparkCluster
 from spark.lake import at_source, mirrored
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.spark_cluster import SparkCluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

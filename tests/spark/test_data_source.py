@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from cdckit.spark import CdckitDataSource
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = pytest.mark.spark
 

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from running import Pipeline
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline
+from testkit.servers.mongodb import MongoReplicaSet
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -22,8 +22,8 @@ from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.server.connection import CODEC
-from running import Pipeline, to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline, to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session"), pytest.mark.timeout(600)]
 

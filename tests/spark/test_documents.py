@@ -18,8 +18,8 @@ from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import ConfigError, SinkError
 from cdckit_spark import inference
 from cdckit_spark.config import LakeConfig
-from running import Pipeline
-from servers.mongodb import MongoReplicaSet
+from testkit.running import Pipeline
+from testkit.servers.mongodb import MongoReplicaSet
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit_spark.layout import POSITION
-from running import Pipeline, create_reader, source_of
-from servers.mysql import MySQLServer
 from spark.lake import Rows, at_source
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

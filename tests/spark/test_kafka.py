@@ -10,8 +10,8 @@ import pytest
 
 from cdckit.engine.runners.spark import SparkRunner
 from kafka.reading import read_topic
-from servers.kafka import KafkaBroker
 from spark.script import Script
+from testkit.servers.kafka import KafkaBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

@@ -21,10 +21,10 @@ from crash.targets import FileTarget, KafkaTarget
 from crash.writers import TABLES, BulkWriter, ShopWriter
 from histories.rows import at_source, columns_of, difference, keys_of
 from histories.sinks import Changelog, Mirror
-from running import Pipeline, create_reader, source_of
-from servers.mongodb import MongoReplicaSet
-from servers.mysql import MySQLServer
 from spark.conftest import FAST_JVM
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 

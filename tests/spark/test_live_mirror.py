@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from running import Pipeline, create_reader, source_of
-from servers.mysql_family import SQLServer
 from spark.lake import at_source, mirrored
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql_family import SQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 

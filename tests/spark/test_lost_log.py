@@ -13,8 +13,8 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import SourceError
-from running import Pipeline, create_reader, source_of, to_file
-from servers.mysql import MySQLServer
+from testkit.running import Pipeline, create_reader, source_of, to_file
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

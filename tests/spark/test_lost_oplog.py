@@ -14,7 +14,7 @@ from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import SourceError
 from mongodb.capture import Capture
 from mongodb.small_oplog import fill_the_oplog, forgetful
-from running import Pipeline, to_file
+from testkit.running import Pipeline, to_file
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

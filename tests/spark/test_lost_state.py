@@ -15,11 +15,11 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError, SourceError, StateError
 from cdckit_spark.sink import LakeSink
-from running import Pipeline, create_reader, source_of
-from servers.mysql import MySQLServer
-from servers.object_store import ObjectStore
 from spark.conftest import FAST_JVM
 from spark.lake import at_source, mirrored
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.object_store import ObjectStore
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import ConfigError, SinkError
-from running import Pipeline, source_of
-from servers.mysql import MySQLServer
 from spark.lake import at_source, mirrored
+from testkit.running import Pipeline, source_of
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -14,8 +14,8 @@ from cdckit.engine.metrics.status import pipeline_status
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
 from metrics.scraping import scrape, served_at
-from running import create_reader, source_of, to_file
-from servers.mysql import MySQLServer
+from testkit.running import create_reader, source_of, to_file
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

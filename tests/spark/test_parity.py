@@ -10,7 +10,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from mysql.recordings import DATA, JSON_HEADERS, by_topic, recorded, take_events
 from mysql.test_parity import TARGETS, assert_same, workload_of
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from running import create_reader, source_of
-from servers.mysql import MySQLServer
+from testkit.running import create_reader, source_of
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(1800)]
 

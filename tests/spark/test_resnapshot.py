@@ -21,11 +21,11 @@ from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import SinkError
 from cdckit_spark.targets import DeltaTarget
 from kafka.reading import read_topic
-from running import Pipeline, source_of
-from servers.kafka import KafkaBroker
-from servers.mongodb import MongoReplicaSet
-from servers.mysql import MySQLServer
 from spark.lake import at_source, mirrored
+from testkit.running import Pipeline, source_of
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

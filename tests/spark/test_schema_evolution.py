@@ -18,8 +18,8 @@ from cdckit.engine.state.runner_handover import open_state
 from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import SinkError
 from cdckit_spark.targets import DeltaTarget
-from running import Pipeline, create_reader, source_of
-from servers.mysql import MySQLServer
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

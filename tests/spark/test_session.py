@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from cdckit.engine.spark.delta import VERIFIED
-from running import Pipeline, create_reader, source_of
-from servers.mysql import MySQLServer
 from spark.conftest import FAST_JVM
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -11,11 +11,11 @@ import pytest
 from pymongo import MongoClient
 from pyspark.sql import SparkSession
 
-from background import repeated
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from running import to_file
-from servers.mongodb import MongoReplicaSet
+from testkit.background import repeated
+from testkit.running import to_file
+from testkit.servers.mongodb import MongoReplicaSet
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session"), pytest.mark.timeout(600)]
 

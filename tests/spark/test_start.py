@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from running import Ended, Pipeline, create_reader, source_of
-from servers.mysql import MySQLServer
 from spark.conftest import FAST_JVM
+from testkit.running import Ended, Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 

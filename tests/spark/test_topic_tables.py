@@ -18,8 +18,8 @@ from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.reading.lines import read_line
-from servers.kafka import KafkaBroker
-from servers.mysql import MySQLServer
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql import MySQLServer
 from ticdc.emulation import Emulator, make_history
 from ticdc.recordings import DATA, lines
 

@@ -8,17 +8,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.api.schema import (
-    CONNECT_DATE,
-    CONNECT_TIMESTAMP,
-    DECIMAL,
-    FLOAT64,
-    STRING,
-    Schema,
-    Stored,
-    array_schema,
-    struct_schema,
-)
+from cdckit import logical
+from cdckit.api.schema import FLOAT64, STRING, Schema, Stored, array_schema, struct_schema
 from cdckit.api.struct import Struct
 from cdckit_spark.types import column_type, text_of, value_of
 
@@ -34,7 +25,7 @@ def decimal_schema(precision: int | None, scale: int) -> Schema:
     parameters = {"scale": str(scale)}
     if precision is not None:
         parameters["connect.decimal.precision"] = str(precision)
-    return Schema("bytes", optional=True, name=DECIMAL, version=1, parameters=parameters)
+    return Schema("bytes", optional=True, name=logical.DECIMAL_NAME, version=1, parameters=parameters)
 
 
 def unscaled(number: int) -> bytes:
@@ -55,9 +46,9 @@ def unscaled(number: int) -> bytes:
         (Schema("bytes"), "binary", [b"\x00\xff"], [b"\x00\xff"]),
         (Schema("string", name="io.debezium.data.Json"), "string", ["{}"], ["{}"]),
         (Schema("int32", name="io.debezium.time.Date"), "date", [0, -1], [date(1970, 1, 1), date(1969, 12, 31)]),
-        (Schema("int32", name=CONNECT_DATE), "date", [19000], [date(2022, 1, 8)]),
+        (Schema("int32", name=logical.CONNECT_DATE.name), "date", [19000], [date(2022, 1, 8)]),
         (Schema("int64", name="io.debezium.time.Timestamp"), "timestamp_ntz", [-1], [LAST.replace(microsecond=999000)]),
-        (Schema("int64", name=CONNECT_TIMESTAMP), "timestamp_ntz", [1000], [datetime(1970, 1, 1, 0, 0, 1)]),
+        (logical.CONNECT_TIMESTAMP, "timestamp_ntz", [1000], [datetime(1970, 1, 1, 0, 0, 1)]),
         (Schema("int64", name="io.debezium.time.MicroTimestamp"), "timestamp_ntz", [-1], [LAST]),
         (Schema("int64", name="io.debezium.time.MicroTime"), "bigint", [-3_020_399_000_000], [-3_020_399_000_000]),
         (Schema("int64", name="io.debezium.time.NanoTimestamp"), "bigint", [1], [1]),
@@ -114,7 +105,9 @@ def test_a_value_and_its_text(schema: Schema, value: Any, text: str | None) -> N
 
 
 def test_a_struct_keeps_its_members() -> None:
-    schema = struct_schema("Point", {"x": FLOAT64, "at": Schema("int64", name=CONNECT_TIMESTAMP, optional=True)})
+    schema = struct_schema(
+        "Point", {"x": FLOAT64, "at": Schema("int64", name=logical.CONNECT_TIMESTAMP.name, optional=True)}
+    )
     kind = column_type(schema)
     assert kind.ddl == "struct<x:double,at:timestamp_ntz>"
     column = kind.column([Struct(schema, (1.5, 1)), None])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 from ticdc.topics import Topic
 
 

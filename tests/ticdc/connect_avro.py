@@ -16,7 +16,7 @@ from typing import Any
 
 import fastavro
 
-from servers.schema_registry import SchemaRegistry
+from testkit.servers.schema_registry import SchemaRegistry
 
 _TYPES = {
     "int8": "int", "int16": "int", "int32": "int", "int64": "long", "float": "float", "double": "double",

@@ -9,8 +9,9 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from cdckit import logical
 from cdckit.api.record import Record
-from cdckit.api.schema import DECIMAL, Schema
+from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
 from cdckit_ticdc.decoding.decoder import Decoder
 from cdckit_ticdc.message import Message
@@ -79,10 +80,10 @@ def shown(schema: Schema, value: Any) -> str | None:
     """A value as MySQL prints it."""
     if value is None:
         return None
-    logical = _LOGICAL.get(schema.name or "")
-    if logical is not None:
-        return logical(value)
-    if schema.name == DECIMAL:
+    show = _LOGICAL.get(schema.name or "")
+    if show is not None:
+        return show(value)
+    if schema.name == logical.DECIMAL_NAME:
         return _decimal(value, int((schema.parameters or {})["scale"]))
     if schema.type == "boolean":
         return "0x01" if value else "0x00"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cdckit.errors import DecodeError
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 from ticdc.test_topics_made_anew import messages_of
 from ticdc.topics import Topic
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from cdckit import logical
 from cdckit.api.record import UNAVAILABLE_HEADER, Header, Record
-from cdckit.api.schema import BYTES, DECIMAL, INT64, STRING, Schema, struct_schema
+from cdckit.api.schema import BYTES, INT64, STRING, Schema, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.connector.envelope import NEW_KEY, OLD_KEY
 from cdckit.engine.serializers.json import JsonSerializer
@@ -16,7 +17,7 @@ from cdckit_ticdc.decoding.envelopes import EnvelopeDecoder, EnvelopeOptions
 from cdckit_ticdc.definitions import Definitions
 from cdckit_ticdc.message import Message, RawHeaders
 
-AMOUNT = Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "3"})
+AMOUNT = Schema("bytes", name=logical.DECIMAL_NAME, version=1, parameters={"scale": "3"})
 KEY = struct_schema("k", {"id": INT64, "name": STRING, "token": BYTES, "amount": AMOUNT})
 NULLABLE = Schema("string", optional=True)
 FORMS = [

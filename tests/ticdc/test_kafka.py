@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, TopicPartition
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError, DecodeError, SourceError
 from cdckit_ticdc.message import Message
-from running import PASSWORD, Pipeline
+from testkit.running import PASSWORD, Pipeline
 from ticdc.emulation import FIRST_TS, Emulator, make_history, source_block
 from ticdc.recordings import lines
 from ticdc.topics import Topic, rows_of

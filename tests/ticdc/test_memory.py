@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from running import Pipeline, Running
+from testkit.running import Pipeline, Running
 from ticdc.emulation import FIRST_TS, STEP, source_block
 
 MOST = 300

@@ -13,9 +13,9 @@ from pyarrow import fs
 from cdckit.errors import ConfigError, RetriableSourceError, SourceError
 from cdckit_ticdc.config import TicdcConfig
 from cdckit_ticdc.reading.folders import ObjectStore, open_folder
-from running import PASSWORD, Pipeline
-from servers import object_store as stores
-from servers.ports import free_port
+from testkit.running import PASSWORD, Pipeline
+from testkit.servers import object_store as stores
+from testkit.servers.ports import free_port
 from ticdc.recordings import lines
 from ticdc.test_storage import EMPLOYEE
 

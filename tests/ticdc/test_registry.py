@@ -18,8 +18,8 @@ from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, Source
 from cdckit_ticdc.config import DebeziumConfig
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.registry import Registry
-from servers.ports import free_port
-from servers.schema_registry import SchemaRegistry
+from testkit.servers.ports import free_port
+from testkit.servers.schema_registry import SchemaRegistry
 from ticdc.connect_avro import ConnectAvro
 from ticdc.recordings import DATA, lines, scenarios
 from ticdc.test_recordings import PROTOCOLS

@@ -11,8 +11,8 @@ import pytest
 
 from cdckit.errors import SourceError
 from cdckit_ticdc.message import Message
-from running import to_file
-from servers.kafka import KafkaBroker
+from testkit.running import to_file
+from testkit.servers.kafka import KafkaBroker
 from ticdc.topics import Topic
 
 FIRST, MORE = 5, 20

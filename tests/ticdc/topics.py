@@ -18,7 +18,7 @@ from cdckit_ticdc.config import DebeziumConfig, TicdcConfig
 from cdckit_ticdc.debezium_source import DebeziumSource
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.source import TicdcSource
-from servers.kafka import KafkaBroker
+from testkit.servers.kafka import KafkaBroker
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from cdckit import (
-    CONNECT_TIMESTAMP,
     OPTIONAL_BOOLEAN,
     OPTIONAL_BYTES,
     OPTIONAL_INT32,
@@ -27,6 +26,7 @@ from cdckit import (
     Struct,
     TransformError,
     array_schema,
+    logical,
     struct_schema,
 )
 from cdckit.connector.avro_names import NameAdjustment, field_names
@@ -34,7 +34,7 @@ from cdckit.connector.avro_names import NameAdjustment, field_names
 ArrayEncoding = Literal["array", "document"]
 
 OPTIONAL_FLOAT64 = Schema("float64", optional=True)
-TIMESTAMP = Schema("int64", optional=True, name=CONNECT_TIMESTAMP, version=1)
+TIMESTAMP = logical.CONNECT_TIMESTAMP.replace(optional=True)
 REGEX = struct_schema(
     "io.debezium.mongodb.regex", {"regex": OPTIONAL_STRING, "options": OPTIONAL_STRING}, optional=True
 )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from cdckit import Datum, PluginConfig, Record, Schema, Struct
+from cdckit import Datum, PluginConfig, Record, Struct, logical
 from cdckit.connector.envelope import is_envelope
 from cdckit.java.regex import JavaRegex
 from cdckit_transforms.canonical_json import canonical, is_document
@@ -18,7 +18,7 @@ from cdckit_transforms.event_router_config import EventRouterConfig, Placements
 from cdckit_transforms.folding import folded
 from cdckit_transforms.outbox_table import Words
 
-_TIME = Schema("int64", optional=True, name="io.debezium.time.Timestamp", version=1)
+_TIME = logical.TIMESTAMP.replace(optional=True)
 _MILLISECONDS = ("int32", "int64")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit import Datum, Header, Schema, SchemaAndValue, Struct, TransformError, struct_schema
+from cdckit import Datum, Header, Schema, SchemaAndValue, Struct, TransformError, logical, struct_schema
 from cdckit_transforms.event_router_config import EventRouterConfig, Where
 
 EVENT_ID = "id"
@@ -15,9 +15,9 @@ PAYLOAD = "payload"
 """The field of the payload where other columns stand beside it."""
 
 _UNITS = {
-    "io.debezium.time.Timestamp": 1,
-    "io.debezium.time.MicroTimestamp": 1_000,
-    "io.debezium.time.NanoTimestamp": 1_000_000,
+    logical.TIMESTAMP.name: 1,
+    logical.MICRO_TIMESTAMP.name: 1_000,
+    logical.NANO_TIMESTAMP.name: 1_000_000,
 }
 """The types that a column with the event's time may have, and how many of their units make a millisecond."""
 

@@ -162,8 +162,3 @@ OPTIONAL_INT64 = Schema("int64", optional=True)
 OPTIONAL_STRING = Schema("string", optional=True)
 OPTIONAL_BOOLEAN = Schema("boolean", optional=True)
 OPTIONAL_BYTES = Schema("bytes", optional=True)
-
-DECIMAL = "org.apache.kafka.connect.data.Decimal"
-CONNECT_DATE = "org.apache.kafka.connect.data.Date"
-CONNECT_TIME = "org.apache.kafka.connect.data.Time"
-CONNECT_TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from cdckit import logical
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
 
 _TEXTS = {
-    "io.debezium.time.ZonedTimestamp": "2000-01-01T00:00:0{}Z",
-    "io.debezium.time.ZonedTime": "00:00:0{}Z",
-    "io.debezium.time.IsoDate": "2000-01-0{}",
-    "io.debezium.time.IsoTime": "00:00:0{}",
-    "io.debezium.time.IsoTimestamp": "2000-01-01T00:00:0{}",
-    "io.debezium.data.Json": '{{"a":{}}}',
-    "io.debezium.data.Uuid": "00000000-0000-0000-0000-00000000000{}",
+    logical.ZONED_TIMESTAMP.name: "2000-01-01T00:00:0{}Z",
+    logical.ZONED_TIME.name: "00:00:0{}Z",
+    logical.ISO_DATE.name: "2000-01-0{}",
+    logical.ISO_TIME.name: "00:00:0{}",
+    logical.ISO_TIMESTAMP.name: "2000-01-01T00:00:0{}",
+    logical.JSON.name: '{{"a":{}}}',
+    logical.UUID.name: "00000000-0000-0000-0000-00000000000{}",
 }
 
 
@@ -52,4 +53,4 @@ def _text(schema: Schema, number: int) -> str:
     if schema.parameters and "allowed" in schema.parameters:  # the labels of an ENUM or SET
         labels = schema.parameters["allowed"].split(",")
         return labels[number % len(labels)]
-    return _TEXTS.get(schema.name or "", "{}").format(number)
+    return _TEXTS.get(schema.name, "{}").format(number)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from cdckit import logical
 from cdckit.api.record import Header, Record, SchemaAndValue
 from cdckit.api.schema import (
-    DECIMAL,
     INT32,
     INT64,
     OPTIONAL_BYTES,
@@ -22,7 +22,7 @@ from cdckit.api.struct import Struct, Template, TemplateStruct
 
 TOPIC = "test.shop.orders"
 
-_PRICE = Schema("bytes", optional=True, name=DECIMAL, version=1, parameters={"scale": "2"})
+_PRICE = logical.decimal(2).replace(optional=True)
 _STATE = Schema("string", optional=True, default="new")
 _ROW = struct_schema(
     f"{TOPIC}.Value",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cdckit import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, array_schema, struct_schema
+from cdckit import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, array_schema, logical, struct_schema
 from cdckit.connector.envelope import TRANSACTION_BLOCK
 from cdckit.connector.transactions import OLD_TRANSACTIONS
 
-DOCUMENT = Schema("string", optional=True, name="io.debezium.data.Json", version=1)
+DOCUMENT = logical.JSON.replace(optional=True)
 """A document as text."""
 
 TRUNCATED_ARRAY = struct_schema(
@@ -31,15 +31,8 @@ SOURCE = struct_schema(
         "connector": STRING,
         "name": STRING,
         "ts_ms": INT64,
-        "snapshot": Schema(
-            "string",
-            optional=True,
-            default="false",
-            name="io.debezium.data.Enum",
-            version=1,
-            parameters={
-                "allowed": "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
-            },
+        "snapshot": logical.snapshot_mark(
+            ("true", "first", "first_in_data_collection", "last_in_data_collection", "last", "false", "incremental")
         ),
         "db": STRING,
         "sequence": OPTIONAL_STRING,
@@ -73,14 +66,7 @@ OLD_SOURCE = struct_schema(
         "connector": STRING,
         "name": STRING,
         "ts_ms": INT64,
-        "snapshot": Schema(
-            "string",
-            optional=True,
-            default="false",
-            name="io.debezium.data.Enum",
-            version=1,
-            parameters={"allowed": "true,last,false,incremental"},
-        ),
+        "snapshot": logical.snapshot_mark(("true", "last", "false", "incremental")),
         "db": STRING,
         "sequence": OPTIONAL_STRING,
         "rs": STRING,

@@ -8,17 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from cdckit import (
-    CONNECT_DATE,
-    CONNECT_TIMESTAMP,
-    ColumnConverter,
-    ColumnDescription,
-    NameList,
-    PluginConfig,
-    RegexList,
-    Schema,
-    split_names,
-)
+from cdckit import ColumnConverter, ColumnDescription, NameList, PluginConfig, RegexList, Schema, logical, split_names
 from cdckit.connector.include_lists import Matcher
 from cdckit_mysql.values.temporal import TemporalForm, show_datetime, show_days, zoned_text
 
@@ -26,12 +16,12 @@ TargetType = Literal["DATE", "DATETIME", "TIMESTAMP"]
 _TYPES: tuple[TargetType, ...] = ("DATE", "DATETIME", "TIMESTAMP")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMS: dict[str | None, TemporalForm] = {
-    "io.debezium.time.Date": "days",
-    CONNECT_DATE: "days",
-    "io.debezium.time.Timestamp": "ms",
-    CONNECT_TIMESTAMP: "ms",
-    "io.debezium.time.MicroTimestamp": "us",
-    "io.debezium.time.NanoTimestamp": "ns",
+    logical.DATE.name: "days",
+    logical.CONNECT_DATE.name: "days",
+    logical.TIMESTAMP.name: "ms",
+    logical.CONNECT_TIMESTAMP.name: "ms",
+    logical.MICRO_TIMESTAMP.name: "us",
+    logical.NANO_TIMESTAMP.name: "ns",
 }
 _COLUMN_FALLBACK = r"column\..+\.fallback"
 

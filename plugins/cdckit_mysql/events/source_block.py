@@ -7,13 +7,21 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
 
-from cdckit import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, Struct, struct_schema
+from cdckit import INT32, INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, Struct, logical, struct_schema
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.table import TableId
 
 SnapshotMark = Literal["true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"]
-_SNAPSHOT_MARKS = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
-_OLD_SNAPSHOT_MARKS = "true,last,false,incremental"
+_SNAPSHOT_MARKS = (
+    "true",
+    "first",
+    "first_in_data_collection",
+    "last_in_data_collection",
+    "last",
+    "false",
+    "incremental",
+)
+_OLD_SNAPSHOT_MARKS = ("true", "last", "false", "incremental")
 _NEW_MARKS = frozenset({"first", "first_in_data_collection", "last_in_data_collection"})
 """Those that Debezium 1 has not: it says `true`."""
 
@@ -31,21 +39,10 @@ _PLACE = {
 }
 
 
-def _snapshot(marks: str) -> Schema:
-    return Schema(
-        "string",
-        optional=True,
-        default="false",
-        name="io.debezium.data.Enum",
-        version=1,
-        parameters={"allowed": marks},
-    )
-
-
 @cache
 def source_schema(connector: str) -> Schema:
     """The block's schema, as Debezium 3 has it for either connector."""
-    marks = _snapshot(_SNAPSHOT_MARKS)
+    marks = logical.snapshot_mark(_SNAPSHOT_MARKS)
     members = {**_FRONT, "snapshot": marks, "db": STRING, "sequence": OPTIONAL_STRING, **_TIMES, **_PLACE}
     return struct_schema(_name(connector), members, version=1)
 
@@ -53,7 +50,7 @@ def source_schema(connector: str) -> Schema:
 @cache
 def old_source_schema(connector: str) -> Schema:
     """The block's schema, as Debezium 1.9 has it."""
-    marks = _snapshot(_OLD_SNAPSHOT_MARKS)
+    marks = logical.snapshot_mark(_OLD_SNAPSHOT_MARKS)
     members = {**_FRONT, "snapshot": marks, "db": STRING, "sequence": OPTIONAL_STRING, **_PLACE}
     return struct_schema(_name(connector), members)
 

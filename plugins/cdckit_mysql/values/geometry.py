@@ -8,22 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from struct import Struct as Layout
 
-from cdckit import BYTES, FLOAT64, OPTIONAL_BYTES, OPTIONAL_INT32, DecodeError, Schema, Struct, struct_schema
+from cdckit import DecodeError, Schema, Struct
 
 _SRID = Layout("<i").unpack_from
 _LITTLE, _BIG = Layout("<dd").unpack_from, Layout(">dd").unpack_from
 _POINT_SIZE = 21
 _EMPTY_WKB = bytes.fromhex("010700000000000000")
 """GEOMETRYCOLLECTION EMPTY, Debezium's value for a null that may not be."""
-
-GEOMETRY = struct_schema(
-    "io.debezium.data.geometry.Geometry", {"wkb": BYTES, "srid": OPTIONAL_INT32}, version=1
-).replace(doc="Geometry")
-POINT = struct_schema(
-    "io.debezium.data.geometry.Point",
-    {"x": FLOAT64, "y": FLOAT64, "wkb": OPTIONAL_BYTES, "srid": OPTIONAL_INT32},
-    version=1,
-).replace(doc="Geometry (POINT)")
 
 TYPES = frozenset(
     {
@@ -34,7 +25,7 @@ TYPES = frozenset(
 
 
 def geometry_of(schema: Schema) -> Callable[[bytes], Struct]:
-    """The function from the server's bytes to a struct of `schema`, which has the fields of GEOMETRY."""
+    """The function from the server's bytes to a struct of `schema`, which has the fields of logical.GEOMETRY."""
 
     def convert(data: bytes) -> Struct:
         return Struct(schema, (data[4:], _SRID(data)[0] or None))
@@ -43,7 +34,7 @@ def geometry_of(schema: Schema) -> Callable[[bytes], Struct]:
 
 
 def point_of(schema: Schema) -> Callable[[bytes], Struct]:
-    """The function from the server's bytes to a struct of `schema`, which has the fields of POINT."""
+    """The function from the server's bytes to a struct of `schema`, which has the fields of logical.POINT."""
 
     def convert(data: bytes) -> Struct:
         wkb = data[4:]

@@ -7,22 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from cdckit import (
-    BOOLEAN,
-    BYTES,
-    CONNECT_DATE,
-    CONNECT_TIME,
-    CONNECT_TIMESTAMP,
-    DECIMAL,
-    FLOAT32,
-    FLOAT64,
-    INT16,
-    INT32,
-    INT64,
-    STRING,
-    Schema,
-    array_schema,
-)
+from cdckit import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT16, INT32, INT64, STRING, Schema, logical
 from cdckit_mysql.table import Column
 from cdckit_mysql.values import geometry
 from cdckit_mysql.values.options import DecimalMode, TimeMode, ValueOptions
@@ -59,29 +44,22 @@ _KINDS: dict[str, Kind] = {
 _BOOLEANS = ("BOOL", "BOOLEAN")
 """What a statement in the log may call a TINYINT(1); the server itself never does."""
 _LONGEST_FLOAT32 = 24
-_DATE_NAMES = {"connect": CONNECT_DATE, "isostring": "io.debezium.time.IsoDate"}
+_DATE_SCHEMAS: dict[TimeMode, Schema] = {"connect": logical.CONNECT_DATE, "isostring": logical.ISO_DATE}
 _TIME_SCHEMAS: dict[TimeMode, Schema] = {
-    "adaptive_time_microseconds": Schema("int64", name="io.debezium.time.MicroTime", version=1),
-    "connect": Schema("int32", name=CONNECT_TIME, version=1),
-    "isostring": Schema("string", name="io.debezium.time.IsoTime", version=1),
-    "microseconds": Schema("int64", name="io.debezium.time.MicroTime", version=1),
-    "nanoseconds": Schema("int64", name="io.debezium.time.NanoTime", version=1),
+    "adaptive_time_microseconds": logical.MICRO_TIME,
+    "connect": logical.CONNECT_TIME,
+    "isostring": logical.ISO_TIME,
+    "microseconds": logical.MICRO_TIME,
+    "nanoseconds": logical.NANO_TIME,
 }
-_OLD_UNSIGNED = Schema("bytes", name=DECIMAL, version=1, parameters={"scale": "0"})
+_OLD_UNSIGNED = logical.decimal(0)
 """Debezium 1's BIGINT UNSIGNED as a Decimal, without a precision."""
-_MILLISECOND_TIME = Schema("int32", name="io.debezium.time.Time", version=1)
 _DATETIME_SCHEMAS: dict[TimeMode, Schema] = {
-    "connect": Schema("int64", name=CONNECT_TIMESTAMP, version=1),
-    "isostring": Schema("string", name="io.debezium.time.IsoTimestamp", version=1),
-    "microseconds": Schema("int64", name="io.debezium.time.MicroTimestamp", version=1),
-    "nanoseconds": Schema("int64", name="io.debezium.time.NanoTimestamp", version=1),
+    "connect": logical.CONNECT_TIMESTAMP,
+    "isostring": logical.ISO_TIMESTAMP,
+    "microseconds": logical.MICRO_TIMESTAMP,
+    "nanoseconds": logical.NANO_TIMESTAMP,
 }
-_MILLISECOND_TIMESTAMP = Schema("int64", name="io.debezium.time.Timestamp", version=1)
-_ZONED_TIMESTAMP = Schema("string", name="io.debezium.time.ZonedTimestamp", version=1)
-_YEAR = Schema("int32", name="io.debezium.time.Year", version=1)
-_JSON = Schema("string", name="io.debezium.data.Json", version=1)
-_UUID = Schema("string", name="io.debezium.data.Uuid", version=1)
-_VECTOR = array_schema(FLOAT32, name="io.debezium.data.FloatVector").replace(version=1)
 
 
 def kind_of(column: Column) -> Kind | None:
@@ -117,12 +95,12 @@ def base_schema(column: Column, kind: Kind, options: ValueOptions) -> Schema:
     if kind == "decimal":
         return decimal_schema(options.decimal_mode, column.length or 10, column.scale or 0)
     if kind == "bits":
-        return _logical("bytes", "Bits", {"length": str(column.length)})
+        return logical.bits(column.length)
     if kind == "bytes":
         return BYTES if options.binary_mode == "bytes" else STRING
     if kind in {"enum", "set"}:
-        labels = ",".join(escaped_labels(column))
-        return _logical("string", "Enum" if kind == "enum" else "EnumSet", {"allowed": labels})
+        labels = escaped_labels(column)
+        return logical.enum(labels) if kind == "enum" else logical.enum_set(labels)
     return _temporal_schema(column, kind, options.time_mode)
 
 
@@ -131,20 +109,16 @@ _PLAIN: dict[Kind, Schema] = {
     "float64": FLOAT64,
     "boolean": BOOLEAN,
     "text": STRING,
-    "timestamp": _ZONED_TIMESTAMP,
-    "year": _YEAR,
-    "json": _JSON,
-    "geometry": geometry.GEOMETRY,
-    "point": geometry.POINT,
-    "vector": _VECTOR,
-    "uuid": _UUID,
+    "timestamp": logical.ZONED_TIMESTAMP,
+    "year": logical.YEAR,
+    "json": logical.JSON,
+    "geometry": logical.GEOMETRY,
+    "point": logical.POINT,
+    "vector": logical.FLOAT_VECTOR,
+    "uuid": logical.UUID,
     "inet4": STRING,
     "inet6": STRING,
 }
-
-
-def _logical(primitive: Literal["string", "bytes"], name: str, parameters: dict[str, str]) -> Schema:
-    return Schema(primitive, name=f"io.debezium.data.{name}", version=1, parameters=parameters)
 
 
 def _integer_schema(column: Column) -> Schema:
@@ -161,8 +135,7 @@ def decimal_schema(mode: DecimalMode, precision: int, scale: int) -> Schema:
         return FLOAT64
     if mode == "string":
         return STRING
-    parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
-    return Schema("bytes", name=DECIMAL, version=1, parameters=parameters)
+    return logical.decimal(scale, precision)
 
 
 def escaped_labels(column: Column) -> tuple[str, ...]:
@@ -188,10 +161,9 @@ def temporal_form(column: Column, kind: Kind, mode: TimeMode) -> TemporalForm:
 def _temporal_schema(column: Column, kind: Kind, mode: TimeMode) -> Schema:
     milliseconds = temporal_form(column, kind, mode) == "ms"
     if kind == "date":
-        name = _DATE_NAMES.get(mode, "io.debezium.time.Date")
-        return Schema("string" if mode == "isostring" else "int32", name=name, version=1)
+        return _DATE_SCHEMAS.get(mode, logical.DATE)
     if kind == "time":
-        adaptive = _MILLISECOND_TIME if milliseconds else _TIME_SCHEMAS["microseconds"]
+        adaptive = logical.MILLI_TIME if milliseconds else _TIME_SCHEMAS["microseconds"]
         return _TIME_SCHEMAS.get(mode, adaptive)
-    adaptive = _MILLISECOND_TIMESTAMP if milliseconds else _DATETIME_SCHEMAS["microseconds"]
+    adaptive = logical.TIMESTAMP if milliseconds else _DATETIME_SCHEMAS["microseconds"]
     return _DATETIME_SCHEMAS.get(mode, adaptive)

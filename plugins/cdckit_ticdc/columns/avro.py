@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cdckit import DECIMAL, Field, Schema, Struct, Type, array_schema
+from cdckit import Field, Schema, Struct, Type, array_schema, logical
 from cdckit_ticdc.columns.column import Read
 from cdckit_ticdc.columns.numbers import shortest
 
@@ -20,10 +20,10 @@ _TYPES: dict[str, Type] = {
     "fixed": "bytes",
     "enum": "string",
 }
-_LOGICAL: dict[str, str] = {
-    "date": "org.apache.kafka.connect.data.Date",
-    "time-millis": "org.apache.kafka.connect.data.Time",
-    "timestamp-millis": "org.apache.kafka.connect.data.Timestamp",
+_LOGICAL: dict[str, str | None] = {
+    "date": logical.CONNECT_DATE.name,
+    "time-millis": logical.CONNECT_TIME.name,
+    "timestamp-millis": logical.CONNECT_TIMESTAMP.name,
 }
 
 
@@ -96,19 +96,17 @@ class AvroSchemas:
 
 def _primitive(kind: str, written: Mapping[str, Any]) -> Schema:
     made = Schema(written.get("connect.type") or _TYPES[kind])
-    logical = written.get("logicalType")
-    if logical == "decimal":
-        parameters = {"scale": str(written.get("scale", 0))}
-        if "precision" in written:
-            parameters["connect.decimal.precision"] = str(written["precision"])
-        return made.replace(name=DECIMAL, version=1, parameters=parameters)
-    return made if logical not in _LOGICAL else made.replace(name=_LOGICAL[logical], version=1)
+    meaning = written.get("logicalType")
+    if meaning == "decimal":
+        found = logical.decimal(written.get("scale", 0), written.get("precision"))
+        return made.replace(name=found.name, version=found.version, parameters=found.parameters)
+    return made if meaning not in _LOGICAL else made.replace(name=_LOGICAL[meaning], version=1)
 
 
 def _annotated(made: Schema, written: Mapping[str, Any]) -> Schema:
     """The schema with the name, version and parameters that Connect keeps beside Avro's."""
     name = written.get("connect.name")
-    if name is None or name == DECIMAL:
+    if name is None or name == logical.DECIMAL_NAME:
         return made
     return made.replace(name=name, version=written.get("connect.version"), parameters=written.get("connect.parameters"))
 

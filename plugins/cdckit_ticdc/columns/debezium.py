@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cdckit import DECIMAL, FLOAT64, INT64, STRING, Schema
+from cdckit import FLOAT64, INT64, STRING, Schema, logical
 from cdckit.connector.connect_json.reader import schema_from_json
 from cdckit_ticdc.columns import numbers
 from cdckit_ticdc.columns.binary import BINARY_FORMS, from_base64
 from cdckit_ticdc.columns.column import Column, Read
 from cdckit_ticdc.columns.options import ColumnOptions
-from cdckit_ticdc.columns.schemas import VECTOR, schema_of
+from cdckit_ticdc.columns.schemas import schema_of
 from cdckit_ticdc.columns.seen import fitted, seen_schema
 from cdckit_ticdc.columns.texts import vector
 from cdckit_ticdc.columns.types import BINARY, MySqlType, parse_type
 
 VECTOR_NAME = "io.debezium.data.TiDBVectorFloat32"
-"""The name that TiCDC gives to VECTOR, a text."""
+"""The name that TiCDC gives to logical.FLOAT_VECTOR, a text."""
 Written = Mapping[str, Any]
 
 
@@ -102,7 +102,7 @@ class DebeziumColumns:
         if type is not None and kind == "float" and type.scale is not None:
             return schema_of(type, self._options), numbers.floats(FLOAT64, type.scale)
         if kind == "vector":
-            return VECTOR, vector
+            return logical.FLOAT_VECTOR, vector
         if written is None:
             assert type is not None
             # Debezium always writes labels, also where its schema change (1.9) does not name them.
@@ -110,7 +110,7 @@ class DebeziumColumns:
         return written, _reader(written)
 
     def _decimal(self, written: Schema | None, type: MySqlType) -> tuple[Schema, Read | None]:
-        if written is not None and written.name == DECIMAL:
+        if written is not None and written.name == logical.DECIMAL_NAME:
             return written, from_base64
         if type.length is None and written is not None:
             return written, _reader(written)
@@ -118,7 +118,7 @@ class DebeziumColumns:
         return schema, self._exact(schema, numbers.decimal(schema))
 
     def _exact(self, schema: Schema, read: Read) -> Read:
-        return from_base64 if self._unscaled and schema.name == DECIMAL else read
+        return from_base64 if self._unscaled and schema.name == logical.DECIMAL_NAME else read
 
 
 def _extended(text: str, written: Written) -> MySqlType:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from cdckit import DECIMAL, Schema
+from cdckit import Schema, logical
 
 _EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
 _SINGLE = struct.Struct("f")
@@ -26,7 +26,7 @@ def unsigned_bigint(schema: Schema) -> Read:
 
     `schema` is int64 (then the value is the two's complement, as Debezium's mode `long` has it) or a `Decimal`.
     """
-    if schema.name == DECIMAL:
+    if schema.name == logical.DECIMAL_NAME:
         return lambda value: unscaled_bytes(int(value) % _TWO_64)
 
     def read_long(value: Any) -> int:

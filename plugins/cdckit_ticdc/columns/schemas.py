@@ -6,17 +6,14 @@ Debezium's manual for MySQL, "Data type mappings". What a protocol does not tell
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Iterable
 
-from cdckit import BOOLEAN, BYTES, DECIMAL, FLOAT32, FLOAT64, INT16, INT32, INT64, STRING, Schema, Stored, array_schema
+from cdckit import BOOLEAN, BYTES, FLOAT32, FLOAT64, INT16, INT32, INT64, STRING, Schema, Stored, logical
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.types import BINARY, TEXT, MySqlType
 
 _LONGEST_FLOAT32 = 24
 _UNKNOWN_BITS = 64
-TIMESTAMP = Schema("int64", name="io.debezium.time.Timestamp", version=1)
-MICRO_TIMESTAMP = Schema("int64", name="io.debezium.time.MicroTimestamp", version=1)
-VECTOR = array_schema(FLOAT32, name="io.debezium.data.FloatVector").replace(version=1)
 _UNSIGNED = Stored(unsigned=True)
 _LONG = INT64.replace(stored=_UNSIGNED)
 """An unsigned number as its two's complement."""
@@ -24,12 +21,12 @@ _FIXED = {
     "tinyint": INT16,
     "mediumint": INT32,
     "double": FLOAT64,
-    "date": Schema("int32", name="io.debezium.time.Date", version=1),
-    "time": Schema("int64", name="io.debezium.time.MicroTime", version=1),
-    "timestamp": Schema("string", name="io.debezium.time.ZonedTimestamp", version=1),
-    "year": Schema("int32", name="io.debezium.time.Year", version=1),
-    "json": Schema("string", name="io.debezium.data.Json", version=1),
-    "vector": VECTOR,
+    "date": logical.DATE,
+    "time": logical.MICRO_TIME,
+    "timestamp": logical.ZONED_TIMESTAMP,
+    "year": logical.YEAR,
+    "json": logical.JSON,
+    "vector": logical.FLOAT_VECTOR,
     **dict.fromkeys(TEXT, STRING),
     **dict.fromkeys(BINARY, BYTES),
 }
@@ -59,7 +56,7 @@ def schema_of(type: MySqlType, options: ColumnOptions) -> Schema:
         case "bigint":
             if not type.unsigned:
                 return INT64
-            return decimal_schema(20, 0).replace(stored=_UNSIGNED) if options.bigint_mode == "precise" else _LONG
+            return logical.decimal(0, 20).replace(stored=_UNSIGNED) if options.bigint_mode == "precise" else _LONG
         case "decimal":
             return _decimal(type, options)
         case _:
@@ -71,13 +68,13 @@ def _by_length_or_labels(type: MySqlType) -> Schema:
         case "float":
             return FLOAT32 if type.scale is None and (type.length or 0) <= _LONGEST_FLOAT32 else FLOAT64
         case "bit":
-            return BOOLEAN if type.length == 1 else bits_schema(type.length or _UNKNOWN_BITS)
+            return BOOLEAN if type.length == 1 else logical.bits(type.length or _UNKNOWN_BITS)
         case "enum":
-            return _labelled("Enum", type.labels)
+            return _labelled(logical.enum, type.labels)
         case "set":
-            return _labelled("EnumSet", type.labels)
+            return _labelled(logical.enum_set, type.labels)
         case "datetime":
-            return MICRO_TIMESTAMP if type.length is None or type.length > 3 else TIMESTAMP
+            return logical.MICRO_TIMESTAMP if type.length is None or type.length > 3 else logical.TIMESTAMP
         case _:
             raise ValueError(f"type {type.name!r} is not known")
 
@@ -87,22 +84,10 @@ def _decimal(type: MySqlType, options: ColumnOptions) -> Schema:
         return FLOAT64
     if options.decimal_mode == "string" or type.length is None:
         return STRING
-    return decimal_schema(type.length, type.scale or 0)
+    return logical.decimal(type.scale or 0, type.length)
 
 
-def decimal_schema(precision: int, scale: int) -> Schema:
-    """An exact decimal number."""
-    parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
-    return Schema("bytes", name=DECIMAL, version=1, parameters=parameters)
-
-
-def bits_schema(length: int) -> Schema:
-    """A BIT of more than one bit: little-endian bytes."""
-    return Schema("bytes", name="io.debezium.data.Bits", version=1, parameters={"length": str(length)})
-
-
-def _labelled(name: Literal["Enum", "EnumSet"], labels: tuple[str, ...] | None) -> Schema:
+def _labelled(made: Callable[[Iterable[str]], Schema], labels: tuple[str, ...] | None) -> Schema:
     if labels is None:
         return INT64
-    allowed = ",".join(label.replace(",", "\\,") for label in labels)
-    return Schema("string", name=f"io.debezium.data.{name}", version=1, parameters={"allowed": allowed})
+    return made(label.replace(",", "\\,") for label in labels)

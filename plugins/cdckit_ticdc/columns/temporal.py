@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
 
-from cdckit import Schema
+from cdckit import Schema, logical
 
 Read = Callable[[Any], Any]
 
@@ -43,7 +43,7 @@ def times(text: str) -> int:
 def datetimes(schema: Schema) -> Read:
     """Reads a DATETIME as milliseconds or microseconds since 1970, taking the clock's reading for UTC's."""
     instead = None if schema.optional else 0
-    divisor = 1000 if schema.name == "io.debezium.time.Timestamp" else 1
+    divisor = 1000 if schema.name == logical.TIMESTAMP.name else 1
 
     def read_datetime(text: str) -> int | None:
         if _is_zero(text):

@@ -13,11 +13,10 @@ from typing import Any
 
 import orjson
 
-from cdckit import DecodeError
+from cdckit import DecodeError, logical
 from cdckit_ticdc.columns.avro import AvroSchemas, value_reader
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.debezium import VECTOR_NAME, DebeziumColumns
-from cdckit_ticdc.columns.schemas import VECTOR
 from cdckit_ticdc.columns.texts import vector
 from cdckit_ticdc.columns.types import MySqlType
 from cdckit_ticdc.decoding.avro import read_registered
@@ -179,7 +178,7 @@ def _registered_columns(schema: RegisteredSchema) -> list[Column]:
     columns = []
     for member in row.fields:
         if member.schema.name == VECTOR_NAME:
-            shown = VECTOR.as_optional() if member.schema.optional else VECTOR
+            shown = logical.FLOAT_VECTOR.as_optional() if member.schema.optional else logical.FLOAT_VECTOR
             columns.append(Column(member.name, shown, vector))
         else:
             columns.append(Column(member.name, member.schema, value_reader(member.schema)))

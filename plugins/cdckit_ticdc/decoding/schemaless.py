@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from cdckit import STRING, Schema, Struct, struct_schema
+from cdckit import STRING, Schema, Struct, logical, struct_schema
 from cdckit_ticdc.columns.column import Column
 from cdckit_ticdc.columns.debezium import DebeziumColumns
 from cdckit_ticdc.columns.options import ColumnOptions
@@ -17,7 +17,7 @@ from cdckit_ticdc.layout import Layout
 
 Payload = Mapping[str, Any]
 _ROWS = frozenset({"before", "after"})
-_DOCUMENT = Schema("string", optional=True, name="io.debezium.data.Json", version=1)
+_DOCUMENT = logical.JSON.replace(optional=True)
 _NO_ROW = struct_schema(None, {}, optional=True)
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from cdckit_mysql.ddl import SchemaChange
 from mysql.ddl.following import Follower, statements
-from servers.mysql import MySQLServer
-from servers.mysql56 import MySQL56Server
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql56 import MySQL56Server
+from testkit.servers.mysql_family import SQLServer
 
 CORPUS = Path(__file__).parent / "corpus"
 LEAST_STATEMENTS = 400

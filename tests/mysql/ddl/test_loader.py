@@ -9,9 +9,9 @@ from cdckit_mysql.ddl import Flavor
 from cdckit_mysql.ddl.loader import load_charsets, load_tables
 from cdckit_mysql.table import Database
 from mysql.ddl.following import Follower
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 _VARIABLES = "SELECT @@sql_mode, @@sql_quote_show_create"
 

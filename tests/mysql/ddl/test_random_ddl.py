@@ -7,7 +7,7 @@ import pytest
 
 from mysql.ddl.following import Follower
 from mysql.ddl.random_ddl import RandomDdl
-from servers.mysql_family import SQLServer
+from testkit.servers.mysql_family import SQLServer
 
 STATEMENTS = 120
 LEAST_TAKEN = 40

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from mysql.decoding.reading import Reading
-from servers.mariadb import MariaDBServer
-from servers.mysql import MySQLServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 
 @pytest.fixture

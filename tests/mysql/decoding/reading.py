@@ -22,8 +22,8 @@ from cdckit_mysql.ddl.loader import load_tables
 from cdckit_mysql.rows import RowDecoder, open_rows
 from cdckit_mysql.table import Table
 from cdckit_mysql.values import ColumnValue, ValueOptions, column_value
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import SQLServer
 
 SERVER_ID = 31_415
 WAIT_SECONDS = 10.0

@@ -13,7 +13,7 @@ from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.events import Gtid, MariaDbGtid, PreviousGtids, TaggedGtid
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 from mysql.decoding.reading import Reading
-from servers.mysql import MySQLServer
+from testkit.servers.mysql import MySQLServer
 
 UUIDS = ("11111111-1111-1111-1111-111111111111", "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee")
 SOURCES = [TransactionSource(uuid, tag) for uuid in UUIDS for tag in ("", "blue", "tag_32")]

@@ -12,8 +12,8 @@ from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.values import ValueOptions
 from mysql.decoding.reading import Reading, Row, as_json, row_schema
 from mysql.recordings import DATA, read_events
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import SQLServer
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import SQLServer
 
 DATABASE = "g_types"
 SCENARIOS = {

@@ -14,8 +14,9 @@ from typing import Any, get_args
 
 import orjson
 
+from cdckit import logical
 from cdckit.api.record import POSITION_HEADER, Datum, Header, Record, SchemaAndValue
-from cdckit.api.schema import DECIMAL, Field, Schema, Type
+from cdckit.api.schema import Field, Schema, Type
 from cdckit.api.struct import Struct
 from cdckit.connector.connect_json.decimals import bytes_of
 from cdckit.connector.connect_json.schema import TYPE_NAMES
@@ -176,7 +177,7 @@ def _make_reader(schema: Schema) -> Read:
         return _struct_reader(schema)
     if schema.items is not None:
         return _array_reader(schema.items) if schema.keys is None else _map_reader(schema.keys, schema.items)
-    if schema.name == DECIMAL:
+    if schema.name == logical.DECIMAL_NAME:
         return _decimal_reader(int((schema.parameters or {}).get("scale", 0)))
     return _PRIMITIVES[schema.type]
 

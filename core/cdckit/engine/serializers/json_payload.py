@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from cdckit.api.schema import DECIMAL, Schema
+from cdckit import logical
+from cdckit.api.schema import Schema
 from cdckit.connector.connect_json.decimals import number_of
 from cdckit.connector.connect_json.schema import default_to_json
 from cdckit.engine.serializers.json_config import JsonConfig
@@ -92,7 +93,7 @@ class PayloadCompiler:
             scope["not_finite"] = not_finite
             return f"({name} if {name} - {name} == 0 else not_finite({name}))"
         if schema.type == "bytes":
-            if schema.name == DECIMAL and self.config.decimal_format == "NUMERIC":
+            if schema.name == logical.DECIMAL_NAME and self.config.decimal_format == "NUMERIC":
                 scope["decimal_number"] = decimal_number
                 return f"decimal_number({name}, {int((schema.parameters or {}).get('scale', 0))})"
             scope["b64"] = b2a_base64
@@ -122,6 +123,10 @@ class PayloadCompiler:
         return lambda value: None if value is None else payload(value)
 
     def _default(self, schema: Schema) -> Any:
-        if isinstance(schema.default, bytes) and schema.name == DECIMAL and self.config.decimal_format == "NUMERIC":
+        if (
+            isinstance(schema.default, bytes)
+            and schema.name == logical.DECIMAL_NAME
+            and self.config.decimal_format == "NUMERIC"
+        ):
             return decimal_number(schema.default, int((schema.parameters or {}).get("scale", 0)))
         return default_to_json(schema)

@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from typing import Any
 
-from cdckit.api.schema import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, DECIMAL, Schema
+from cdckit import logical
+from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
 from cdckit.connector.connect_json.decimals import number_of
 from cdckit.java.text import java_double
@@ -57,9 +58,9 @@ def _quoted(value: str) -> str:
 
 def _integer(schema: Schema | None, value: int) -> str:
     name = None if schema is None else schema.name
-    if name == CONNECT_DATE:
+    if name == logical.CONNECT_DATE.name:
         return _moment(value * _DAY_MS)
-    return _moment(value) if name in (CONNECT_TIME, CONNECT_TIMESTAMP) else str(value)
+    return _moment(value) if name in (logical.CONNECT_TIME.name, logical.CONNECT_TIMESTAMP.name) else str(value)
 
 
 def _moment(milliseconds: int) -> str:
@@ -75,7 +76,7 @@ def _moment(milliseconds: int) -> str:
 
 
 def _bytes(schema: Schema | None, value: bytes, quote: str) -> str:
-    if schema is None or schema.name != DECIMAL:
+    if schema is None or schema.name != logical.DECIMAL_NAME:
         return f"{quote}{base64.b64encode(value).decode('ascii')}{quote}"
     return str(number_of(value, int((schema.parameters or {}).get("scale", 0))))
 

@@ -28,7 +28,7 @@ class UserPattern:
         pattern: in Python's dialect.
         source: as the user has written it.
         option: whose value it is, for messages; "" where that is not known.
-        ignore_case: whether case does not matter.
+        ignore_case: whether the case of ASCII's letters does not matter.
 
     Raises:
         regex.error: it is no pattern.
@@ -37,8 +37,8 @@ class UserPattern:
     __slots__ = ("_option", "_pattern", "source")
 
     def __init__(self, pattern: str, source: str, option: str = "", *, ignore_case: bool = False) -> None:
-        letters = regex.UNICODE if "(?u" in pattern else regex.ASCII  # a group's own flags say neither
-        self._pattern = regex.compile(pattern, letters | regex.VERSION0 | (regex.IGNORECASE if ignore_case else 0))
+        flags = regex.ASCII | regex.VERSION0 | (regex.IGNORECASE if ignore_case else 0)
+        self._pattern = regex.compile(pattern, flags)
         self._option = option
         self.source = source
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from cdckit.java.regex.char_set import CharSet
+from functools import reduce
+from operator import or_
+
+from cdckit.java.regex.char_set import Case, CharSet, one_char
 from cdckit.java.regex.error import JavaRegexError
 from cdckit.java.regex.scanner import Scanner
 
@@ -12,12 +15,12 @@ class ClassReader:
 
     Args:
         scanner: the pattern.
-        ignore_case: whether case is ignored there: a nested complement cannot be told apart from its cases then.
+        case: whose case is ignored there.
     """
 
-    def __init__(self, scanner: Scanner, *, ignore_case: bool) -> None:
+    def __init__(self, scanner: Scanner, case: Case) -> None:
         self._scanner = scanner
-        self._ignore_case = ignore_case
+        self._case = case
 
     def read(self) -> str:
         """The class in Python's dialect."""
@@ -28,7 +31,6 @@ class ClassReader:
         """All up to the closing bracket, intersections applied; one with nothing on a side is none."""
         found = self._union()
         while self._scanner.take_if("&&"):
-            self._refuse_under_ignore_case("an intersection ('&&')")
             if self._scanner.peek() != "]":
                 right = self._union()
                 found = right if found is None else (found if right is None else found & right)
@@ -49,21 +51,20 @@ class ClassReader:
     def _nested(self) -> CharSet:
         if not self._scanner.take_if("^"):
             return self._members()
-        self._refuse_under_ignore_case("a negated class inside a class")
         return ~self._members()
 
     def _item(self) -> CharSet:
         """A predefined set, a quotation, a character or a range."""
         if self._scanner.take_if("\\"):
-            if (chosen := self._scanner.escaped_set(ignore_case=self._ignore_case)) is not None:
+            if (chosen := self._scanner.escaped_set(self._case)) is not None:
                 return chosen
             if (quoted := self._scanner.quoted()) is not None:
-                return CharSet.of(*quoted)
+                return reduce(or_, (one_char(char, self._case) for char in quoted), CharSet())
             low = self._scanner.escaped_char()
         else:
             low = self._scanner.take()
         if self._scanner.peek() != "-" or self._scanner.peek(2)[1:] in ("", "]", "["):
-            return CharSet.of(low)
+            return one_char(low, self._case)
         return self._range(low)
 
     def _range(self, low: str) -> CharSet:
@@ -71,8 +72,4 @@ class ClassReader:
         high = self._scanner.escaped_char() if self._scanner.take_if("\\") else self._scanner.take()
         if high < low:
             raise JavaRegexError(f"the range '{low}-{high}' in a character class is backwards")
-        return CharSet([(ord(low), ord(high))])
-
-    def _refuse_under_ignore_case(self, what: str) -> None:
-        if self._ignore_case:
-            raise JavaRegexError(f"{what} is not supported where case is ignored")
+        return CharSet([(ord(low), ord(high))]).in_any_case(self._case)

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache
+from typing import Literal
 
 from cdckit.java.regex.error import JavaRegexError
 
 Range = tuple[int, int]
 LAST = sys.maxunicode
+
+Case = Literal["kept", "ascii", "unicode"]
+"""Which letters' case is ignored: none, ASCII's (Java's CASE_INSENSITIVE), all (with UNICODE_CASE)."""
 
 
 class CharSet:
@@ -52,6 +57,26 @@ class CharSet:
             gaps.append((begin, LAST))
         return CharSet(gaps)
 
+    @property
+    def is_one(self) -> bool:
+        """Whether it holds one character."""
+        return len(self.ranges) == 1 and self.ranges[0][0] == self.ranges[0][1]
+
+    def in_any_case(self, case: Case) -> CharSet:
+        """The set with what differs from its members in case alone."""
+        if case == "kept":
+            return self
+        if case == "ascii":
+            shifted = [(low - 32, high - 32) for low, high in (self & _SMALL).ranges]
+            return CharSet([*self.ranges, *shifted, *((low + 32, high + 32) for low, high in (self & _CAPITAL).ranges)])
+        begins = [low for low, _ in self.ranges]
+
+        def has(code: int) -> bool:
+            place = bisect_right(begins, code) - 1
+            return place >= 0 and code <= self.ranges[place][1]
+
+        return self | CharSet((code, code) for code, *others in _with_cases() if any(map(has, others)))
+
     def to_python(self, *, negated: bool = False) -> str:
         """The set, or all that is not in it, as a class of Python's `re`."""
         if not self.ranges:
@@ -65,6 +90,35 @@ def _char(code: int) -> str:
     if char.isascii() and (char.isalnum() or char == "_"):
         return char
     return f"\\x{code:02x}" if code <= 0xFF else f"\\U{code:08x}"
+
+
+_SMALL, _CAPITAL = CharSet.of("az"), CharSet.of("AZ")
+
+
+@cache
+def _with_cases() -> tuple[tuple[int, int, int], ...]:
+    """The characters that have cases, each with the capital one and the small one of that, as Java finds them."""
+    found = []
+    for code in range(LAST + 1):
+        char = chr(code)
+        capital = _alone(char, char.upper())
+        small = _alone(capital, capital.lower())
+        if capital != char or small != char:
+            found.append((code, ord(capital), ord(small)))
+    return tuple(found)
+
+
+def _alone(char: str, other: str) -> str:
+    """The other case of a character, where that is one character."""
+    return other if len(other) == 1 else char
+
+
+def one_char(char: str, case: Case) -> CharSet:
+    """A character, and what differs from it in case alone."""
+    if case != "unicode":
+        return CharSet.of(char).in_any_case(case)
+    capital = _alone(char, char.upper())
+    return CharSet.of(char, capital, _alone(capital, capital.lower())).in_any_case(case)
 
 
 DIGIT = CharSet.of("09")
@@ -99,17 +153,17 @@ _POSIX = {
 _CATEGORY_PREFIXES = ("Is", "general_category=", "gc=")
 
 
-def named_set(name: str, *, ignore_case: bool = False) -> CharSet:
+def named_set(name: str, case: Case) -> CharSet:
     r"""The set that `\p{name}` means; where case is ignored, one that is a matter of case holds all cases.
 
     Raises:
         JavaRegexError: it is none of the POSIX classes and Unicode's general categories.
     """
     if name in _POSIX:
-        return _POSIX["Alpha" if ignore_case and name in ("Lower", "Upper") else name]
+        return _POSIX["Alpha" if case != "kept" and name in ("Lower", "Upper") else name]
     for prefix in _CATEGORY_PREFIXES:
         category = name.removeprefix(prefix)
-        category = "LC" if ignore_case and category in ("Lu", "Ll", "Lt") else category
+        category = "LC" if case != "kept" and category in ("Lu", "Ll", "Lt") else category
         if category in _categories():
             return _categories()[category]
     raise JavaRegexError(

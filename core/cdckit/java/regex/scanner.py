@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from cdckit.java.regex.char_set import PREDEFINED, CharSet, named_set
+from cdckit.java.regex.char_set import PREDEFINED, Case, CharSet, named_set
 from cdckit.java.regex.error import JavaRegexError
 
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
@@ -57,7 +57,7 @@ class Scanner:
         found = self.match(_QUOTED)
         return found and found[1]
 
-    def escaped_set(self, *, ignore_case: bool) -> CharSet | None:
+    def escaped_set(self, case: Case) -> CharSet | None:
         """The set that stands after a backslash, such as `d` or `p{Lu}`, or None."""
         letter = self.peek()
         if letter.lower() in PREDEFINED:
@@ -65,7 +65,7 @@ class Scanner:
             chosen = PREDEFINED[letter.lower()]
             return ~chosen if letter.isupper() else chosen
         if found := self.match(_PROPERTY):
-            chosen = named_set(found[1] or found[2], ignore_case=ignore_case)
+            chosen = named_set(found[1] or found[2], case)
             return ~chosen if letter == "P" else chosen
         return None
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import regex
 
 from cdckit.java.regex.bounded import UserPattern
 from cdckit.java.regex.char_class import ClassReader
-from cdckit.java.regex.char_set import LINE_END, VERTICAL_SPACE, CharSet
+from cdckit.java.regex.char_set import LINE_END, VERTICAL_SPACE, Case, CharSet, one_char
 from cdckit.java.regex.error import JavaRegexError
 from cdckit.java.regex.scanner import Scanner
 
@@ -27,7 +26,7 @@ _ESCAPES = {
     "b": r"\b",
     "z": r"\Z",
     "Z": _BEFORE_LAST_LINE_END,
-    "R": rf"(?>\r\n|{VERTICAL_SPACE.to_python()})",
+    "R": rf"(?:\r\n|{VERTICAL_SPACE.to_python()})",
 }
 _FLAGS_KNOWN = {"i": "case is ignored", "s": "'.' matches line ends", "u": "case is Unicode's"}
 
@@ -47,36 +46,33 @@ def compile_java(pattern: str, *, ignore_case: bool = False, option: str = "") -
     translated = _Translator(pattern, ignore_case=ignore_case).translate()
     try:
         re.compile(translated, re.ASCII)  # tells better what is wrong
-        return UserPattern(translated, pattern, option, ignore_case=ignore_case)
+        return UserPattern(translated, pattern, option)
     except (re.error, regex.error, OverflowError) as error:
         raise JavaRegexError(f"'{pattern}' is no regular expression that can be used: {error}") from None
-
-
-@dataclass(slots=True)
-class _Frame:
-    """An open group: the flags in force, and the scopes that flags in its middle have opened."""
-
-    flags: frozenset[str]
-    scopes: list[str] = field(default_factory=list)
 
 
 class _Translator:
     def __init__(self, pattern: str, *, ignore_case: bool) -> None:
         self._scanner = Scanner(pattern)
-        self._frames = [_Frame(frozenset("i" if ignore_case else ""))]
+        self._flags = [frozenset("i" if ignore_case else "")]
         self._groups = 0
         self._out: list[str] = []
 
     def translate(self) -> str:
         while not self._scanner.done:
             self._out.append(self._next())
-        if len(self._frames) > 1:
+        if len(self._flags) > 1:
             raise JavaRegexError("a group is not closed: ')' is missing")
-        return "".join(self._out) + self._close_scopes()
+        return "".join(self._out)
 
     @property
-    def _ignore_case(self) -> bool:
-        return "i" in self._frames[-1].flags
+    def _case(self) -> Case:
+        flags = self._flags[-1]
+        return "kept" if "i" not in flags else "unicode" if "u" in flags else "ascii"
+
+    def _char(self, char: str) -> str:
+        chosen = one_char(char, self._case)
+        return re.escape(char) if chosen.is_one else chosen.to_python()
 
     def _next(self) -> str:
         char = self._scanner.take()
@@ -84,30 +80,30 @@ class _Translator:
             case "\\":
                 return self._escape()
             case "[":
-                return ClassReader(self._scanner, ignore_case=self._ignore_case).read()
+                return ClassReader(self._scanner, self._case).read()
             case "(":
                 return self._open_group()
             case ")":
                 return self._close_group()
-            case "|":
-                return f"{self._close_scopes()}|{''.join(self._frames[-1].scopes)}"
             case ".":
-                return r"(?s:.)" if "s" in self._frames[-1].flags else LINE_END.to_python(negated=True)
+                return r"(?s:.)" if "s" in self._flags[-1] else LINE_END.to_python(negated=True)
             case "$":
                 return _BEFORE_LAST_LINE_END
             case "{":
                 return self._repetition()
-            case _:
+            case "|" | "^" | "?" | "*" | "+":
                 return char
+            case _:
+                return self._char(char)
 
     def _escape(self) -> str:
         scanner = self._scanner
         if (quoted := scanner.quoted()) is not None:
-            return re.escape(quoted)
-        if (chosen := scanner.escaped_set(ignore_case=self._ignore_case)) is not None:
+            return "".join(map(self._char, quoted))
+        if (chosen := scanner.escaped_set(self._case)) is not None:
             return chosen.to_python()
         if reference := scanner.match(_BACK_REFERENCE):
-            return f"(?P={reference[1]})"
+            return self._repeated(f"(?P={reference[1]})")
         if scanner.peek() in "123456789" and not scanner.done:
             return self._back_reference()
         if scanner.peek(3) == "b{g":
@@ -116,14 +112,20 @@ class _Translator:
             return _ESCAPES[scanner.take()]
         if scanner.peek() in ("G", "X"):
             raise JavaRegexError(f"'\\{scanner.peek()}' is not supported")
-        return re.escape(scanner.escaped_char())
+        return self._char(scanner.escaped_char())
 
     def _back_reference(self) -> str:
         """A group's number: as many digits as there are groups for."""
         number = int(self._scanner.take())
         while self._scanner.peek().isdecimal() and number * 10 + int(self._scanner.peek()) <= self._groups:
             number = number * 10 + int(self._scanner.take())
-        return f"(?:\\{number})"
+        return self._repeated(f"(?:\\{number})")
+
+    def _repeated(self, reference: str) -> str:
+        """What a group has found once more."""
+        if self._case == "unicode":
+            raise JavaRegexError("a back reference is not supported where the case of all letters is ignored ('(?iu)')")
+        return reference if self._case == "kept" else f"(?i:{reference})"
 
     def _repetition(self) -> str:
         self._scanner.at -= 1
@@ -135,7 +137,7 @@ class _Translator:
         return found[0]
 
     def _open_group(self) -> str:
-        flags = self._frames[-1].flags
+        flags = self._flags[-1]
         if self._scanner.peek() != "?":
             return self._open("(", flags)
         if plain := self._scanner.match(_PLAIN_GROUP):
@@ -145,24 +147,20 @@ class _Translator:
         given = self._scanner.match(_FLAGS)
         if not given:
             raise JavaRegexError(f"'({self._scanner.peek(3)}' at index {self._scanner.at - 1} opens no known group")
-        return self._flags(given[1], given[2] or "", alone=given[3] == ")")
+        return self._set_flags(given[1], given[2] or "", alone=given[3] == ")")
 
     def _open(self, text: str, flags: frozenset[str], *, counted: bool = True) -> str:
         self._groups += counted
-        self._frames.append(_Frame(flags))
+        self._flags.append(flags)
         return text
 
     def _close_group(self) -> str:
-        if len(self._frames) == 1:
+        if len(self._flags) == 1:
             raise JavaRegexError(f"')' at index {self._scanner.at - 1} closes no group")
-        closed = self._close_scopes()
-        self._frames.pop()
-        return f"{closed})"
+        self._flags.pop()
+        return ")"
 
-    def _close_scopes(self) -> str:
-        return ")" * len(self._frames[-1].scopes)
-
-    def _flags(self, on: str, off: str, *, alone: bool) -> str:
+    def _set_flags(self, on: str, off: str, *, alone: bool) -> str:
         """Flags for the rest of the group (`(?i)`), or for a group of their own (`(?i:…)`)."""
         for flag in on + off:
             if flag not in _FLAGS_KNOWN:
@@ -170,16 +168,8 @@ class _Translator:
                 raise JavaRegexError(
                     f"the flag '{flag}' in '(?{on}{'-' * bool(off)}{off}' is not supported; {known} are"
                 )
-        flags = (self._frames[-1].flags | set(on)) - set(off)
-        scope = _scope(flags)
+        flags = (self._flags[-1] | set(on)) - set(off)
         if not alone:
-            return self._open(scope, flags, counted=False)
-        self._frames[-1].flags = flags
-        self._frames[-1].scopes.append(scope)
-        return scope
-
-
-def _scope(flags: frozenset[str]) -> str:
-    """The opening of a group in which these flags are in force; Java's `s` is told by what '.' becomes."""
-    unicode = "u" if "u" in flags else "a"
-    return f"(?{unicode}i:" if "i" in flags else f"(?{unicode}-i:"
+            return self._open("(?:", flags, counted=False)
+        self._flags[-1] = flags
+        return ""

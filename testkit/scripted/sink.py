@@ -5,7 +5,7 @@ from __future__ import annotations
 from cdckit.api.messages import Messages
 from cdckit.api.sink import Sink, SinkContext, TableSink
 from cdckit.errors import SinkError
-from scripted.config import FailingConfig, NoOptions
+from testkit.scripted.config import FailingConfig, NoOptions
 
 
 class FailingSink(Sink):

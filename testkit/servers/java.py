@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from servers.apt import ensure_program, install
-from servers.errors import ServerUnavailableError
-from servers.process import run
+from testkit.servers.apt import ensure_program, install
+from testkit.servers.errors import ServerUnavailableError
+from testkit.servers.process import run
 
 _OLDEST = 17
 _PACKAGES = ("openjdk-17-jre-headless", "openjdk-21-jre-headless", "default-jre-headless")

@@ -18,12 +18,12 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from servers.cache import cached
-from servers.java import ensure_java, fetch_jars, java_version
-from servers.ports import free_port
-from servers.process import run, spawn
-from servers.server import Option, Server
-from servers.workspace import new_folder
+from testkit.servers.cache import cached
+from testkit.servers.java import ensure_java, fetch_jars, java_version
+from testkit.servers.ports import free_port
+from testkit.servers.process import run, spawn
+from testkit.servers.server import Option, Server
+from testkit.servers.workspace import new_folder
 
 _HOME = "CDCKIT_KAFKA_HOME"
 _DOWNLOADED = "4.3.1"

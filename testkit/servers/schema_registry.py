@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
-from servers.cache import cached
-from servers.java import ensure_java, fetch_archive
-from servers.process import spawn
-from servers.server import Server
+from testkit.servers.cache import cached
+from testkit.servers.java import ensure_java, fetch_archive
+from testkit.servers.process import spawn
+from testkit.servers.server import Server
 
 _HOME = "CDCKIT_REGISTRY_HOME"
 _DOWNLOADED = "2.6.13.Final"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from servers.errors import ServerUnavailableError
+from testkit.servers.errors import ServerUnavailableError
 
 _PR_SET_PDEATHSIG = 1
 """prctl(2): the signal which the kernel sends to a child when its parent thread ends."""

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pyspark
 
-from servers import process
-from servers.java import ensure_java
-from servers.ports import free_port
-from servers.server import Server
+from testkit.servers import process
+from testkit.servers.java import ensure_java
+from testkit.servers.ports import free_port
+from testkit.servers.server import Server
 
 _DEPLOY = "org.apache.spark.deploy"
 _JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"

@@ -9,8 +9,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from servers.errors import ServerUnavailableError
-from servers.process import run
+from testkit.servers.errors import ServerUnavailableError
+from testkit.servers.process import run
 
 _PLATFORMS = ("manylinux1_x86_64", "manylinux2014_x86_64")
 

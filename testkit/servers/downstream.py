@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from servers.cache import cached
-from servers.java import fetch_jars
-from servers.process import run
+from testkit.servers.cache import cached
+from testkit.servers.java import fetch_jars
+from testkit.servers.process import run
 
 _POLARS = "2.1.0"
 _ICEBERG = "1.10.0"

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from servers.cache import exclusive
-from servers.errors import ServerUnavailableError
-from servers.process import run
+from testkit.servers.cache import exclusive
+from testkit.servers.errors import ServerUnavailableError
+from testkit.servers.process import run
 
 _UNSTABLE_CONFIG = """\
 Dir::Etc::sourcelist "{apt}/sources.list";

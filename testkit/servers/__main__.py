@@ -1,22 +1,22 @@
-"""Fetches servers ahead of their first use: ``python -m servers [NAME …]``, all of them by default."""
+"""Fetches servers ahead of their first use: ``python -m testkit.servers [NAME …]``, all of them by default."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 
-from servers.connect import ConnectWorker
-from servers.delta import ensure_delta
-from servers.downstream import ensure_downstream
-from servers.errors import ServerUnavailableError
-from servers.java import ensure_java
-from servers.kafka import KafkaBroker
-from servers.mariadb import MariaDBServer
-from servers.mongodb import MongoNode
-from servers.mysql import MySQLServer
-from servers.mysql56 import MySQL56Server
-from servers.object_store import ObjectStore
-from servers.schema_registry import SchemaRegistry
+from testkit.servers.connect import ConnectWorker
+from testkit.servers.delta import ensure_delta
+from testkit.servers.downstream import ensure_downstream
+from testkit.servers.errors import ServerUnavailableError
+from testkit.servers.java import ensure_java
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mongodb import MongoNode
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql56 import MySQL56Server
+from testkit.servers.object_store import ObjectStore
+from testkit.servers.schema_registry import SchemaRegistry
 
 _INSTALLERS: dict[str, Callable[[], object]] = {
     "java": ensure_java,

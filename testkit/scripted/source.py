@@ -10,7 +10,7 @@ from cdckit import errors
 from cdckit.api.checks import Finding
 from cdckit.api.record import Batch, Offset, Record, SchemaAndValue
 from cdckit.api.source import Source, SourceContext, Split
-from scripted.config import ScriptedConfig
+from testkit.scripted.config import ScriptedConfig
 
 
 class ScriptedSource(Source):

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from servers.apt import extract_from_unstable
-from servers.cache import cached
-from servers.mysql_family import Installation, SQLServer, daemon_user
-from servers.process import run
-from servers.server import Option
+from testkit.servers.apt import extract_from_unstable
+from testkit.servers.cache import cached
+from testkit.servers.mysql_family import Installation, SQLServer, daemon_user
+from testkit.servers.process import run
+from testkit.servers.server import Option
 
 _HOME = "CDCKIT_MYSQL_HOME"
 _OLDEST = 8

@@ -16,9 +16,9 @@ from typing import Any
 
 from cdckit.api.record import Offset
 from cdckit.engine.state.runner_handover import current_offset
-from servers.mariadb import MariaDBServer
-from servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
-from servers.process import bound_to_parent
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
+from testkit.servers.process import bound_to_parent
 
 USER = "reader"
 PASSWORD = "Zq8-never-shown-41"

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-from servers import process
-from servers.errors import ServerStartError
-from servers.ports import free_port, is_free
-from servers.workspace import new_folder
+from testkit.servers import process
+from testkit.servers.errors import ServerStartError
+from testkit.servers.ports import free_port, is_free
+from testkit.servers.workspace import new_folder
 
 Option = str | int | bool | None
 """A server's setting; None leaves a default out."""

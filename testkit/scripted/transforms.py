@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cdckit.api.record import Record
 from cdckit.api.transform import Predicate, Transform
-from scripted.config import RenameConfig, TopicIsConfig
+from testkit.scripted.config import RenameConfig, TopicIsConfig
 
 
 class Rename(Transform):
