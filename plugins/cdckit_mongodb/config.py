@@ -461,10 +461,10 @@ class MongoDbConfig(
         """As the mode says."""
         return self.snapshot_mode != "no_data"
 
-    def snapshot_takes(self, collection: str) -> bool:
+    def snapshot_takes(self, table: str) -> bool:
         """As `snapshot.include.collection.list` says."""
         chosen = Matcher(self.snapshot_include_collection_list)
-        return not chosen or chosen(collection)
+        return not chosen or chosen(table)
 
     def without_effect_on_spark(self) -> dict[str, str]:
         """Heartbeats."""

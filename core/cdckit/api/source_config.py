@@ -62,7 +62,7 @@ class SourceConfig(PluginConfig):
         """Whether its snapshot reads rows."""
         return True
 
-    def snapshot_takes(self, _table: str) -> bool:
+    def snapshot_takes(self, table: str) -> bool:
         """Whether the snapshot is to read the rows of one table, where it reads any."""
         return True
 
