@@ -6,21 +6,16 @@ can stand for the other, and some more for what Debezium does not keep.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
-from cdckit import Offset, StateError
-from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.incremental.state import IncrementalState
-from cdckit.connector.resnapshot import MEMBER, Resnapshot
+from cdckit import Offset
+from cdckit.connector.offset import ConnectorOffset, check_incremental, readable, shared_attributes
+from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mongodb.tokens import Token, token_of, token_text, token_time
 
-_COUNTS = "transaction_data_collection_order_"
 _COMPLETE = "cdckit_complete"
-_INCREMENTAL = "cdckit_incremental"
 _TIE = "cdckit_tie"
-_AFTER_SNAPSHOT = "cdckit_after_snapshot"
 _EVENT_IN_PART = "cdckit_event_in_part"
 _SNAPSHOT = "cdckit_snapshot"
 
@@ -74,7 +69,7 @@ FIRST_PLACE = SnapshotPlace(".")
 
 
 @dataclass(frozen=True, slots=True)
-class StreamOffset:
+class StreamOffset(ConnectorOffset):
     """How far the changes have been read.
 
     Attributes:
@@ -84,12 +79,7 @@ class StreamOffset:
         token: behind which event or moment to go on; None: by the time alone.
         snapshot_due: whether collections are to be read before the stream.
         snapshot: how far that has come.
-        after_snapshot: whether the collections are read between the offset before and this one.
         tie: how many events before the token's had the same time and operation number, as on several shards.
-        transaction_id: the id of the transaction in hand, for its records.
-        counts: how many events of it each collection has had (`database.name`).
-        incremental: what an incremental snapshot has left to do.
-        resnapshot: the collections that are read again before this offset, or, within a snapshot, at its end.
         event_in_part: whether of the token's event perhaps only the first record has been told: a delete's tombstone
             may be left.
     """
@@ -100,12 +90,7 @@ class StreamOffset:
     token: Token | None = None
     snapshot_due: bool = False
     snapshot: SnapshotPlace | None = None
-    after_snapshot: bool = False
     tie: int = 0
-    transaction_id: str | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
-    incremental: dict[str, Any] | None = None
-    resnapshot: Resnapshot | None = None
     event_in_part: bool = False
 
     @property
@@ -118,9 +103,13 @@ class StreamOffset:
         """Everything up to this cluster time has been read."""
         return self.time if self.complete else (self.sec, self.ord - 1)
 
-    def with_changes(self, **changes: Any) -> Self:
-        """An offset like this one but for `changes`."""
-        return replace(self, **changes)
+    def before_rows(self, again: Resnapshot) -> Self:
+        """Before a snapshot of these collections alone; what comes behind it goes on from here."""
+        return self.with_changes(snapshot_due=True, snapshot=FIRST_PLACE, resnapshot=again)
+
+    def without_snapshot(self) -> Self:
+        """The same where that snapshot is not begun."""
+        return self.with_changes(snapshot_due=False, snapshot=None, resnapshot=None)
 
     def to_json(self) -> Offset:
         """The offset as a runner keeps it; members that say nothing are left out."""
@@ -130,14 +119,10 @@ class StreamOffset:
             "ord": self.ord,
             "resume_token": None if self.token is None else token_text(self.token),
             "initsync": self.snapshot_due,
-            "transaction_id": self.transaction_id,
-            **{_COUNTS + collection: count for collection, count in self.counts.items()},
+            **self.shared_members(),
             _COMPLETE: self.complete,
             _SNAPSHOT: None if place is None else [place.collection, place.after, place.rows],
-            _AFTER_SNAPSHOT: self.after_snapshot,
             _TIE: self.tie,
-            _INCREMENTAL: self.incremental,
-            MEMBER: self.resnapshot and self.resnapshot.to_json(),
             _EVENT_IN_PART: self.event_in_part,
         }
         return {name: value for name, value in members.items() if value or name in ("sec", "ord")}
@@ -149,13 +134,13 @@ class StreamOffset:
         Raises:
             StateError: a member has a value that it cannot have.
         """
-        counts = {name.removeprefix(_COUNTS): value for name, value in offset.items() if name.startswith(_COUNTS)}
-        try:
+        with readable(offset, "MongoDB"):
             text = offset.get("resume_token")
             token = token_of(text) if text else None
             sec, order = token_time(token) if token and not offset.get("sec") else (0, 0)
             place = offset.get(_SNAPSHOT)
-            IncrementalState.from_json(offset.get(_INCREMENTAL))
+            shared = shared_attributes(offset)
+            check_incremental(shared["incremental"])
             return cls(
                 sec=int(offset.get("sec") or sec),
                 ord=int(offset.get("ord") or order),
@@ -163,13 +148,7 @@ class StreamOffset:
                 token=token,
                 snapshot_due=str(offset.get("initsync", "false")).lower() == "true",
                 snapshot=_snapshot_place(*place) if place else None,
-                after_snapshot=bool(offset.get(_AFTER_SNAPSHOT)),
                 tie=int(offset.get(_TIE) or 0),
-                transaction_id=offset.get("transaction_id"),
-                counts={collection: int(count) for collection, count in counts.items()},
-                incremental=offset.get(_INCREMENTAL),
-                resnapshot=Resnapshot.from_json(offset.get(MEMBER)),
                 event_in_part=bool(offset.get(_EVENT_IN_PART)),
+                **shared,
             )
-        except DAMAGE as error:
-            raise StateError(f"the offset {offset} is not one of a MongoDB source: {reason_of(error)}") from error

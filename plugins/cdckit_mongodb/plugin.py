@@ -20,7 +20,7 @@ def cdckit_sources() -> Sequence[Registration]:
             config="cdckit_mongodb.config:MongoDbConfig",
             summary="document changes from the change stream of MongoDB, after a snapshot",
             extra="mongodb",
-            requires=("pymongo", "bson"),
+            requires=("pymongo", "bson", "cryptography"),
             aliases=("io.debezium.connector.mongodb.MongoDbConnector",),
             events=(
                 EventTraits("mongodb", (("ts", "ts_ms"), ("ord", "ord")), ("before", "after", "updateDescription")),

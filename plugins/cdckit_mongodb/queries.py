@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cdckit import RetriableSourceError, SourceError
-from cdckit_mongodb.config import MongoDbConfig, Stage
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.options.stream import Stage
 from cdckit_mongodb.server.connection import Client, driver_errors
 
 

@@ -18,19 +18,15 @@ from cdckit import (
     Offset,
     RetriableSourceError,
     RetrySchedule,
-    SnapshotDueError,
-    Source,
-    SourceContext,
+    SourceError,
     Split,
     StateError,
-    StateStore,
     Unmatched,
 )
 from cdckit.connector.guardrail import check_guardrail
-from cdckit.connector.notifications import Notifications
-from cdckit.connector.notifications.listener import SnapshotListener
-from cdckit.connector.signals import Mailbox
-from cdckit.connector.waiting import let_go
+from cdckit.connector.snapshot_parts import estimate_of, share_out
+from cdckit.connector.source import ConnectorSource
+from cdckit.waiting import let_go
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated
 from cdckit_mongodb.events.collection_events import Collections
@@ -46,10 +42,9 @@ from cdckit_mongodb.server.oplog_readiness import place_in_oplog
 from cdckit_mongodb.server.readiness import readiness
 from cdckit_mongodb.server.unmatched_lists import unmatched_entries
 from cdckit_mongodb.server.versions import check_version
-from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks, share_out
+from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.modes import snapshot_mode
-from cdckit_mongodb.snapshot.resnapshot import CollectionsAgain, plain
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_lost_time
@@ -59,29 +54,23 @@ from cdckit_mongodb.tokens import check_token, is_event
 
 log = logging.getLogger("cdckit.mongodb")
 
-_END_POLL = 0.025
-"""How often, in seconds, the server is asked for its newest operation while that is waited for."""
 
-
-class MongoDbSource(Source):
+class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     """Reads a replica set, or a sharded cluster through its routers."""
 
-    tells_marks = True
+    lost_error = HistoryLostError
+    end_polls = (0.025, 0.025)
 
     def __init__(self, config: MongoDbConfig) -> None:
-        self._config = config
+        super().__init__(config, StreamOffset, snapshot_mode(config))
         self._filters = Filters(config)
         self._collections = Collections(config)
-        self._context = SourceContext(config.topic_prefix)
         self._client: Client | None = None
         self._members = Members()
         self._cluster: Cluster | None = None
-        self._mailbox: Mailbox | None = None
         self._started = False
         self._captured_told = False
-        self._mode = snapshot_mode(config)
         self._repeats = False
-        self._again = CollectionsAgain(self._state, self._newest)
 
     @classmethod
     def check(cls, config: MongoDbConfig) -> Sequence[Finding]:
@@ -93,31 +82,12 @@ class MongoDbSource(Source):
         """Whether the oplog still holds the place, and for how long."""
         return place_in_oplog(config, offset)
 
-    def open(self, context: SourceContext) -> None:
-        """Keeps the context; connects when something is asked.
-
-        Raises:
-            ConfigError: a channel of signals cannot be used.
-            RetriableSourceError: that channel's server is away.
-        """
-        self._notifications = Notifications(self._config, self._config.topic_prefix, context.notices)
-        self._told = SnapshotListener(self._notifications, context.notices)
-        self._context = replace(context, notices=self._told)
-        if self._config.takes_signals and context.state is not None:
-            self._mailbox = Mailbox(self._config, self._config.topic_prefix, context.inbox)
-
     def close(self) -> None:
         """Lets the connections go."""
         if self._client is not None:
             let_go(self._client.close)  # it asks the servers to forget its sessions
             self._client = None
-        if self._mailbox is not None:
-            self._mailbox.close()
-
-    @property
-    def streams(self) -> bool:
-        """As `snapshot.mode` says."""
-        return self._mode.streams
+        super().close()
 
     def retry_schedule(self) -> RetrySchedule:
         """Rounds of `connect.max.attempts`, as many more as `errors.max.retries` says."""
@@ -131,13 +101,6 @@ class MongoDbSource(Source):
             at_start=True,
             options="connect.max.attempts, errors.max.retries",
         )
-
-    def committed(self, offset: Offset) -> None:
-        """Signals that the offset knows of need not be kept any more."""
-        if self._mailbox is not None:
-            self._mailbox.committed()
-        if self._context.state is not None:
-            self._again.settled(StreamOffset.from_json(offset))
 
     def check_offset(self, offset: Offset) -> None:
         """It must tell a whole resume token or a cluster time, unless a snapshot is due."""
@@ -171,64 +134,41 @@ class MongoDbSource(Source):
             return StreamOffset(sec=start >> 32, ord=start & 0xFFFFFFFF)
         return note_moment(self._asked(), self._config)
 
-    def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
-        """Where the stream ends now, as soon as that is beyond `start`."""
-        at = plain(self._checked(StreamOffset.from_json(start)))
-        self._again.settled(at)
-        if at.snapshot_due:
-            begun = at if at.snapshot is not None else self._begin()  # what is deleted since then must be told
-            return begun.with_changes(snapshot_due=False, snapshot=None, after_snapshot=True).to_json()
-        if not self._mode.streams:
-            return start
-        wanted = self._again.due(at)
-        if wanted is not None and not self._again.follows(at):
-            return self._again.ended(at, wanted).to_json()
-        until = time.monotonic() + wait_seconds
-        while True:
-            end = self._newest()
-            if end > at.moment:
-                return note_moment(self._asked(), self._config).to_json()
-            if time.monotonic() >= until or self._context.stopping():
-                return start
-            time.sleep(_END_POLL)
+    def _snapshot_point(self, at: StreamOffset) -> StreamOffset:
+        begun = at if at.snapshot is not None else self._begin()  # what is deleted since then must be told
+        return begun.with_changes(snapshot_due=False, snapshot=None, after_snapshot=True)
+
+    def _log_end(self, at: StreamOffset) -> StreamOffset:
+        return note_moment(self._asked(), self._config)
+
+    def _end_beyond(self, at: StreamOffset) -> StreamOffset | None:
+        return self._log_end(at) if self._newest() > at.moment else None
+
+    def _lies_before(self, at: StreamOffset, end: StreamOffset) -> bool:
+        return at.moment < end.moment
 
     def _newest(self) -> tuple[int, int]:
         """The newest operation that a majority of the members has."""
         with driver_errors(self._config, "asking for the newest operation"):
             return newest_moment(self._asked())
 
-    def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
+    def _cut(self, first: StreamOffset, last: StreamOffset, max_bytes: int) -> StreamOffset | None:
         """The moment of an operation, where the user may read the oplog; a transaction's changes share theirs."""
-        first, last = StreamOffset.from_json(start), StreamOffset.from_json(end)
-        if first.snapshot_due or last.after_snapshot:
-            return end
         with driver_errors(self._config, "looking for the end of a batch"):
             found = moment_behind(self._asked(), first.moment, max_bytes)
-        if found is None or found >= last.moment:
-            return end
-        return StreamOffset(*found, complete=True).to_json()
+        return None if found is None or found >= last.moment else StreamOffset(*found, complete=True)
 
-    def plan(self, start: Offset, end: Offset | None, parallelism: int = 1) -> Sequence[Split]:
-        """The snapshot, or the stream: open-ended, or a range of it."""
-        if start == end:
-            return []
+    def _before_planning(self, at: StreamOffset) -> None:
         self._tell_captured()
-        if end is not None:
-            if StreamOffset.from_json(end).after_snapshot:
-                return self._plan_chunks(start, end, parallelism)
-            return [Split(start, end, StreamWork(group, closed=True)) for group in self._config.groups]
-        at = self._checked(StreamOffset.from_json(start))
-        wanted = None if at.snapshot_due else self._again.due(at)
-        if wanted is not None:
-            if self._again.follows(at):
-                end = note_moment(self._asked(), self._config).to_json()
-                return self.bounded(Split(start, None, StreamWork()), end)
-            at = self._again.begun(at, wanted)
-        if at.snapshot_due:
-            return [Split(at.to_json(), at.to_json(), SnapshotWork(with_documents=self._reads_documents(at)))]
-        if not self._mode.streams:
-            return []
-        return [Split(start, None, StreamWork())]
+
+    def _snapshot_split(self, start: Offset, at: StreamOffset) -> Split:
+        return Split(at.to_json(), at.to_json(), SnapshotWork(with_documents=self._reads_documents(at)))
+
+    def _log_split(self, start: Offset, at: StreamOffset) -> Split:
+        return Split(start, None, StreamWork())
+
+    def _plan_range(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
+        return [Split(start, end, StreamWork(group, closed=True)) for group in self._config.groups]
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """The split up to `end`, in one stream; where signals are taken, it is read even if nothing has come."""
@@ -248,12 +188,12 @@ class MongoDbSource(Source):
                 start,
                 end,
                 ChunkWork(tuple(group), () if number else tuple(names)),
-                sum(chunk.estimate for chunk in group),
+                estimate_of(group),
             )
             for number, group in enumerate(share_out(chunks, parallelism))
         ]
 
-    def _checked(self, at: StreamOffset) -> StreamOffset:
+    def _start(self, at: StreamOffset) -> StreamOffset:
         """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
 
         Raises:
@@ -311,9 +251,9 @@ class MongoDbSource(Source):
         if isinstance(split.payload, SnapshotWork):
             snapshot = WholeSnapshot(self._asked(), self._config, self._filters, self._collections, self._context)
             if split.payload.with_documents:
-                return self._told.snapshot(snapshot.batches(start), _behind_snapshot)
+                return self._told.snapshot(snapshot.batches(start), self._behind_snapshot)
             begin = Batch([], self._begin().to_json(), time.time_ns() // 1_000_000)
-            return self._told.snapshot(iter([begin]), _behind_snapshot)
+            return self._told.snapshot(iter([begin]), self._behind_snapshot)
         if isinstance(split.payload, ChunkWork):
             return self._read_chunks(split.payload, StreamOffset.from_json(split.end or {}))
         group = split.payload.group
@@ -339,8 +279,8 @@ class MongoDbSource(Source):
     def _read_chunks(self, work: ChunkWork, moment: StreamOffset) -> Iterator[Batch]:
         if work.marked:
             yield Batch([], None, marks=list(self._marker.of_snapshot(work.marked, moment.moment)))
-        client, notices = self._asked(), self._context.notices
-        yield from read_chunks(client, self._config, self._collections, work.chunks, moment, notices)
+        client, notify = self._asked(), self._context.notices
+        yield from read_chunks(client, self._config, self._collections, work.chunks, moment, notify)
 
     @cached_property
     def _marker(self) -> CollectionMarker:
@@ -353,15 +293,12 @@ class MongoDbSource(Source):
         except HistoryLostError as error:
             yield Batch([], self._anew(error).to_json())
 
-    def _ranged(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Lets the runner plan anew where the place was lost and a snapshot is to be taken."""
-        try:
-            yield from batches
-        except HistoryLostError as error:
-            if not self._mode.on_data_error:
-                raise unrecoverable(self._asked(), error) from error
-            self._started = False
-            raise SnapshotDueError(with_lost_time(self._asked(), error)) from error
+    def _lost(self, error: SourceError) -> str:
+        assert isinstance(error, HistoryLostError)
+        if not self._mode.on_data_error:
+            raise unrecoverable(self._asked(), error) from error
+        self._started = False
+        return with_lost_time(self._asked(), error)
 
     def _tell_captured(self) -> None:
         """Which collections there are to capture, once, where somebody asks, there is a limit, or several read them."""
@@ -388,15 +325,6 @@ class MongoDbSource(Source):
         """Of the lists of databases and of collections."""
         with driver_errors(self._config, "asking for the collections"):
             return list(unmatched_entries(self._asked(), self._config))
-
-    def owes_rows(self, start: Offset) -> bool:
-        """As the state says."""
-        return self._again.due(StreamOffset.from_json(start)) is not None
-
-    def _state(self) -> StateStore:
-        if self._context.state is None:
-            raise StateError("planning needs the pipeline's state")
-        return self._context.state
 
     def lag_bytes(self, offset: Offset) -> int | None:
         """0 where nothing lies behind but the rest of a transaction; how many bytes do, the server does not tell."""
@@ -434,7 +362,3 @@ class MongoDbSource(Source):
                 raise
             raise RetriableSourceError(f"{error}; check mongodb.connection.string") from error
         return self._client
-
-
-def _behind_snapshot(offset: Offset) -> bool:
-    return not StreamOffset.from_json(offset).snapshot_due

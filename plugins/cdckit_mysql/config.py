@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from cdckit.connector.options.new_tables import capture_lists
-from cdckit_mysql.options.capture import CaptureOptions
+from cdckit import NoMeaning
+from cdckit.connector.options.capture import capture_lists
+from cdckit.connector.options.connector import ConnectorOptions
+from cdckit.connector.options.every_connector import peer_options
+from cdckit_mysql.options.capture import CaptureOptions, GtidOptions
 from cdckit_mysql.options.connection import ConnectionOptions, SslMode
-from cdckit_mysql.options.debezium import DebeziumNames, peer_options
-from cdckit_mysql.options.events import EventOptions
-from cdckit_mysql.options.files import LogFileOptions
-from cdckit_mysql.options.formats import FormatOptions
-from cdckit_mysql.options.gtids import GtidOptions
+from cdckit_mysql.options.events import (
+    EventOptions,
+    FormatOptions,
+    ProcessingOptions,
+    SchemaChangeOptions,
+    TopicOptions,
+)
 from cdckit_mysql.options.history import HistoryOptions
-from cdckit_mysql.options.processing import ProcessingOptions
-from cdckit_mysql.options.schema_changes import SchemaChangeOptions
-from cdckit_mysql.options.signals import SignallingOptions
-from cdckit_mysql.options.snapshot import SnapshotOptions
-from cdckit_mysql.options.topics import TopicOptions
+from cdckit_mysql.options.ignored_options import WITHOUT_MEANING
+from cdckit_mysql.options.snapshot import SignallingOptions, SnapshotOptions
 from cdckit_mysql.options.values import ValueOptions
 
 
 class MySqlConfig(
+    ConnectorOptions,
     # the last comes first in the tables of options
-    DebeziumNames,
     ProcessingOptions,
     HistoryOptions,
     GtidOptions,
@@ -36,23 +38,39 @@ class MySqlConfig(
     ValueOptions,
     SnapshotOptions,
     CaptureOptions,
-    LogFileOptions,
     ConnectionOptions,
 ):
     """Options of the `mysql` source."""
 
     connector: ClassVar[str] = "mysql"
-    """What events say in `source.connector`."""
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix",)
-    named_by: ClassVar[str] = "topic_prefix"
     choosing: ClassVar[tuple[str, ...]] = capture_lists("database", "table")
+    renamed: ClassVar[Mapping[str, str]] = {
+        "database.server.name": "topic.prefix",
+        "database.whitelist": "database.include.list",
+        "database.blacklist": "database.exclude.list",
+        "table.whitelist": "table.include.list",
+        "table.blacklist": "table.exclude.list",
+        "column.whitelist": "column.include.list",
+        "column.blacklist": "column.exclude.list",
+        "event.processing.failure.handling.mode": "event.deserialization.failure.handling.mode",
+        "database.history.store.only.captured.databases.ddl": (
+            "schema.history.internal.store.only.captured.databases.ddl"
+        ),
+        "database.history.store.only.captured.tables.ddl": "schema.history.internal.store.only.captured.tables.ddl",
+        "database.history.store.only.monitored.tables.ddl": "schema.history.internal.store.only.captured.tables.ddl",
+        "database.history.skip.unparseable.ddl": "schema.history.internal.skip.unparseable.ddl",
+    }
+    stand_ins: ClassVar[Mapping[str, str]] = {"errors.retry.delay.max.ms": "retriable.restart.connector.wait.ms"}
+    without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
+    peer_options: ClassVar[Mapping[str, str]] = peer_options("cdckit_mysql")
 
 
 class MariaDbConfig(MySqlConfig):
     """Options of the `mariadb` source."""
 
     connector: ClassVar[str] = "mariadb"
-    peer_options: ClassVar[Mapping[str, str]] = peer_options("debezium_options_mariadb.tsv")
+    peer_options: ClassVar[Mapping[str, str]] = peer_options("cdckit_mysql", "debezium_options_mariadb.tsv")
 
     include_schema_comments: bool = True
     """Whether the records of schema changes show the comments of tables and columns, and the schemas of rows those of

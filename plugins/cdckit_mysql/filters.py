@@ -8,7 +8,7 @@ from functools import cache
 
 from cdckit.connector.include_lists import Choice, Matcher
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.options.key_columns import split_key_columns
+from cdckit_mysql.options.capture import split_key_columns
 from cdckit_mysql.table import Column, Table, TableId, Tables
 from cdckit_mysql.values.column_mappings import ColumnMappings
 from cdckit_mysql.values.mapping import ColumnMapping

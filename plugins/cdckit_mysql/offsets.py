@@ -8,26 +8,21 @@ something else, as they do after a failover.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from cdckit import Offset, StateError
-from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.incremental.state import IncrementalState
-from cdckit.connector.resnapshot import MEMBER, Resnapshot
+from cdckit.connector.offset import ConnectorOffset, check_incremental, readable, shared_attributes
+from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 
 SNAPSHOT_RUNNING = "INITIAL"
 """What Debezium's offsets say in `snapshot` while the first snapshot is not finished."""
 
-_COUNTS = "transaction_data_collection_order_"
 _EPOCH = "cdckit_epoch"
-_AFTER_SNAPSHOT = "cdckit_after_snapshot"
 _SERVER = "cdckit_server"
 _SNAPSHOT_CHUNKS = "cdckit_snapshot_chunks"
-_INCREMENTAL = "cdckit_incremental"
 _BY_GTID_UNTIL = "cdckit_by_gtid_until"
 _END_TOLD = "cdckit_end_told"
 _ROW_IN_PART = "cdckit_row_in_part"
@@ -73,7 +68,7 @@ def file_number(name: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class LogOffset:
+class LogOffset(ConnectorOffset):
     """How far the log has been read.
 
     Attributes:
@@ -85,17 +80,11 @@ class LogOffset:
         server_id: the server that the last event came from.
         ts_sec: when that was logged, in seconds since 1970.
         snapshot: `INITIAL` while a snapshot is not finished.
-        transaction_id: the id of the transaction in hand, for its records.
-        counts: how many events of it each table has had (`database.table`).
         epoch: see above.
         server: the identity of the server that file names belong to.
-        after_snapshot: whether the tables are read between the offset before and this one, which is where the log
-            goes on from.
         snapshot_chunks: which parts of a snapshot that is not finished have been read, and of which plan.
-        incremental: what snapshots that signals ask for have left to do.
         by_gtid_until: the place (`FILE:POS`) up to which the server's log may hold what was read at another server, and
             before `pos` what was not read yet: until then `gtids` alone say where to go on. Empty where `pos` does.
-        resnapshot: the tables that are read again before this offset, or, within a snapshot, at its end.
         end_told: whether the end of the transaction in hand has been told, if that comes next.
         row_in_part: whether of the last of these rows perhaps only the first record has been told: of a delete, or a
             change of the key, tombstone and create may be left.
@@ -109,15 +98,10 @@ class LogOffset:
     server_id: int = 0
     ts_sec: int = 0
     snapshot: str | None = None
-    transaction_id: str | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
     epoch: int = 0
     server: str | None = None
-    after_snapshot: bool = False
     snapshot_chunks: str = ""
-    incremental: Mapping[str, Any] | None = None
     by_gtid_until: str = ""
-    resnapshot: Resnapshot | None = None
     end_told: bool = False
     row_in_part: bool = False
 
@@ -141,9 +125,20 @@ class LogOffset:
         """The names of the tables that a snapshot is confined to; None: it is not."""
         return None if self.resnapshot is None else self.resnapshot.tables
 
-    def with_changes(self, **changes: Any) -> Self:
-        """An offset like this one but for `changes`."""
-        return replace(self, **changes)
+    def before_rows(self, again: Resnapshot) -> Self:
+        """Before a snapshot of these tables, of which first come the changes up to a new consistent point.
+
+        As in a snapshot that was stopped when all other tables were finished.
+        """
+        return self.with_changes(snapshot=SNAPSHOT_RUNNING, snapshot_chunks="", resnapshot=again)
+
+    def without_snapshot(self) -> Self:
+        """The same where that snapshot is not begun."""
+        return self.with_changes(snapshot=None, snapshot_chunks="", resnapshot=None)
+
+    def same_log(self, other: Self) -> bool:
+        """Whether both count in the log of one server."""
+        return self.server == other.server
 
     def to_json(self) -> Offset:
         """The offset as a runner keeps it; members that say nothing are left out."""
@@ -156,15 +151,11 @@ class LogOffset:
             "server_id": self.server_id,
             "event": self.event,
             "snapshot": self.snapshot,
-            "transaction_id": self.transaction_id,
-            **{_COUNTS + table: count for table, count in self.counts.items()},
+            **self.shared_members(),
             _EPOCH: self.epoch,
             _SERVER: self.server,
-            _AFTER_SNAPSHOT: self.after_snapshot,
             _SNAPSHOT_CHUNKS: self.snapshot_chunks,
-            _INCREMENTAL: self.incremental,
             _BY_GTID_UNTIL: self.by_gtid_until,
-            MEMBER: self.resnapshot and self.resnapshot.to_json(),
             _END_TOLD: self.end_told,
             _ROW_IN_PART: self.row_in_part,
         }
@@ -177,8 +168,7 @@ class LogOffset:
         Raises:
             StateError: a member has a value that it cannot have.
         """
-        counts = {name.removeprefix(_COUNTS): value for name, value in offset.items() if name.startswith(_COUNTS)}
-        try:
+        with readable(offset, "MySQL"):
             return cls(
                 file=offset.get("file") or "",
                 pos=int(offset.get("pos") or 0),
@@ -188,20 +178,14 @@ class LogOffset:
                 server_id=int(offset.get("server_id") or 0),
                 ts_sec=int(offset.get("ts_sec") or 0),
                 snapshot=_unfinished_snapshot(offset),
-                transaction_id=offset.get("transaction_id"),
-                counts={table: int(count) for table, count in counts.items()},
                 epoch=int(offset.get(_EPOCH) or 0),
                 server=offset.get(_SERVER),
-                after_snapshot=bool(offset.get(_AFTER_SNAPSHOT)),
                 snapshot_chunks=offset.get(_SNAPSHOT_CHUNKS) or "",
-                incremental=offset.get(_INCREMENTAL),
                 by_gtid_until=offset.get(_BY_GTID_UNTIL) or "",
-                resnapshot=Resnapshot.from_json(offset.get(MEMBER)),
                 end_told=bool(offset.get(_END_TOLD)),
                 row_in_part=bool(offset.get(_ROW_IN_PART)),
+                **shared_attributes(offset),
             )
-        except DAMAGE as error:
-            raise StateError(f"the offset {offset} is not one of a MySQL source: {reason_of(error)}") from error
 
     @classmethod
     def kept(cls, offset: Offset) -> Self:
@@ -211,10 +195,8 @@ class LogOffset:
             StateError: a member has a value that it cannot have.
         """
         made = cls.from_json(offset)
-        try:
+        with readable(offset, "MySQL"):
             _check_texts(made)
-        except DAMAGE as error:
-            raise StateError(f"the offset {offset} is not one of a MySQL source: {reason_of(error)}") from error
         return made
 
     @classmethod
@@ -247,7 +229,7 @@ def _check_texts(at: LogOffset) -> None:
         (GtidSet if ":" in at.gtids else MariaDbGtidSet).parse(at.gtids)
     if at.by_gtid_until:
         int(at.by_gtid_until.rpartition(":")[2])
-    IncrementalState.from_json(None if at.incremental is None else dict(at.incremental))
+    check_incremental(at.incremental)
 
 
 def check_given(offset: Offset) -> None:

@@ -9,6 +9,7 @@ from cdckit import ColumnConverter, ColumnDescription, EventTraits, Registration
 _PLACE = (("file", "file"), ("pos", "pos"))
 """What tells events of the log apart."""
 _CONVERTERS = ("TinyIntOneToBooleanConverter", "ZeroDateFallbackConverter", "JdbcSinkDataTypesConverter")
+_REQUIRES = ("pymysql", "cryptography", "zstandard")
 _PACKAGES = ("io.debezium.connector.binlog.converters.", "io.debezium.connector.mysql.converters.")
 
 
@@ -21,6 +22,8 @@ def cdckit_sources() -> Sequence[Registration]:
             factory="cdckit_mysql.log_source:mysql_source",
             config="cdckit_mysql.config:MySqlConfig",
             summary="row changes from the binary log of MySQL, after a snapshot",
+            extra="mysql",
+            requires=_REQUIRES,
             aliases=("io.debezium.connector.mysql.MySqlConnector",),
             events=(EventTraits("mysql", _PLACE),),
         ),
@@ -29,6 +32,8 @@ def cdckit_sources() -> Sequence[Registration]:
             factory="cdckit_mysql.log_source:mysql_source",
             config="cdckit_mysql.config:MariaDbConfig",
             summary="row changes from the binary log of MariaDB, after a snapshot",
+            extra="mysql",
+            requires=_REQUIRES,
             aliases=("io.debezium.connector.mariadb.MariaDbConnector",),
             events=(EventTraits("mariadb", _PLACE, data=None),),
         ),

@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo
 import regex
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, field_validator, model_validator
 
-from cdckit import ClientFiles, LocalPath, Located
+from cdckit import LocalPath, Located
 from cdckit.connector.options.metric_tags import MetricTags
 from cdckit.java.regex import UserPattern
+from cdckit.kafka import CONSUMER, ClientProperties, ClientSettings, Text, from_java_or_librdkafka
 from cdckit_ticdc.columns.options import BigIntMode, BinaryForm, DecimalMode
 from cdckit_ticdc.columns.texts import time_zone
 from cdckit_ticdc.columns.types import MySqlType, parse_type
@@ -36,12 +37,7 @@ def _names(value: Any) -> Any:
     return value
 
 
-def _text(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
-Text = Annotated[str, BeforeValidator(_text)]
 
 
 class TopicsConfig(MetricTags):
@@ -59,9 +55,9 @@ class TopicsConfig(MetricTags):
     """
     auto_offset_reset: Literal["earliest", "latest"] = "earliest"
     """Where a pipeline without saved offsets starts: at the beginning of the topics, or at their end."""
-    kafka: Annotated[dict[str, Text], ClientFiles] = Field(default_factory=dict, repr=False)
+    kafka: ClientProperties = Field(default_factory=dict, repr=False)
     """Any option of librdkafka's consumer, such as `kafka.security.protocol`, `kafka.sasl.password` or
-    `kafka.fetch.message.max.bytes`.
+    `kafka.fetch.message.max.bytes`; options of Java's consumer are translated.
     """
     request_timeout_ms: PositiveInt = 30000
     """How long to wait for an answer of the brokers and of the schema registry, in milliseconds."""
@@ -122,7 +118,21 @@ class TopicsConfig(MetricTags):
             raise ValueError(f"give one of {', '.join(map(repr, self.places))}")
         if self.topics and not self.bootstrap_servers:
             raise ValueError("'topics' needs 'bootstrap.servers': host:port")
+        _ = self.kafka_client
         return self
+
+    def remarks(self) -> list[str]:
+        """Properties of the consumer that are left out."""
+        return super().remarks() + self.kafka_client.remarks("kafka")
+
+    @property
+    def kafka_client(self) -> ClientSettings:
+        """`kafka.*`, translated.
+
+        Raises:
+            ValueError: one of them cannot be had here.
+        """
+        return from_java_or_librdkafka(self.kafka, CONSUMER, "kafka")
 
     @property
     def given_types(self) -> dict[str, MySqlType]:

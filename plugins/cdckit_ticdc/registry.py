@@ -19,7 +19,7 @@ from fastavro.schema import SchemaParseException, UnknownType
 
 from cdckit import ConfigError, DecodeError, RetriableSourceError, SourceError
 from cdckit.connector.damage import DAMAGE
-from cdckit.connector.waiting import answer_of
+from cdckit.waiting import answer_of
 from cdckit_ticdc.columns.avro import without_logical_types
 
 _HEAD = struct.Struct(">bI")

@@ -86,7 +86,7 @@ class TopicSource(Source):
             return FileLog(self.base.files)
         group = self.base.group_id or f"cdckit-{self.context.name}"
         servers, seconds = self.base.bootstrap_servers or "", self.base.request_timeout_ms / 1000
-        return KafkaLog(servers, self.base.topics, group, self.base.kafka, seconds)
+        return KafkaLog(servers, self.base.topics, group, self.base.kafka_client.settings, seconds)
 
     @cached_property
     def registry(self) -> Registry | None:

@@ -8,29 +8,27 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from cdckit import ConfigError, Finding
-from cdckit_kafka.client import connect
-from cdckit_kafka.client_errors import ClientErrors
+from cdckit.kafka import ClientErrors, KafkaClientError, ask, open_admin
 from cdckit_kafka.config import KafkaSinkConfig
-from cdckit_kafka.settings import admin_settings, producer_settings
+from cdckit_kafka.settings import CLIENT_OPTIONS, admin_settings, producer_settings
 
 _LONGEST_SECONDS = 10.0
 
 
 def findings(config: KafkaSinkConfig) -> Iterator[Finding]:
     """Whether librdkafka takes the options, brokers answer, and topics can be created as configured."""
-    errors = ClientErrors()
+    settings = admin_settings(producer_settings(config, "cdckit-validate"))
+    errors = ClientErrors(CLIENT_OPTIONS, settings)
     seconds = min(config.timeout, _LONGEST_SECONDS)
     try:
-        admin = connect(AdminClient, admin_settings(producer_settings(config, "cdckit-validate")), errors, {})
-        brokers = len(admin.list_topics(timeout=seconds).brokers)
+        admin = open_admin(settings, errors)
+        brokers = len(ask(errors, admin.poll, lambda: admin.list_topics(timeout=seconds)).brokers)
     except ConfigError as error:
         yield Finding("options", "fail", str(error), "correct the option")
         return
-    except KafkaException as error:
-        admin.poll(0)
-        said = errors.reason() or error.args[0].str()
-        yield Finding("connection", "fail", said, "check bootstrap.servers and the options kafka.security.protocol, "
-                      "kafka.sasl.* and kafka.ssl.*")  # fmt: skip
+    except KafkaClientError as fault:
+        advice = "check bootstrap.servers and the options kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"
+        yield Finding("connection", "fail", str(fault), advice)
         return
     yield Finding("connection", "ok", f"{brokers} broker{'s' if brokers > 1 else ''} at {config.bootstrap_servers}")
     if config.topic_creation_enable:

@@ -7,23 +7,18 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveFloat, field_validator, model_validator
 
-from cdckit import ClientFiles, PluginConfig
-from cdckit_kafka.java_producer import JavaProducerOptions
+from cdckit import PluginConfig
+from cdckit.kafka import PRODUCER, ClientProperties, ClientSettings, Named, Text, from_java
 from cdckit_kafka.settings import OWN_SETTINGS, check_acks
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRules, partition_count, split_list
-
-
-def _text(value: Any) -> Any:
-    """What a configuration file of Kafka would say for a YAML scalar."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _comma_separated(value: Any) -> Any:
     return ",".join(str(item) for item in value) if isinstance(value, list | tuple) else value
 
 
-Text = Annotated[str, BeforeValidator(_text)]
 Names = Annotated[str, BeforeValidator(_comma_separated)]
+_OVERRIDE = "override."
 Count = Annotated[int, BeforeValidator(partition_count)]
 
 
@@ -35,7 +30,7 @@ class KafkaSinkConfig(PluginConfig):
 
     bootstrap_servers: Names = Field(min_length=1)
     """The brokers to ask first: `host:port`, several separated by commas."""
-    acks: Annotated[Literal["all", "-1", "1"], BeforeValidator(_text)] = "all"
+    acks: Annotated[Literal["all", "-1", "1"], BeforeValidator(str)] = "all"
     """Who must hold a record before it counts as delivered: `all` in-sync replicas, or `1`, the leader alone.
 
     `1` also turns `enable.idempotence` off.
@@ -64,11 +59,11 @@ class KafkaSinkConfig(PluginConfig):
     """`topic.creation.default.SETTING` and `topic.creation.GROUP.SETTING`: any setting of a Kafka topic, such as
     `cleanup.policy` or `retention.ms`, for the topics that the sink creates.
     """
-    kafka: Annotated[dict[str, Text], ClientFiles] = Field(default_factory=dict, repr=False)
+    kafka: ClientProperties = Field(default_factory=dict, repr=False)
     """Any option of librdkafka, such as `kafka.security.protocol`, `kafka.sasl.password`, `kafka.linger.ms` or
     `kafka.message.max.bytes`. These win over all others.
     """
-    producer: Annotated[dict[str, Text], ClientFiles] = Field(default_factory=dict, repr=False)
+    producer: ClientProperties = Field(default_factory=dict, repr=False)
     """Options of Kafka's Java producer, as connectors have them (`producer.override.linger.ms`): translated to
     librdkafka's where it has the like, else left out with a warning.
     """
@@ -103,9 +98,11 @@ class KafkaSinkConfig(PluginConfig):
         return {"bootstrap.servers": list(split_list(self.bootstrap_servers))}
 
     @property
-    def java_options(self) -> JavaProducerOptions:
-        """What `producer` says, in librdkafka's words."""
-        return JavaProducerOptions.translated(self.producer)
+    def java_options(self) -> ClientSettings:
+        """What `producer` says, in librdkafka's words; of two, `producer.override.NAME` wins over `producer.NAME`."""
+        plain = {name: value for name, value in self.producer.items() if not name.startswith(_OVERRIDE)}
+        over = {name.removeprefix(_OVERRIDE): v for name, v in self.producer.items() if name.startswith(_OVERRIDE)}
+        return from_java(plain | over, PRODUCER, Named("producer", "kafka"))
 
     @property
     def topic_rules(self) -> TopicRules:
@@ -123,7 +120,8 @@ class KafkaSinkConfig(PluginConfig):
         config, warnings = super().load(options, where, **how)
         at = f"{where}: " if where else ""
         if untranslated := config.java_options.untranslated:
-            names = ", ".join(f"producer.{name}" for name in untranslated)
+            given = sorted(name for name in config.producer if name.removeprefix(_OVERRIDE) in untranslated)
+            names = ", ".join(f"producer.{name}" for name in given)
             warnings.append(f"{at}options of the Java producer without a counterpart here, left out: {names}")
         if strays := config.topic_rules.strays:
             names = ", ".join(f"topic.creation.{name}" for name in strays)

@@ -1,4 +1,4 @@
-"""Records that Kafka, or the client before it, did not take: which, why, and what to do."""
+"""What Kafka, or the client before it, did not take: which record, why, and what to do."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ _ADVICE = {
     KafkaError._MSG_TIMED_OUT: "Raise sink.kafka.message.timeout.ms, or set it to 0 to wait without end",
     KafkaError.INVALID_RECORD: "A compacted topic takes no record without a key: change its cleanup.policy",
 }
+
+_START_AGAIN = "Start again: what was not acknowledged is sent again from the last saved offset"
+_FATAL_ADVICE = {
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "Grant the sink's user WRITE on its topics, and IDEMPOTENT_WRITE on the "
+    "cluster where brokers are older than 2.8"
+}
+
+
+def fatal_sentence(error: KafkaError) -> str:
+    """What happened, and what to do, where the producer cannot go on."""
+    advice = _FATAL_ADVICE.get(error.code(), _START_AGAIN)
+    return f"the Kafka producer cannot go on: {error.str()} ({error.name()}). {advice}"
 
 
 @dataclass(slots=True)

@@ -5,14 +5,24 @@ Names and meanings are those of librdkafka's CONFIGURATION.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from cdckit.kafka import ClientOptions
 
 if TYPE_CHECKING:
     from cdckit_kafka.config import KafkaSinkConfig
 
 _ONE_REQUEST = "cannot be changed: with more than one request under way records are lost; remove it"
+
+_JAVAS = (
+    "sasl.jaas.config",
+    "ssl.keystore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
+)
+CLIENT_OPTIONS = ClientOptions("sink.kafka", "sink.bootstrap.servers", "sink.timeout")
 
 OWN_SETTINGS: Mapping[str, str] = {
     "bootstrap.servers": "is the sink's own option: write `bootstrap.servers`",
@@ -25,6 +35,7 @@ OWN_SETTINGS: Mapping[str, str] = {
     "max.in.flight": _ONE_REQUEST,
     "max.in.flight.requests.per.connection": _ONE_REQUEST,
     "transactional.id": "is not supported: the sink writes without transactions; remove it",
+    **{name: f"is the Java producer's: write `producer.{name}`" for name in _JAVAS},
 }
 """librdkafka's settings which are not passed through, and what to do instead."""
 
@@ -49,7 +60,6 @@ _ALIASES: Mapping[str, str] = {
     "queue.buffering.max.ms": "linger.ms",
     "sasl.mechanism": "sasl.mechanisms",
 }
-_SECRET = re.compile(r"password|secret|\.pem$|sasl\.oauthbearer\.config")
 _ALL = ("all", "-1")
 
 
@@ -93,14 +103,6 @@ def check_acks(config: KafkaSinkConfig) -> None:
         raise ValueError(f"acks={acks} would lose records unnoticed: use acks=all")
     if acks == "1" and _idempotence_wish(config) is True:
         raise ValueError("enable.idempotence needs acks=all: change one of the two")
-
-
-def redacted(text: str, settings: Mapping[str, str]) -> str:
-    """`text` without the values of secret settings."""
-    for name, value in settings.items():
-        if value and _SECRET.search(name):
-            text = text.replace(value, "***")
-    return text
 
 
 def _canonical(settings: Mapping[str, str]) -> dict[str, str]:

@@ -9,13 +9,12 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from cdckit import POSITION_HEADER, EncodedHeaders, Finding, Messages, QueueFill, Sink, SinkContext, SinkError
-from cdckit.connector.waiting import answer_of
+from cdckit.kafka import ClientErrors, open_admin, open_producer
+from cdckit.waiting import answer_of
 from cdckit_kafka.checks import findings
-from cdckit_kafka.client import connect
-from cdckit_kafka.client_errors import ClientErrors
 from cdckit_kafka.config import KafkaSinkConfig
-from cdckit_kafka.refusals import Refusal, Refusals
-from cdckit_kafka.settings import admin_settings, producer_settings
+from cdckit_kafka.refusals import Refusal, Refusals, fatal_sentence
+from cdckit_kafka.settings import CLIENT_OPTIONS, admin_settings, producer_settings
 from cdckit_kafka.topics import Topics
 from cdckit_kafka.waiting import Wait
 
@@ -55,12 +54,12 @@ class KafkaSink(Sink):
                 within `timeout`.
         """
         self._context = context
-        self._errors = ClientErrors()
         self._refusals = Refusals()
         self._settings = producer_settings(self._config, f"cdckit-{context.name}")
+        self._errors = ClientErrors(CLIENT_OPTIONS, self._settings)
         self._topics = Topics(self._config.topic_rules, self._administrator, self._wait)
         reports = {"on_delivery": self._refusals.report, "delivery.report.only.error": True}
-        self._producer = connect(Producer, self._settings, self._errors, reports)
+        self._producer = open_producer(self._settings, self._errors, reports)
         self._topics.exist(self._existing_topics(self._producer))
 
     def write(self, messages: Messages) -> None:
@@ -111,11 +110,16 @@ class KafkaSink(Sink):
             answer = wait(seconds)
         except KafkaException as error:
             self._errors.report(error.args[0])
-            self._errors.check()
+            self._check()
             raise SinkError(f"the Kafka client failed: {error.args[0].str()}") from None
-        self._errors.check()
+        self._check()
         self._refusals.check()
         return answer
+
+    def _check(self) -> None:
+        """Does nothing while the client can go on."""
+        if (fatal := self._errors.fatal) is not None:
+            raise SinkError(fatal_sentence(fatal))
 
     def _produce(self, producer: Producer, messages: Messages) -> None:
         produce = producer.produce
@@ -192,7 +196,7 @@ class KafkaSink(Sink):
             wait.still(1)
 
     def _administrator(self) -> AdminClient:
-        return connect(AdminClient, admin_settings(self._settings), self._errors, {})
+        return open_admin(admin_settings(self._settings), self._errors)
 
     def _opened(self) -> Producer:
         if self._producer is None:

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from cdckit import SinkError
-from cdckit.connector.waiting import answer_of
+from cdckit.waiting import answer_of
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRule, TopicRules
 from cdckit_kafka.waiting import Wait
 

@@ -133,6 +133,10 @@ sink: {{type: file, pth: out}}
 @pytest.mark.parametrize(
     ("sink", "runner", "hidden", "extra"),
     [
+        *[
+            ({"type": "file", "path": "out"}, "direct", one, "mysql")
+            for one in ("pymysql", "cryptography", "zstandard")
+        ],
         ({"type": "kafka", "bootstrap.servers": "localhost:1"}, "direct", "confluent_kafka", "kafka"),
         ({"type": "file", "path": "out"}, "spark", "pyspark", "spark"),
         ({"type": "spark", "path": "lake"}, "spark", "delta,pyspark", "spark"),
@@ -150,6 +154,44 @@ def test_a_missing_extra_is_named_with_how_to_install_it(
     assert f"pip install 'cdckit[{extra}]'" in ended.errors
     assert not (tmp_path / "state").exists()
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("signal.consumer.ssl.keystore.location", "me.jks"),
+        ("signal.consumer.sasl.jaas.config", f"com.shop.LoginModule required password='{PASSWORD}';"),
+        ("schema.history.internal.consumer.ssl.truststore.location", "ca.jks"),
+        ("schema.history.internal.producer.ssl.keystore.location", "me.jks"),
+    ],
+)
+def test_what_only_javas_kafka_clients_can_read_is_refused(tmp_path: Path, option: str, value: str) -> None:
+    """As it stands in a connector's configuration."""
+    connector = {
+        "connector.class": "io.debezium.connector.mysql.MySqlConnector",
+        "topic.prefix": "p",
+        "database.hostname": "127.0.0.1",
+        "database.user": "u",
+        "signal.enabled.channels": "source,kafka",
+        "signal.kafka.bootstrap.servers": "127.0.0.1:1",
+        "schema.history.internal": "kafka",
+        "schema.history.internal.kafka.bootstrap.servers": "127.0.0.1:1",
+        "schema.history.internal.kafka.topic": "history",
+        option: value,
+    }
+    content = "".join(f"{name}={each}\n" for name, each in connector.items())
+    done = _run(tmp_path, "p.properties", content, "--sink", "stdout", "--runner", "direct", "--once")
+    assert done.returncode == 2, done.stderr
+    said = done.stderr.partition(f"{option}: ")[2]
+    assert "name that file in" in said or "say with signal.consumer.sasl.mechanisms" in said
+
+
+def test_properties_for_a_history_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cdckit", "offsets", "import", "p.yaml", "--from-debezium", "offsets.dat"]
+    command += ["--history", "kafka://127.0.0.1:1/history", "--history-consumer", "consumer.properties"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "error: --history-consumer: consumer.properties: No such file" in done.stderr
 
 
 def test_a_sink_of_tables_needs_spark(tmp_path: Path) -> None:

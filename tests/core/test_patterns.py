@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from cdckit_mysql.ddl import Flavor
+from cdckit_mysql.ddl.defaults import _MOMENT
 from cdckit_mysql.ddl.lexer import _pattern
-from cdckit_mysql.ddl.session import Flavor
-from cdckit_mysql.ddl.temporal import _MOMENT
 from core.pattern_automaton import cost
 
 ROOT = Path(__file__).parents[2]
@@ -30,10 +30,10 @@ BOUNDED = {
     "core/cdckit/engine/config/options.py": "the source's own patterns, for documents",
     "core/cdckit/api/variables.py": "the user's own file",
     "core/cdckit/engine/config/docs.py": "the source's own documents",
+    "core/cdckit/kafka/java_security.py": "the user's own file",
     "plugins/cdckit_mysql/takeover/schema_history.py": "names and attributes of one column, as Debezium wrote them",
     "plugins/cdckit_mysql/filters.py": "a name of at most 64 characters",
-    "plugins/cdckit_mysql/server/grants.py": "what the server says of its own grants",
-    "sinks/cdckit_kafka/java_security.py": "the user's own file",
+    "plugins/cdckit_mysql/server/checks.py": "what the server says of its own grants",
 }
 """Files with a pattern of quadratic cost, and what keeps it small. None may be exponential."""
 MADE = {
@@ -46,8 +46,8 @@ MADE = {
     "core/cdckit/java/text.py": "no repetition",
     "core/cdckit/tables/passing.py": "names in turn, of the same file",
     "plugins/cdckit_mysql/ddl/lexer.py": "test_the_lexers_patterns",
-    "plugins/cdckit_mysql/ddl/temporal.py": "test_the_patterns_of_moments",
-    "plugins/cdckit_mysql/ddl/passwords.py": "strings, names and comments match to their end, closed or not",
+    "plugins/cdckit_mysql/ddl/defaults.py": "test_the_patterns_of_moments",
+    "plugins/cdckit_mysql/ddl/statement_text.py": "strings, names and comments match to their end, closed or not",
 }
 """Files that put a pattern together, and why that is safe."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ import pytest
 from cdckit.api import plugins
 from cdckit.engine.notices import RunNotices
 from cdckit.errors import ConfigError
+
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -157,3 +162,27 @@ def test_a_listener_that_raises_keeps_nothing_from_the_others(
 
     assert plugins.broken_plugins() == {"listener_loud": "RuntimeError: deaf"}
     assert caplog.messages == ["the plugin 'listener_loud' fails in cdckit_unmatched"]
+
+
+def test_an_extra_brings_what_its_components_require() -> None:
+    """And `all` brings every extra that a component names."""
+    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    brought = {extra: {_distribution(needed) for needed in wanted} for extra, wanted in extras.items()}
+    origins = packages_distributions()
+    components = [component for kind in plugins.KINDS for _, component in plugins.registrations(kind)]
+    named = {component.extra: component for component in components if component.extra}
+    assert {"kafka", "mongodb", "mysql", "spark", "ticdc"} <= named.keys()
+    for extra, component in named.items():
+        lacking = {package for package in component.requires if brought[extra].isdisjoint(_named(origins, package))}
+        assert not lacking, f"the extra {extra} does not bring what {component.name} requires"
+    [everything] = extras["all"]
+    assert named.keys() <= set(re.findall(r"\w+", everything))
+
+
+def _named(origins: Mapping[str, list[str]], package: str) -> set[str]:
+    return {_distribution(origin) for origin in origins[package]}
+
+
+def _distribution(requirement: str) -> str:
+    """The name in a requirement, as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement, maxsplit=1)[0]).lower()

@@ -18,8 +18,7 @@ import atheris
 
 with atheris.instrument_imports(include=["cdckit", "cdckit_mysql", "cdckit_ticdc"]):
     from cdckit.errors import ConfigError, DecodeError, SourceError, TransformError
-    from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, Flavor, is_schema_change
-    from cdckit_mysql.ddl.statement_prefix import first_word
+    from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, Flavor, first_word, is_schema_change
     from cdckit_mysql.files import source as files_source
     from cdckit_mysql.table import Tables
     from fuzz import test_logs, test_messages

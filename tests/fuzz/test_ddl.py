@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, Flavor, SqlMode, is_schema_change
-from cdckit_mysql.ddl.statement_prefix import first_word
+from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, Flavor, SqlMode, first_word, is_schema_change
 from cdckit_mysql.table import Tables
 from fuzz.ddl_mutations import corpus, mutated
 from fuzz.guard import limited

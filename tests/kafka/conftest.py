@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from py4j.java_gateway import JavaGateway, find_jar_path
 
+from kafka.secured import SecuredBroker, secured_broker
 from testkit.servers.java import ensure_java
 from testkit.servers.kafka import KafkaBroker
 
@@ -23,3 +24,10 @@ def java(kafka_broker: KafkaBroker) -> Iterator[JavaGateway]:
     )
     yield gateway
     gateway.shutdown()
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """One broker that wants logins, for all tests of a module."""
+    with secured_broker(tmp_path_factory.mktemp("certificates")) as broker:
+        yield broker

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -37,6 +39,14 @@ class SecuredBroker:
     sasl: str
     tls: str
     authority: Path
+
+    def allow(self, user: str, name: str, *operations: str, kind: str = "topic") -> None:
+        """Lets a user do something with a topic or a group."""
+        admin = AdminClient({"bootstrap.servers": self.broker.bootstrap})
+        who = f"User:{user}"
+        rules = [AclBinding(kind, name, "literal", who, "*", operation, "allow") for operation in operations]
+        for done in admin.create_acls(rules).values():
+            done.result()
 
 
 @contextmanager

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._acl import AclBinding
 
 from cdckit.errors import SinkError
 from cdckit_kafka.sink import KafkaSink
 from kafka.reading import read_topic
-from kafka.secured import PASSWORD, SecuredBroker, secured_broker
+from kafka.secured import PASSWORD, SecuredBroker
 from kafka.writing import Outgoing, configured, deliver
-
-
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    """One broker for all tests here."""
-    with secured_broker(tmp_path_factory.mktemp("certificates")) as broker:
-        yield broker
 
 
 def _login(user: str, password: str = PASSWORD) -> dict[str, Any]:
@@ -33,22 +23,14 @@ def _login(user: str, password: str = PASSWORD) -> dict[str, Any]:
     }
 
 
-def _allow(secured: SecuredBroker, user: str, topic: str, *operations: str) -> None:
-    admin = AdminClient({"bootstrap.servers": secured.broker.bootstrap})
-    who = f"User:{user}"
-    rules = [AclBinding("topic", topic, "literal", who, "*", operation, "allow") for operation in operations]
-    for done in admin.create_acls(rules).values():
-        done.result()
-
-
 def test_a_user_with_rights_writes(secured: SecuredBroker, unique_name: str) -> None:
-    _allow(secured, "writer", unique_name, "create", "write")
+    secured.allow("writer", unique_name, "create", "write")
     deliver(secured.sasl, [Outgoing(unique_name, b"k", b"v")], _login("writer"))
     assert [record.value for record in read_topic(secured.broker.bootstrap, unique_name)] == [b"v"]
 
 
 def test_a_connectors_own_way_to_log_in_works(secured: SecuredBroker, unique_name: str) -> None:
-    _allow(secured, "writer", unique_name, "create", "write")
+    secured.allow("writer", unique_name, "create", "write")
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"
     options = {
         "producer.override.security.protocol": "SASL_PLAINTEXT",
@@ -71,7 +53,7 @@ def test_a_wrong_password_ends_the_start_without_showing_it(
 def test_tls_with_the_right_authority_works(secured: SecuredBroker, unique_name: str) -> None:
     secured.broker.create_topic(unique_name)
     options = {"kafka.security.protocol": "ssl", "kafka.ssl.ca.location": str(secured.authority)}
-    _allow(secured, "ANONYMOUS", unique_name, "write")
+    secured.allow("ANONYMOUS", unique_name, "write")
     deliver(secured.tls, [Outgoing(unique_name, b"k", b"v")], options)
     assert len(read_topic(secured.broker.bootstrap, unique_name)) == 1
 
@@ -88,15 +70,15 @@ def test_without_the_right_to_create_the_topic_is_named(secured: SecuredBroker, 
 
 def test_without_the_right_to_write_the_topic_is_named(secured: SecuredBroker, unique_name: str) -> None:
     secured.broker.create_topic(unique_name)
-    _allow(secured, "writer", f"{unique_name}.other", "write")
-    _allow(secured, "writer", unique_name, "describe")
+    secured.allow("writer", f"{unique_name}.other", "write")
+    secured.allow("writer", unique_name, "describe")
     with pytest.raises(SinkError, match=f"topic '{unique_name}' .*WRITE"):
         deliver(secured.sasl, [Outgoing(unique_name, b"k", b"v")], _login("writer"))
 
 
 def test_a_user_who_may_write_nothing_gets_no_producer(secured: SecuredBroker, unique_name: str) -> None:
     secured.broker.create_topic(unique_name)
-    _allow(secured, "guest", unique_name, "describe")
+    secured.allow("guest", unique_name, "describe")
     with pytest.raises(SinkError, match=r"the Kafka producer cannot go on: .*CLUSTER_AUTHORIZATION_FAILED.*Grant"):
         deliver(secured.sasl, [Outgoing(unique_name, b"k", b"v")], _login("guest"))
 

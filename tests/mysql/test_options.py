@@ -165,7 +165,6 @@ def test_options_without_meaning_are_listed_once() -> None:
         "tasks.max": "1",
         "driver.allowPublicKeyRetrieval": "true",
         "schema.history.internal.file.filename": "h",
-        "schema.history.internal.consumer.security.protocol": "SSL",
         "database.allowPublicKeyRetrieval": "true",
     }
     _, [warning] = MySqlConfig.load(options, "source")
@@ -187,12 +186,23 @@ def test_debezium_s_usual_places_of_the_history_mean_the_state(name: str) -> Non
     assert _config(schema_history_internal=name).schema_history_internal == "state"
 
 
-def test_a_history_topic_is_used_only_where_that_is_asked_for(caplog: pytest.LogCaptureFixture) -> None:
-    """A connector's configuration names one, and Debezium's class; here that means the state."""
-    topic = {"schema_history_internal_kafka_topic": "h", "schema_history_internal_kafka_bootstrap_servers": "b:1"}
-    known = "io.debezium.storage.kafka.history.KafkaSchemaHistory"
-    assert _config(schema_history_internal=known, **topic).schema_history_internal == "state"
-    assert "schema.history.internal=kafka" in caplog.text
+def test_a_history_topic_is_used_only_where_that_is_asked_for() -> None:
+    """A connector's configuration names one, Debezium's class, and how its clients log in; that means the state."""
+    options = {
+        "topic.prefix": "p",
+        "database.user": "u",
+        "schema.history.internal": "io.debezium.storage.kafka.history.KafkaSchemaHistory",
+        "schema.history.internal.kafka.topic": "h",
+        "schema.history.internal.kafka.bootstrap.servers": "b:1",
+        "schema.history.internal.producer.ssl.keystore.location": "/me.jks",
+        "schema.history.internal.consumer.sasl.jaas.config": "hush",
+    }
+    config, [warning] = MySqlConfig.load(options, "source")
+    assert config.schema_history_internal == "state"
+    assert "schema.history.internal=kafka keeps a copy in h" in warning
+    assert "left out: schema.history.internal.producer.ssl.keystore.location" in warning
+    assert "schema.history.internal.consumer.sasl.jaas.config" in warning
+    assert "hush" not in warning + repr(config)
     assert "needs schema.history.internal.kafka.topic" in _refusal(
         schema_history_internal="kafka", schema_history_internal_kafka_bootstrap_servers="b:1"
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cdckit_mysql.ddl.statement_prefix import first_word, skip_prefix
+from cdckit_mysql.ddl.statement_text import first_word, skip_prefix
 from mysql.capture import changes
 from mysql.conftest import NewCapture
 from testkit.servers.mariadb import MariaDBServer
@@ -28,8 +28,8 @@ SECONDS = 60
 _SCAN = f"""
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.ddl import is_schema_change
-from cdckit_mysql.ddl.reader import DdlReader
-from cdckit_mysql.ddl.statement_prefix import first_word
+from cdckit_mysql.ddl import DdlReader
+from cdckit_mysql.ddl import first_word
 for part in {PARTS!r}:
     for end in (b"", b"FLUSH PRIVILEGES", b"/*", b"'", b"-", b"/*!", b"SET STATEMENT a=1 FOR "):
         statement = part * ({BYTES} // len(part)) + end

@@ -18,6 +18,7 @@ from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import RetriableSourceError
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import config_for
+from mysql.signalling import SIGNALS
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
@@ -54,6 +55,12 @@ class Marked:
         self.told = [record.position for batch in batches for record in batch.records]
         self.rows = sorted(self.told)
         return sorted((mark for batch in batches for mark in batch.marks), key=lambda mark: mark.position)
+
+    def next_here(self) -> list[TableMark]:
+        """The marks up to the log's end where the planner itself reads, as it does to hear signals."""
+        end, plan = self._planner.latest_offset(self._at), self._planner.plan(self._at, None, 1)
+        splits = [bounded for split in plan for bounded in self._planner.bounded(split, end)]
+        return [mark for split in splits for batch in self._planner.read(split) for mark in batch.marks]
 
     def close(self) -> None:
         self._planner.close()
@@ -138,6 +145,17 @@ def test_marks_stand_among_the_rows(marked: Marked, db_server: SQLServer, databa
     assert [kind for _, kind in sorted([(p, "row") for p in marked.rows] + [(p, "mark") for p in marks])] == [
         "row", "mark", "row", "mark", "row", "mark",
     ]  # fmt: skip
+
+
+def test_marks_are_told_beside_signals(db_server: SQLServer, database: str, tmp_path: Path) -> None:
+    db_server.run_sql(f"USE {database}; {TABLES} {SIGNALS}")
+    marked = Marked(db_server, database, tmp_path, signal_data_collection=f"{database}.signals")
+    try:
+        marked.next()
+        db_server.run_sql(f"USE {database}; truncate a; drop table b;")
+        assert _told(marked.next_here()) == [("truncate", "a"), ("drop", "b")]
+    finally:
+        marked.close()
 
 
 @pytest.mark.parametrize("kind", [MySQLServer, MariaDBServer])

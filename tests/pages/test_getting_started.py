@@ -33,8 +33,8 @@ def test_what_it_installs_there_is() -> None:
     [block] = Page("getting-started.md", Path()).blocks("", "2. Install")
     extras = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     commands = [line.partition("#")[0].strip() for line in block.splitlines()]
-    assert commands == ["pip install .", "pip install '.[kafka]'", "pip install '.[spark]'"]
-    assert {"kafka", "spark"} <= extras.keys()
+    assert commands == ["pip install '.[mysql]'", "pip install '.[mysql,kafka]'", "pip install '.[mysql,spark]'"]
+    assert {"kafka", "mysql", "spark"} <= extras.keys()
 
 
 def test_a_pipeline_to_standard_output(page: Page, server: MySQLServer) -> None:

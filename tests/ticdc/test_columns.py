@@ -7,8 +7,7 @@ from functools import cache
 
 import pytest
 
-from cdckit_mysql.ddl.reader import DdlReader
-from cdckit_mysql.ddl.session import Flavor
+from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.table import TableId, Tables
 from cdckit_mysql.values.column import column_value
 from cdckit_mysql.values.options import ValueOptions

@@ -14,8 +14,8 @@ import click
 
 from cdckit.cli import logs
 from cdckit.cli.settings import INTERRUPTED, Settings, log_options
-from cdckit.connector.waiting import EndedByStop
 from cdckit.errors import CdcError, ConfigError
+from cdckit.waiting import EndedByStop
 
 COMMANDS = {
     "run": "Run a pipeline.",

@@ -14,7 +14,7 @@ from cdckit.cli.held import held
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.connector import resnapshot
-from cdckit.connector.takeover.history import read_history
+from cdckit.connector.takeover.history import HistoryClient, read_history
 from cdckit.connector.takeover.offsets import offsets_of
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.state import made_for
@@ -77,13 +77,16 @@ def set_offset(chosen: Chosen, offset: str) -> None:
 @pipeline_options
 @click.option("--from-debezium", "source_file", required=True, type=click.Path(path_type=Path), metavar="OFFSETS")
 @click.option("--history", metavar="PLACE")
-def import_offset(chosen: Chosen, source_file: Path, history: str | None) -> None:
+@click.option("--history-consumer", "consumer", type=click.Path(path_type=Path), metavar="PROPERTIES")
+def import_offset(chosen: Chosen, source_file: Path, history: str | None, consumer: Path | None) -> None:
     """Take over from a stopped connector of Debezium: save where it stood, and the definitions that it knew.
 
     OFFSETS is the file offset.storage.file.filename, or a dump of a Connect cluster's offset topic, a message a line.
     PLACE is the connector's schema history: its file, a dump of its topic, or kafka://HOST:PORT/TOPIC; without it the
-    definitions are asked of the server, if they have not changed since.
+    definitions are asked of the server, if they have not changed since. PROPERTIES is a file with more properties of
+    the topic's consumer, in Java's words or librdkafka's, such as those by which it logs in.
     """
+    client = HistoryClient.of_file(consumer) if consumer else None
     pipeline = load(chosen)
     prefix = pipeline.source_config.logical_name or ""
     found = offsets_of(source_file, prefix)
@@ -93,7 +96,7 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None) -> Non
         source = make_source(pipeline)
         try:
             source.open(SourceContext(pipeline.name, state))
-            adopted = source.adopt(found, read_history(history) if history else None)
+            adopted = source.adopt(found, read_history(history, client) if history else None)
         finally:
             source.close()
         state.save_offset(adopted)

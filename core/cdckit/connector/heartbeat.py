@@ -11,11 +11,6 @@ from cdckit.api.struct import Struct
 _KEY = struct_schema("io.debezium.connector.common.ServerNameKey", {"serverName": STRING}, version=1)
 _VALUE = struct_schema("io.debezium.connector.common.Heartbeat", {"ts_ms": INT64}, version=1)
 
-NOT_ON_SPARK = (
-    "Spark asks its workers for changes and none of them waits for the next heartbeat; --runner direct has them"
-)
-"""Why `heartbeat.interval.ms` has no effect there."""
-
 
 class Heartbeats:
     """Makes Debezium's heartbeat records.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 
 _NAP = 0.1
 """After so many seconds a thread that waits for room in the queue looks whether it is to end."""

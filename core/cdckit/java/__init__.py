@@ -1,1 +1,1 @@
-"""What Debezium's and Kafka's options mean by Java: its regular expressions and texts."""
+"""What Debezium's and Kafka's options mean by Java: its regular expressions, texts and key stores."""

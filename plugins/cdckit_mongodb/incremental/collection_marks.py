@@ -6,15 +6,12 @@ from contextlib import AbstractContextManager
 
 from pymongo import WriteConcern
 
-from cdckit.connector.incremental import Watermarks
+from cdckit.connector.incremental import CLOSE, OPEN, Watermarks
 from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.incremental.session import SnapshotSession
 from cdckit_mongodb.server.connection import driver_errors
 from cdckit_mongodb.server.rights import grant, needed_by_watermarks
-
-OPEN, CLOSE = "-open", "-close"
-"""What the identifiers of the two marks end in."""
 
 
 class CollectionMarks(Watermarks):

@@ -8,17 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdckit import Record
-from cdckit.connector.incremental import IncrementalSnapshot, IncrementalState, UnreadableError, Wanted
+from cdckit.connector.incremental import (
+    Finished,
+    IncrementalSnapshot,
+    IncrementalState,
+    SignalListener,
+    UnreadableError,
+    Wanted,
+)
 from cdckit.connector.notifications import Notifications
 from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
-from cdckit.connector.signals import Mailbox, Signal
-from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN, one_line
+from cdckit.connector.signals import Mailbox
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import CollectionEvents, Collections
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
-from cdckit_mongodb.incremental.collection_marks import CLOSE, OPEN, CollectionMarks
+from cdckit_mongodb.incremental.collection_marks import CollectionMarks
 from cdckit_mongodb.incremental.conditions import in_time
 from cdckit_mongodb.incremental.session import SnapshotSession
 from cdckit_mongodb.offsets import Moment
@@ -73,11 +79,16 @@ class Signalling:
         self._collections = collections
         self._mailbox = mailbox
         self._session = SnapshotSession(client)
-        self._deletes_marks = config.incremental_snapshot_watermarking_strategy == "insert_delete"
         self._notifications = notifications
         marks = CollectionMarks(config, self._session) if config.signal_data_collection else None
         chunks = CollectionChunks(config, filters, self._session)
         self.snapshot: IncrementalSnapshot[Document] = IncrementalSnapshot(chunks, marks, notifications, state)
+        self._listener = SignalListener(
+            self.snapshot,
+            config.signal_data_collection,
+            deletes_marks=config.incremental_snapshot_watermarking_strategy == "insert_delete",
+            takes="source" in config.channels,
+        )
 
     def changed(self, collection: str, event: Event, moment: Moment) -> list[Record]:
         """Takes a change of the stream; the records of the chunk whose second mark it is.
@@ -94,36 +105,18 @@ class Signalling:
         return []
 
     def _signalled(self, event: Event, moment: Moment) -> list[Record]:
+        """The records of the chunk that a change of the signalling collection ends."""
         identifier = event["documentKey"]["_id"]
-        if event["operationType"] == "delete":
-            return self._closed(identifier, OPEN, moment) if self._deletes_marks else []
+        finished: Finished[Document] | None = None
         document = event.get("fullDocument")
-        if event["operationType"] != "insert" or document is None:
+        if event["operationType"] == "delete":
+            finished = self._listener.deleted(identifier)
+        elif event["operationType"] == "insert" and document is not None:
+            data = document.get("data", document.get("payload"))
+            finished = self._listener.inserted(identifier, document.get("type"), data)
+        if finished is None or not finished.rows:
             return []
-        kind = document.get("type")
-        if kind == WINDOW_OPEN:
-            self.snapshot.opens(str(identifier).removesuffix(OPEN))
-        elif kind == WINDOW_CLOSE:
-            return self._closed(identifier, CLOSE, moment)
-        elif "source" in self._config.channels:
-            self._take(identifier, kind, document.get("data", document.get("payload")))
-        return []
-
-    def _take(self, identifier: object, kind: object, data: object) -> None:
-        try:
-            self.snapshot.take(Signal.of(identifier, kind, data))
-        except ValueError as error:
-            log.warning("a document of %s is no signal: %s", self._config.signal_data_collection, one_line(error))
-
-    def _closed(self, identifier: object, ending: str, moment: Moment) -> list[Record]:
-        """The records of the chunk that ends with this mark."""
-        text = str(identifier)
-        if not text.endswith(ending) or not self.snapshot.waits_for(text.removesuffix(ending)):
-            return []
-        finished = self.snapshot.closed()
         database, _, name = finished.name.partition(".")
-        if not finished.rows:
-            return []
         return self._collections.of(database, name).reads(finished.rows, moment, 0, "incremental")
 
     @property

@@ -20,10 +20,11 @@ from pymongo.server_description import ServerDescription
 
 from cdckit import ConfigError, DecodeError, RetriableSourceError, SourceError
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.key_stores import pem_file
-from cdckit.connector.waiting import answer_of, ended_by_stop
-from cdckit_mongodb.config import MongoDbConfig, authority
+from cdckit.java.key_stores import pem_file
+from cdckit.waiting import answer_of, ended_by_stop
+from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.extended_json import DoubleDecoder
+from cdckit_mongodb.options.connection import authority
 from cdckit_mongodb.server.one_server import OneServer
 
 log = logging.getLogger("cdckit.mongodb")

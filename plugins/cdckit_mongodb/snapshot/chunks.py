@@ -95,14 +95,6 @@ def _bounds(client: Client, collection: ChosenCollection, parts: int, after: str
     return list(dict.fromkeys(identifier_text(one) for one in found if not isinstance(one, MinKey | MaxKey)))
 
 
-def share_out(chunks: Sequence[Chunk], parallelism: int) -> list[list[Chunk]]:
-    """The chunks in as many groups as there are readers, the largest first to whoever has least."""
-    groups: list[list[Chunk]] = [[] for _ in range(max(1, min(parallelism, len(chunks))))]
-    for chunk in sorted(chunks, key=lambda one: one.estimate, reverse=True):
-        min(groups, key=lambda group: sum(one.estimate for one in group)).append(chunk)
-    return [group for group in groups if group]
-
-
 def read_chunks(
     client: Client,
     config: MongoDbConfig,

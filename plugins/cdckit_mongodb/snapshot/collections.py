@@ -14,7 +14,7 @@ from pymongo.client_session import ClientSession
 from pymongo.read_concern import ReadConcern
 
 from cdckit import SourceError, StoppedError
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import SnapshotPlace

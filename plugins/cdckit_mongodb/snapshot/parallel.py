@@ -12,7 +12,7 @@ from bson import Timestamp
 from cdckit import Notices
 from cdckit.connector.parallel_reading import ParallelReading
 from cdckit.connector.snapshot_progress import SnapshotProgress
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.offsets import DONE, Moment, SnapshotPlace
 from cdckit_mongodb.server.connection import Client, driver_errors

@@ -15,9 +15,10 @@ from pymongo.errors import PyMongoError
 from pymongo.read_preferences import Primary
 
 from cdckit import DecodeError, RetriableSourceError, SourceError, StateError, StoppedError
-from cdckit.connector.waiting import ended_by_stop
-from cdckit_mongodb.config import MongoDbConfig, Stage
+from cdckit.waiting import ended_by_stop
+from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.offsets import Moment, StreamOffset
+from cdckit_mongodb.options.stream import Stage
 from cdckit_mongodb.server.connection import CODEC, UNREADABLE, Client, driver_errors, misread
 from cdckit_mongodb.server.read_preference import OneMember, stream_preference
 from cdckit_mongodb.streaming.lost import explained

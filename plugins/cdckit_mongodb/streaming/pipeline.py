@@ -10,8 +10,9 @@ from bson import Timestamp, json_util
 
 from cdckit import split_names
 from cdckit.java.regex import split_patterns
-from cdckit_mongodb.config import MongoDbConfig, Stage
+from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.options.stream import Stage
 
 _KINDS = {"c": ("insert",), "u": ("update", "replace"), "d": ("delete",)}
 _WHOLE_UPDATES = {"lookup": "updateLookup", "post_image": "whenAvailable", "post_image_required": "required"}

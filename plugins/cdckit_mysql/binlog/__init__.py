@@ -9,5 +9,5 @@ Three layers, each usable alone:
 - `connection`: `BinlogConnection.open(settings, start)` logs in and asks for the log from a position;
   `read(timeout)` gives the events that have arrived, a list that may be empty.
 
-`scan` goes over headers alone, for planners. `gtid` holds GTID sets.
+`place` has what goes over headers alone, for planners. `gtid` holds GTID sets.
 """

@@ -18,13 +18,14 @@ import pymysql
 from pymysql.connections import Connection
 
 from cdckit import CdcError, DecodeError, RetriableSourceError, SourceError
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.framing import PacketBuffer, Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.binlog.integrity import LogIntegrity
 from cdckit_mysql.binlog.parser import EventParser
+from cdckit_mysql.server.driver import send_command, socket_of
 
 RECEIVE_BYTES = 1 << 17
 
@@ -96,8 +97,8 @@ class BinlogConnection:
         self.parser = EventParser(file, position, checksums=checksums)
         by_gtid = not isinstance(start, FilePosition)
         self._integrity = LogIntegrity(file, position, checksums=checksums, leaves_out=by_gtid)
-        connection._execute_command(*self._dump_command())  # type: ignore[attr-defined]
-        self._socket = connection._sock  # type: ignore[attr-defined]
+        send_command(connection, *self._dump_command())
+        self._socket = socket_of(connection)
 
     @classmethod
     def open(cls, connect: Callable[[], Connection[Any]], start: DumpStart, options: DumpOptions) -> Self:

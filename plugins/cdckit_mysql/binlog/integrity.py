@@ -1,4 +1,4 @@
-"""Whether a log is whole: its events' checksums, and their places, each of which follows the one before.
+"""Whether a log is whole (checksums, and places that follow each other), and what is said of bytes that are damaged.
 
 MySQL source documentation, "class Log_event_footer" and "class Format_description_event": CRC-32 of the whole event,
 little end first. The checksum of bytes with their own behind them is always the same number.
@@ -11,11 +11,19 @@ from struct import Struct
 from zlib import crc32
 
 from cdckit import DecodeError
+from cdckit.connector import damage
 from cdckit_mysql.binlog import event_types
-from cdckit_mysql.binlog.damage import DAMAGE, misread
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.place import HEADER
 
+# An event is read when it is asked for, so the readers of its members are many and look at nothing twice. Each layer
+# that goes over events catches what they raise in one place, around its loop.
+DAMAGE: tuple[type[Exception], ...] = (*damage.DAMAGE, DecodeError)
+"""What reading bytes that are not what they should be may end in, an error without a place among it."""
+_SHOWN = 32
+"""So many bytes of an event's body are shown."""
+_HEADER = 19
+_TYPE = 4
 CHECKSUM_SIZE = 4
 CRC32 = 1
 """What a FORMAT_DESCRIPTION says before its own checksum, where events end in one."""
@@ -142,3 +150,21 @@ class LogIntegrity:
 
     def _damaged(self, position: int) -> DecodeError:
         return DecodeError(f"{self._file}:{position}: the checksum of the event is wrong: the log is damaged")
+
+
+def misread(file: str, start: int, event: bytes, error: Exception) -> DecodeError:
+    """The error for an event that cannot be understood; one that tells its place already is left as it is.
+
+    Args:
+        file: the file that the event stands in.
+        start: where in it.
+        event: the event's bytes, header and all.
+        error: what reading it has raised.
+    """
+    place = f"{file}:"
+    if isinstance(error, DecodeError) and place in str(error):
+        return error
+    reason = str(error) if isinstance(error, DecodeError) else damage.reason_of(error)
+    kind = f"type {event[_TYPE]}, " if len(event) > _TYPE else ""
+    body = event[_HEADER : _HEADER + _SHOWN].hex(" ") or "no body"
+    return DecodeError(f"{place}{start}: the event ({kind}{len(event)} bytes, {body}) cannot be understood: {reason}")

@@ -8,7 +8,6 @@ from typing import Any
 from cdckit import DecodeError
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.compression import payload_events
-from cdckit_mysql.binlog.damage import DAMAGE, misread
 from cdckit_mysql.binlog.event_types import LOG_EVENT_ARTIFICIAL_F
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
@@ -32,7 +31,7 @@ from cdckit_mysql.binlog.events import (
     Xid,
 )
 from cdckit_mysql.binlog.framing import Span
-from cdckit_mysql.binlog.integrity import CHECKSUM_SIZE, CRC32
+from cdckit_mysql.binlog.integrity import CHECKSUM_SIZE, CRC32, DAMAGE, misread
 from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE, LogPlace
 from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES, STATEMENT_END, RowsEvent

@@ -13,7 +13,7 @@ from typing import ClassVar
 from cdckit import DecodeError
 from cdckit_mysql.binlog.compression import inflate
 from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
-from cdckit_mysql.ddl.statement_prefix import first_word
+from cdckit_mysql.ddl import first_word
 from cdckit_mysql.values.charset import charset_of_collation, text_decoder
 
 _FIXED = Struct("<IIBHH")

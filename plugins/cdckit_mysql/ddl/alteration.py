@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from cdckit_mysql.ddl.added import with_older
-from cdckit_mysql.ddl.alter import FIRST, Alteration, ColumnClause
-from cdckit_mysql.ddl.charsets import Collation
-from cdckit_mysql.ddl.columns import ColumnDefinition
-from cdckit_mysql.ddl.create import with_keys
-from cdckit_mysql.ddl.cursor import Cursor
-from cdckit_mysql.ddl.defaults import Default, value_for
+from cdckit_mysql.ddl.alter_clauses import FIRST, Alteration, ColumnClause
+from cdckit_mysql.ddl.columns import ColumnDefinition, apply_timestamp_defaults, grown_text, resolved
+from cdckit_mysql.ddl.create import Options, with_keys
+from cdckit_mysql.ddl.defaults import Default, value_for, with_older
 from cdckit_mysql.ddl.keys import Indexes
-from cdckit_mysql.ddl.options import Options
-from cdckit_mysql.ddl.resolution import apply_timestamp_defaults, grown_text, resolved
-from cdckit_mysql.ddl.session import Flavor
+from cdckit_mysql.ddl.lexer import Cursor
+from cdckit_mysql.ddl.session import Collation, Flavor
 from cdckit_mysql.table import Column, Table
 
 

@@ -1,4 +1,4 @@
-"""Reads what follows DEFAULT and turns it into the value that the column will hold.
+"""Reads what follows DEFAULT and turns it into what new rows will hold, and older ones if the column is added.
 
 https://dev.mysql.com/doc/refman/en/data-type-defaults.html
 """
@@ -7,23 +7,22 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
+from zoneinfo import ZoneInfo
 
-from cdckit_mysql.ddl.cursor import Cursor
-from cdckit_mysql.ddl.errors import DdlError
-from cdckit_mysql.ddl.lexer import Kind
-from cdckit_mysql.ddl.session import Flavor
-from cdckit_mysql.ddl.temporal import TIME_TYPES, canonical_time
+from cdckit_mysql.ddl.lexer import Cursor, DdlError, Kind
+from cdckit_mysql.ddl.session import DdlSession, Flavor
+from cdckit_mysql.table import Column
 from cdckit_mysql.values.charset import text_decoder
+from cdckit_mysql.values.defaults import implicit_default
 
 NOW = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 """The names of the current time that a column may have as its default and ON UPDATE."""
 BYTE_TYPES = frozenset({"BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB"})
 _WHOLE_TYPES = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR"})
 _NUMBER_TYPES = _WHOLE_TYPES | {"FLOAT", "DOUBLE", "DECIMAL"}
-
-
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -159,7 +158,7 @@ def value_for(default: Default, type_name: str, scale: int | None, charset: str 
         return None
     if type_name in TIME_TYPES:
         return canonical_time(text, type_name, flavor)
-    return text.rstrip(" ") if type_name == "CHAR" else text
+    return text.rstrip(" ") if type_name == "CHAR" else text  # https://dev.mysql.com/doc/refman/en/char.html
 
 
 def _bit_text(default: Default) -> str | None:
@@ -209,8 +208,151 @@ def _is_plain(text: str, places: int) -> bool:
 
 
 def _even(digits: str) -> str:
+    # 0x1 is 0x01; only X'…' needs pairs of digits: https://dev.mysql.com/doc/refman/en/hexadecimal-literals.html
     return digits if len(digits) % 2 == 0 else f"0{digits}"
 
 
 def _bit_bytes(digits: str) -> bytes:
     return int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big")
+
+
+# -- dates and times in the loose forms that the servers take, brought to the one that they print
+# https://dev.mysql.com/doc/refman/en/date-and-time-literals.html
+
+_CANONICAL = {
+    "DATE": re.compile(r"\d{4}-\d\d-\d\d"),
+    "TIME": re.compile(r"-?\d{2,3}:\d\d:\d\d(?:\.\d+)?"),
+    "DATETIME": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?"),
+}
+_CANONICAL["TIMESTAMP"] = _CANONICAL["DATETIME"]
+TIME_TYPES = frozenset(_CANONICAL)
+_TIME = re.compile(r"(-?)(?:(\d+)[ ]+)?(\d+)(?::(\d+)(?::(\d+))?)?(?:\.(\d*))?")
+_DATE = r"\d+[^\w\s]\d+[^\w\s]\d+"
+_HOURS = r"\d+(?:[^\w\s]\d+){0,2}(?:\.\d*)?"
+_IN_DIGITS = r"(?:\d\d)?\d{6}T?\d{6}(?:\.\d*)?"
+_MOMENT = {
+    Flavor.MYSQL: re.compile(rf"(?=.{{12}}){_DATE}\s+{_HOURS}|{_IN_DIGITS}"),
+    Flavor.MARIADB: re.compile(rf"{_DATE}(?:T|\s+){_HOURS}|{_IN_DIGITS}"),
+}
+"""A date and a time, of which a TIME takes the time; to MySQL a shorter one, or one with a `T` between, is a number."""
+_DIGITS = re.compile(r"(\d+(?:T\d+)?)(?:\.(\d+))?")
+_PIVOT = 70
+"""Years of two digits from here on are of the last century: https://dev.mysql.com/doc/refman/en/two-digit-years.html."""
+_DIGITS_OF_DATE = 8
+_DIGITS_OF_DATETIME = 14
+_DATE_AND_BLANK = 11
+"""So many characters stand before the time of a moment."""
+
+
+def canonical_time(text: str, type_name: str, flavor: Flavor) -> str:
+    """Return a literal as the server prints it: `2018-02-03`, `-01:02:03.4`, `2018-02-03 04:05:06`.
+
+    Args:
+        text: of a string or number literal; what is no date or time is returned as it is.
+        type_name: `DATE`, `TIME`, `DATETIME` or `TIMESTAMP`.
+        flavor: the server's kind.
+    """
+    text = text.strip()
+    if _CANONICAL[type_name].fullmatch(text) or not any(character.isdigit() for character in text):
+        return text
+    if type_name != "TIME":
+        return _date(text, with_time=type_name != "DATE")
+    return _date(text, with_time=True)[_DATE_AND_BLANK:] if _MOMENT[flavor].fullmatch(text) else _time(text)
+
+
+def _date(text: str, *, with_time: bool) -> str:
+    digits = _DIGITS.fullmatch(text)
+    numbers, fraction = (_cut(digits[1].replace("T", "")), digits[2]) if digits else (re.findall(r"\d+", text), None)
+    year, month, day, hour, minute, second = (int(number) for number in [*numbers[:6], *"000000"][:6])
+    if len(numbers[0]) <= 2 and (year or month or day):
+        year += 1900 if year >= _PIVOT else 2000
+    date = f"{year:04}-{month:02}-{day:02}"
+    if not with_time:
+        return date
+    return f"{date} {hour:02}:{minute:02}:{second:02}" + _fraction(fraction or "".join(numbers[6:]))
+
+
+def _fraction(digits: str) -> str:
+    return f".{digits}" if digits else ""
+
+
+def _cut(digits: str) -> list[str]:
+    """Cut digits without separators: YYMMDD, YYYYMMDD, YYMMDDhhmmss or YYYYMMDDhhmmss, with zeros left out in front."""
+    size = next(size for size in (6, _DIGITS_OF_DATE, 12, _DIGITS_OF_DATETIME, len(digits)) if len(digits) <= size)
+    digits = digits.rjust(size, "0")
+    year = 4 if len(digits) in (_DIGITS_OF_DATE, _DIGITS_OF_DATETIME) else 2
+    return [digits[:year], *re.findall("..", digits[year:])]
+
+
+def _time(text: str) -> str:
+    found = _TIME.match(text)
+    if found is None:
+        return "00:00:00"
+    sign, days, hours, minutes, seconds, fraction = found.groups()
+    if minutes is None and days is None:
+        digits = hours.rjust(6, "0")
+        hours, minutes, seconds = digits[:-4], digits[-4:-2], digits[-2:]
+    total = 24 * int(days or 0) + int(hours)
+    return f"{sign}{total:02}:{int(minutes or 0):02}:{int(seconds or 0):02}{_fraction(fraction or '')}"
+
+
+# -- what the rows of a table have in a column that ALTER TABLE adds to it
+
+_NOW = re.compile(r"(current_timestamp|now|localtime|localtimestamp)\d*", re.IGNORECASE)
+"""The time of the statement, without parentheses and blanks."""
+_AROUND = str.maketrans("", "", "() \t\r\n")
+_OFFSET = re.compile(r"([+-])(\d{1,2}):(\d\d)")
+
+
+def with_older(column: Column, session: DdlSession) -> Column:
+    """A column that is added, with what the rows have in it that are there.
+
+    Args:
+        column: its definition.
+        session: the variables of the session that added it.
+    """
+    if column.generated or column.auto_incremented:
+        return replace(column, older_unknown=True)
+    if column.default_is_expression:
+        older = _now(column, session) if _NOW.fullmatch((column.default or "").translate(_AROUND)) else None
+    elif column.has_default or column.optional:
+        older = column.default
+        if older is None:
+            return column
+        if column.base_type == "TIMESTAMP":
+            older = _in_utc(older, _zone(session.time_zone))
+    else:
+        older = implicit_default(column)
+    return replace(column, older=older, older_unknown=older is None)
+
+
+def _now(column: Column, session: DdlSession) -> str | None:
+    """When the statement began: in UTC for a TIMESTAMP, for others as the session's clock showed it."""
+    zone = UTC if column.base_type == "TIMESTAMP" else _zone(session.time_zone)
+    if session.now is None or zone is None or column.base_type not in ("TIMESTAMP", "DATETIME"):
+        return None
+    text = session.now.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return text[: 20 + column.length] if column.length else text[:19]
+
+
+def _in_utc(text: str, zone: tzinfo | None) -> str | None:
+    """A TIMESTAMP's default, which a statement writes in the session's time zone."""
+    if text.startswith("0000-00-00"):
+        return text
+    try:
+        return None if zone is None else str(datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC))[:-6]
+    except ValueError:
+        return None
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    """A session's time zone; None for the server's own (`SYSTEM`), which the log does not name."""
+    if name is None or name == "SYSTEM":
+        return None
+    if offset := _OFFSET.fullmatch(name):
+        size = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return timezone(-size if offset[1] == "-" else size)
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        return None

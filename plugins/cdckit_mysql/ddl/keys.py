@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.lexer import Cursor
 from cdckit_mysql.table import Index
 
 EXPRESSION = ""
@@ -185,7 +185,10 @@ class Indexes:
         self._indexes.append(Index(name, key.columns, key.kind is KeyKind.UNIQUE, implicit))
 
     def _drop_covered(self, columns: tuple[str, ...]) -> None:
-        """Drop the indexes made for foreign keys that one over these columns serves as well."""
+        """Drop the indexes made for foreign keys that one over these columns serves as well.
+
+        The server does so silently: https://dev.mysql.com/doc/refman/en/create-table-foreign-keys.html.
+        """
         self._indexes = [
             index for index in self._indexes if not (index.implicit and _starts_with(columns, index.columns))
         ]

@@ -1,4 +1,4 @@
-"""Splits a statement into tokens.
+"""Splits a statement into tokens and walks over them; the reading functions of this package share the walk.
 
 Comments vanish. Version comments are read or passed over as the server that ran the statement did:
 https://dev.mysql.com/doc/refman/en/comments.html, https://mariadb.com/kb/en/comment-syntax/.
@@ -7,12 +7,54 @@ https://dev.mysql.com/doc/refman/en/comments.html, https://mariadb.com/kb/en/com
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from cdckit_mysql.ddl.errors import DdlError
-from cdckit_mysql.ddl.session import Flavor, SqlMode
+from cdckit import DecodeError
+from cdckit_mysql.ddl.session import Charsets, DdlSession, Flavor, SqlMode
+from cdckit_mysql.table import TableId
+
+_EXCERPT = 200
+
+
+class DdlError(DecodeError):
+    """A statement which may change a table's definition, and cannot be read or does not fit the known tables.
+
+    Args:
+        problem: what is wrong, without the statement.
+        sql: the whole statement.
+        offset: where in the statement reading stopped, in characters.
+
+    Attributes:
+        problem: as given.
+        sql: as given.
+        offset: as given.
+    """
+
+    def __init__(self, problem: str, sql: str, offset: int = 0) -> None:
+        super().__init__(
+            f"DDL statement: {problem}, at character {offset}: {_excerpt(sql, offset)!r}. "
+            "If the statement does not concern a captured table, schema.history.internal.skip.unparseable.ddl=true "
+            "passes over it; else start with a new state folder, which reads the definitions anew."
+        )
+        self.problem = problem
+        self.sql = sql
+        self.offset = offset
+
+
+def _excerpt(sql: str, offset: int) -> str:
+    """Return the statement, or when it is long its beginning and what surrounds the offset."""
+    if len(sql) <= _EXCERPT:
+        return sql
+    start = max(0, offset - _EXCERPT // 2)
+    head = "" if start == 0 else sql[:40] + " … "
+    tail = "" if start + _EXCERPT >= len(sql) else " …"
+    return head + sql[start : start + _EXCERPT] + tail
+
+
+# -- tokens
 
 
 class Kind(Enum):
@@ -46,6 +88,9 @@ class Token(NamedTuple):
     end: int
 
 
+# `--` begins a comment only before a blank or the end (https://dev.mysql.com/doc/refman/en/ansi-diff-comments.html).
+# A name may begin with a digit, so that what looks like a number and goes on with a letter is one: `0xfz`, `1e5_`
+# (https://dev.mysql.com/doc/refman/en/identifiers.html).
 _PATTERN = r"""[ \t\n\v\f\r]* (?:
   (?P<comment> --(?=[\x00-\x20\x7f]|\Z)[^\n]* | \#[^\n]* | /\*(?!M?!)(?s:.*?)\*/ )
 | (?P<open> /\*(?P<maria>M?)!(?P<version>\d{{5,6}}(?!\d)|) )
@@ -58,6 +103,7 @@ _PATTERN = r"""[ \t\n\v\f\r]* (?:
 | (?P<string> {string} )
 | (?P<symbol> [^ \t\n\v\f\r] )
 )"""
+# `\%` and `\_` keep their backslash, for LIKE (https://dev.mysql.com/doc/refman/en/string-literals.html).
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
@@ -149,6 +195,7 @@ def _applies(match: re.Match[str], flavor: Flavor, version: int) -> bool:
     wanted = int(match["version"] or 0)
     if flavor is Flavor.MYSQL:
         return not match["maria"] and (version == 0 or wanted <= version)
+    # what is meant for MySQL from 5.7 on is not what MariaDB has (https://mariadb.com/kb/en/comment-syntax/)
     if not match["maria"] and 50700 <= wanted <= 99999:
         return False
     return version == 0 or wanted <= version
@@ -163,3 +210,191 @@ def _after_comment(sql: str, start: int) -> int:
         if depth == 0:
             return at
     raise DdlError("a comment is not closed", sql, start)
+
+
+# -- the walk
+
+T = TypeVar("T")
+
+
+def _stored(name: str) -> str:
+    """A name as MySQL keeps it, in three bytes a character; MariaDB refuses those that need more."""
+    return "".join("?" if one > "\uffff" else one for one in name)
+
+
+class Cursor:
+    """A place in a statement.
+
+    Attributes:
+        sql: the statement.
+        flavor: the kind of server that ran it.
+        session: the variables under which it ran.
+        charsets: the server's character sets.
+        database: the one that unqualified names belong to.
+    """
+
+    __slots__ = ("_at", "_tokens", "charsets", "database", "flavor", "session", "sql")
+
+    def __init__(
+        self,
+        sql: str,
+        flavor: Flavor,
+        charsets: Charsets,
+        *,
+        version: int = 0,
+        session: DdlSession | None = None,
+        database: str = "",
+    ) -> None:
+        self.sql = sql
+        self.flavor = flavor
+        self.charsets = charsets
+        self.session = session or DdlSession()
+        self.database = database
+        self._tokens = tokenize(sql, flavor, version, self.session.sql_mode)
+        self._at = 0
+
+    @property
+    def token(self) -> Token:
+        """The token to be read next."""
+        return self._tokens[self._at]
+
+    @property
+    def done(self) -> bool:
+        """Whether all tokens are read."""
+        return self.token.kind is Kind.END
+
+    def ahead(self, distance: int) -> Token:
+        """Return a token after the next one, or the end."""
+        return self._tokens[min(self._at + distance, len(self._tokens) - 1)]
+
+    def mark(self) -> int:
+        """Return this place, to come back to it with `reset`."""
+        return self._at
+
+    def reset(self, mark: int) -> None:
+        """Go back to a place."""
+        self._at = mark
+
+    def advance(self) -> Token:
+        """Read a token."""
+        token = self._tokens[self._at]
+        if token.kind is not Kind.END:
+            self._at += 1
+        return token
+
+    def at(self, *keys: str) -> bool:
+        """Whether these keywords or symbols come next, in this order."""
+        return self._behind(keys) is not None
+
+    def at_any(self, *keys: str) -> bool:
+        """Whether one of these keywords or symbols comes next."""
+        return self.token.key in keys
+
+    def accept(self, *keys: str) -> bool:
+        """Read these keywords or symbols if they come next, in this order."""
+        behind = self._behind(keys)
+        if behind is None:
+            return False
+        self._at = behind
+        return True
+
+    def _behind(self, keys: tuple[str, ...]) -> int | None:
+        """Return the place behind these keys if they come next; the end's own key is never among them."""
+        at = self._at
+        for key in keys:
+            if self._tokens[at].key != key:
+                return None
+            at += 1
+        return at
+
+    def accept_any(self, *keys: str) -> str | None:
+        """Read one of these keywords or symbols and return it."""
+        return self.advance().key if self.token.key in keys else None
+
+    def expect(self, *keys: str) -> None:
+        """Read these keywords or symbols.
+
+        Raises:
+            DdlError: something else stands there.
+        """
+        if not self.accept(*keys):
+            raise self.error(f"expected {' '.join(keys)}")
+
+    def error(self, problem: str, token: Token | None = None) -> DdlError:
+        """Return an error that points at the next token, or at the given one."""
+        return DdlError(problem, self.sql, (token or self.token).start)
+
+    def text_since(self, start: int) -> str:
+        """Return the statement's text from an offset to the end of the last token read."""
+        return self.sql[start : self._tokens[self._at - 1].end]
+
+    def identifier(self) -> str:
+        """Read a name."""
+        if self.token.kind not in (Kind.WORD, Kind.QUOTED):
+            raise self.error("expected a name")
+        name = self.advance().value
+        return name if name.isascii() else _stored(name)
+
+    def at_name(self) -> bool:
+        """Whether a name or a keyword comes next."""
+        return self.token.kind in (Kind.WORD, Kind.QUOTED)
+
+    def table_id(self) -> TableId:
+        """Read a table's name, which may name its database."""
+        self.accept(".")
+        first = self.identifier()
+        if self.accept("."):
+            return TableId(first, self.identifier())
+        return TableId(self.database, first)
+
+    def column_name(self) -> str:
+        """Read a column's name, which may be preceded by those of its table and database."""
+        name = self.identifier()
+        while self.accept("."):
+            name = self.identifier()
+        return name
+
+    def string(self) -> str:
+        """Read a string literal; adjacent ones are one."""
+        if self.token.kind is not Kind.STRING:
+            raise self.error("expected a string")
+        text = self.advance().value
+        while self.token.kind is Kind.STRING:
+            text += self.advance().value
+        return text
+
+    def number(self) -> int:
+        """Read a whole number."""
+        token = self.advance()
+        if token.kind is not Kind.NUMBER:
+            raise self.error("expected a number", token)
+        return int(float(token.value)) if "." in token.value else int(token.value)
+
+    def parenthesized(self, read: Callable[[], T]) -> list[T]:
+        """Read a list in parentheses."""
+        self.expect("(")
+        items = [read()]
+        while self.accept(","):
+            items.append(read())
+        self.expect(")")
+        return items
+
+    def skip_parentheses(self) -> str:
+        """Read whatever stands in parentheses and return its text with them."""
+        start, depth = self.token.start, 0
+        self.expect("(")
+        depth = 1
+        while depth:
+            token = self.advance()
+            if token.kind is Kind.END:
+                raise self.error("a parenthesis is not closed", token)
+            depth += {"(": 1, ")": -1}.get(token.key, 0)
+        return self.text_since(start)
+
+    def skip_to(self, *keys: str) -> None:
+        """Read on until one of these symbols or keywords stands outside of parentheses, or to the end."""
+        while not self.done and not self.at_any(*keys):
+            if self.at("("):
+                self.skip_parentheses()
+            else:
+                self.advance()

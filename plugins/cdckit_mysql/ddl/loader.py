@@ -16,9 +16,8 @@ from pymysql.constants import ER
 from pymysql.cursors import Cursor
 from pymysql.err import MySQLError, OperationalError, ProgrammingError
 
-from cdckit_mysql.ddl.charsets import Charset, Charsets, Collation
 from cdckit_mysql.ddl.reader import DdlReader
-from cdckit_mysql.ddl.session import SHOWN, Flavor
+from cdckit_mysql.ddl.session import SHOWN, Charset, Charsets, Collation, Flavor
 from cdckit_mysql.table import Database, Table, TableId, Tables
 
 log = logging.getLogger(__name__)

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from cdckit_mysql.ddl.changes import SchemaChange
-from cdckit_mysql.ddl.charsets import Charsets
-from cdckit_mysql.ddl.cursor import Cursor
-from cdckit_mysql.ddl.passwords import without_passwords
-from cdckit_mysql.ddl.session import DdlSession, Flavor, SqlMode
-from cdckit_mysql.ddl.statements import read_statements
+from cdckit_mysql.ddl.changes import Changes, SchemaChange, Scope
+from cdckit_mysql.ddl.lexer import Cursor
+from cdckit_mysql.ddl.session import Charsets, DdlSession, Flavor, SqlMode
+from cdckit_mysql.ddl.statement_text import without_passwords
+from cdckit_mysql.ddl.statements import (
+    alter_database,
+    alter_table,
+    at_create_index,
+    create_database,
+    create_index,
+    create_sequence,
+    create_table,
+    define_view,
+    drop_database,
+    drop_index,
+    drop_sequences,
+    drop_tables,
+    drop_views,
+    rename_tables,
+    truncate_table,
+)
 from cdckit_mysql.table import Tables
 
 _MARIADB_LOGS_EXPLICIT = 101000
@@ -50,7 +65,7 @@ class DdlReader:
         sql = without_passwords(sql)
         cursor = Cursor(sql, self.flavor, self.charsets, version=self.version, session=session, database=database)
         try:
-            return read_statements(cursor, tables)
+            return _read_statements(cursor, tables)
         except (ValueError, ArithmeticError) as error:
             raise cursor.error(f"a value cannot be read ({error})") from error
         except RecursionError as error:
@@ -96,3 +111,80 @@ class DdlReader:
             time_zone=time_zone,
             now=now,
         )
+
+
+# -- what a statement is
+
+
+def _read_statements(cursor: Cursor, tables: Tables) -> list[SchemaChange]:
+    """Read all statements of a text and apply them; one which changes no definition ends the reading.
+
+    Raises:
+        DdlError: one of them cannot be read.
+    """
+    changes: list[SchemaChange] = []
+    while not cursor.done:
+        if cursor.accept(";"):
+            continue
+        found = _read_statement(Scope(cursor, tables, cursor.token.start))
+        if found is None:
+            break
+        if not (cursor.done or cursor.at(";")):
+            raise cursor.error("expected the end of the statement")
+        changes += found
+    return changes
+
+
+def _read_statement(scope: Scope) -> Changes:
+    cursor = scope.cursor
+    if cursor.accept("SET", "STATEMENT"):
+        cursor.skip_to("FOR", ";")
+        cursor.expect("FOR")
+    if cursor.accept("CREATE"):
+        return _create(scope)
+    if cursor.accept("ALTER"):
+        return _alter(scope)
+    if cursor.accept("DROP"):
+        return _drop(scope)
+    if cursor.accept("RENAME", "TABLE") or cursor.accept("RENAME", "TABLES"):
+        return rename_tables(scope)
+    return truncate_table(scope) if cursor.accept("TRUNCATE") else None
+
+
+def _create(scope: Scope) -> Changes:
+    cursor = scope.cursor
+    replaces = cursor.accept("OR", "REPLACE")
+    if cursor.accept_any("DATABASE", "SCHEMA"):
+        return create_database(scope, replaces=replaces)
+    cursor.accept_any("EXTERNAL", "ONLINE", "OFFLINE")
+    if cursor.accept("TABLE"):
+        return create_table(scope, replaces=replaces)
+    if cursor.accept("SEQUENCE"):
+        return create_sequence(scope, replaces=replaces)
+    if at_create_index(cursor):
+        return create_index(scope, replaces=replaces)
+    return define_view(scope)
+
+
+def _alter(scope: Scope) -> Changes:
+    cursor = scope.cursor
+    if cursor.accept_any("DATABASE", "SCHEMA"):
+        return alter_database(scope)
+    words = set()
+    while word := cursor.accept_any("ONLINE", "OFFLINE", "IGNORE"):
+        words.add(word)
+    return alter_table(scope, ignores="IGNORE" in words) if cursor.accept("TABLE") else define_view(scope)
+
+
+def _drop(scope: Scope) -> Changes:
+    cursor = scope.cursor
+    if cursor.accept_any("DATABASE", "SCHEMA"):
+        return drop_database(scope)
+    cursor.accept_any("ONLINE", "OFFLINE")
+    if cursor.accept("INDEX"):
+        return drop_index(scope)
+    if cursor.accept_any("TABLE", "TABLES"):
+        return drop_tables(scope)
+    if cursor.accept("SEQUENCE"):
+        return drop_sequences(scope)
+    return drop_views(scope) if cursor.accept("VIEW") else None

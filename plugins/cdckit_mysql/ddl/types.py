@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdckit_mysql.ddl.cursor import Cursor
+from cdckit_mysql.ddl.lexer import Cursor
 from cdckit_mysql.ddl.session import Flavor, SqlMode
 
 
@@ -179,7 +179,7 @@ def _read_named(cursor: Cursor, *, oracle: bool) -> DataType:
     if words in ("ENUM", "SET"):
         return _read_labels(cursor, words)
     if words in ("BOOL", "BOOLEAN"):
-        return DataType("TINYINT", words, length=1)
+        return DataType("TINYINT", words, length=1)  # https://dev.mysql.com/doc/refman/en/numeric-type-syntax.html
     if words == "SERIAL":
         return DataType("BIGINT", "BIGINT UNSIGNED", unsigned=True, serial=True)
     if words in _OTHERS:
@@ -240,7 +240,7 @@ def _read_text(cursor: Cursor, words: str) -> DataType:
     _read_dimensions(cursor, data_type)
     if data_type.name == "CHAR" and data_type.length is None:
         data_type.length = 1
-    if national:
+    if national:  # https://dev.mysql.com/doc/refman/en/charset-national.html
         data_type.charset = "utf8mb3"
     read_text_attributes(cursor, data_type)
     return data_type
@@ -249,6 +249,7 @@ def _read_text(cursor: Cursor, words: str) -> DataType:
 def _read_labels(cursor: Cursor, words: str) -> DataType:
     data_type = DataType(words, words)
     data_type.labels = tuple(cursor.parenthesized(lambda: _label(cursor)))
+    # Debezium's lengths: one character, and of a SET one a label with commas between
     data_type.length = 1 if words == "ENUM" else 2 * len(data_type.labels) - 1
     read_text_attributes(cursor, data_type)
     return data_type
@@ -288,11 +289,11 @@ def _read_other(cursor: Cursor, words: str) -> DataType:
     if data_type.name in ("BIT", "BINARY") and data_type.length is None:
         data_type.length = 1
     if data_type.name == "VECTOR" and data_type.length is None:
-        data_type.length = 2048
-    if data_type.name == "YEAR":
+        data_type.length = 2048  # https://dev.mysql.com/doc/refman/en/vector.html
+    if data_type.name == "YEAR":  # which has no sign, whatever is said
         while cursor.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
             pass
-    if data_type.name == "JSON" and cursor.flavor is Flavor.MARIADB:
+    if data_type.name == "JSON" and cursor.flavor is Flavor.MARIADB:  # https://mariadb.com/kb/en/json/
         data_type.name, data_type.charset, data_type.collation = "LONGTEXT", "utf8mb4", "utf8mb4_bin"
     return data_type
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from cdckit import DecodeError
 from cdckit_mysql.binlog import event_types
-from cdckit_mysql.binlog.damage import DAMAGE
 from cdckit_mysql.binlog.events import Gtid, LogEvent, MariaDbGtid, MariaDbGtidList, PreviousGtids
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
+from cdckit_mysql.binlog.integrity import DAMAGE
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.files.reading import LogFileReader

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from cdckit_mysql.binlog.tables import TableMap
-from cdckit_mysql.ddl import Charsets, Flavor
-from cdckit_mysql.ddl.charsets import Collation
+from cdckit_mysql.ddl import Charsets, Collation, Flavor
 from cdckit_mysql.files.metadata import table_of
 from cdckit_mysql.server.facts import Dialect, RowLogging
 from cdckit_mysql.streaming.definitions import Definitions

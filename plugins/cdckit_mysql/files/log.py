@@ -17,7 +17,7 @@ from cdckit_mysql.files.boundaries import last_boundary
 from cdckit_mysql.files.reading import FIRST_EVENT, LogFileReader
 from cdckit_mysql.files.storage import LogFile, find_log_files
 from cdckit_mysql.offsets import LogOffset, file_number
-from cdckit_mysql.options.files import split_place
+from cdckit_mysql.options.connection import split_place
 from cdckit_mysql.streaming.progress import covers, gtid_set
 
 log = logging.getLogger("cdckit.mysql")

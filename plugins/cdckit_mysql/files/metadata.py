@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cdckit_mysql.binlog import column_types
 from cdckit_mysql.binlog.tables import ColumnMetadata, TableMap
-from cdckit_mysql.ddl.charsets import Charsets
+from cdckit_mysql.ddl import Charsets
 from cdckit_mysql.table import Column, Table
 from cdckit_mysql.values.charset import charset_of_collation, text_decoder
 

@@ -36,13 +36,12 @@ from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.gtid_start import GtidStart
-from cdckit_mysql.streaming.inline_range import read_kept
 from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.progress import covers, gtid_set
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.reader import LogReader
+from cdckit_mysql.streaming.reader import LogReader, read_kept
 from cdckit_mysql.streaming.rollback_filter import CommittedLog
 from cdckit_mysql.streaming.transaction_range import TransactionRange
 from cdckit_mysql.table import Tables

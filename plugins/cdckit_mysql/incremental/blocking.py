@@ -12,8 +12,7 @@ from cdckit.connector.incremental import UnreadableError, Wanted
 from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
 from cdckit.connector.signals.signal import one_line
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl import DdlReader
-from cdckit_mysql.ddl.loader import load_table
+from cdckit_mysql.ddl import DdlReader, load_table
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.incremental.conditions import is_statement

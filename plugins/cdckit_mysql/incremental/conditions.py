@@ -11,9 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NoReturn
 
-from cdckit_mysql.ddl.errors import DdlError
-from cdckit_mysql.ddl.lexer import Kind, Token, tokenize
-from cdckit_mysql.ddl.session import Flavor
+from cdckit_mysql.ddl import DdlError, Flavor, Kind, Token, tokenize
 from cdckit_mysql.incremental.condition_words import BEFORE_PARENTHESES, FUNCTIONS, OPERATORS, RESERVED, WORDS
 from cdckit_mysql.server.facts import quoted
 from cdckit_mysql.table import TableId

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from cdckit import Finding
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.server.checks import EVERYTHING, granted
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import Server, query
-from cdckit_mysql.server.grants import EVERYTHING, granted
 
 _COLUMNS = 3
 """id, type and data."""

@@ -24,12 +24,15 @@ class SnapshotServer:
         config: the source's options.
         context: the runner's.
         notifications: what is told of snapshots.
+        mailbox: the channels.
     """
 
-    def __init__(self, config: MySqlConfig, context: SourceContext, notifications: Notifications) -> None:
+    def __init__(
+        self, config: MySqlConfig, context: SourceContext, notifications: Notifications, mailbox: Mailbox
+    ) -> None:
         self.notifications = notifications
         self.stopping = context.stopping
-        self.mailbox = Mailbox(config, config.topic_prefix, context.inbox)
+        self.mailbox = mailbox
         self._config = config
         self._connection: Connection | None = None
         self._server: Server | None = None
@@ -75,6 +78,5 @@ class SnapshotServer:
             return log_end(connection, self.facts())
 
     def close(self) -> None:
-        """Lets go of everything."""
+        """Lets the connection go."""
         release(self._connection)
-        self.mailbox.close()

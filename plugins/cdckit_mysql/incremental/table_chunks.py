@@ -13,7 +13,7 @@ from pymysql.constants import ER
 
 from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl.loader import load_table
+from cdckit_mysql.ddl import load_table
 from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters

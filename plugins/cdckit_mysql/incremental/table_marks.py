@@ -7,14 +7,11 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from cdckit.connector.incremental import Watermarks
+from cdckit.connector.incremental import CLOSE, OPEN, Watermarks
 from cdckit.connector.signals.signal import WINDOW_CLOSE, WINDOW_OPEN
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.server.connection import Connection, driver_errors
 from cdckit_mysql.server.facts import query, quoted
-
-OPEN, CLOSE = "-open", "-close"
-"""What the identifiers of the two marks end in."""
 
 
 class TableMarks(Watermarks):

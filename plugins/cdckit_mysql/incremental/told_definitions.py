@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from cdckit.connector.signals import Signal
 from cdckit.connector.signals.snapshot_request import StopRequest
-from cdckit_mysql.ddl.loader import create_statement
+from cdckit_mysql.ddl import create_statement
 from cdckit_mysql.schema_changes.facts import id_parts, self_setting
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import quoted

@@ -1,19 +1,42 @@
-"""Options: which databases, tables, columns and operations are captured."""
+"""Options: which databases, tables, columns, operations and transactions are captured."""
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
-from cdckit import RegexList
-from cdckit.connector.guardrail import GuardrailOptions
-from cdckit.connector.options.new_tables import NewTablesOptions
-from cdckit.connector.options.operations import OperationList, skipped_operations
-from cdckit_mysql.options.key_columns import KeyColumns
+from cdckit import PluginConfig, RegexList, split_names
+from cdckit.connector.options import capture
+from cdckit.java.regex import UserPattern, compile_java
 
 
-class CaptureOptions(GuardrailOptions, NewTablesOptions):
+def split_key_columns(text: str) -> list[tuple[UserPattern, tuple[str, ...]]]:
+    """The pairs of table pattern and key columns in `db.table:a,b;…`.
+
+    Raises:
+        ValueError: a part has no colon, or names no column.
+    """
+    pairs = []
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        table, _, columns = part.rpartition(":")
+        names = split_names(columns)
+        if not table or not names:
+            raise ValueError(f"'{part}' does not look like database.table:column,column")
+        pairs.append((compile_java(table.strip(), ignore_case=True, option="message.key.columns"), names))
+    return pairs
+
+
+def _checked_key_columns(text: str) -> str:
+    split_key_columns(text)
+    return text
+
+
+KeyColumns = Annotated[str, AfterValidator(_checked_key_columns)]
+"""`db.table:a,b;db.other:c`."""
+
+
+class CaptureOptions(capture.CaptureOptions):
     """What is captured."""
 
     database_include_list: RegexList = ""
@@ -32,21 +55,29 @@ class CaptureOptions(GuardrailOptions, NewTablesOptions):
     """Columns to leave out; not together with `column.include.list`."""
     message_key_columns: KeyColumns = ""
     """Columns that make up the records' key, instead of the primary key: `database.table:column,column;…`."""
-    skipped_operations: OperationList = "t"
-    """Operations of the log to leave out: `c`, `u`, `d`, `t`, or `none`. An update that changes a row's key is one of
-    `u`, although it makes a delete and a create.
-    """
     skip_messages_without_change: bool = False
     """Whether an update that changes none of the captured columns is left out."""
 
-    @model_validator(mode="after")
-    def _one_of_each_pair(self) -> Self:
-        for kind in ("database", "table", "column"):
-            if getattr(self, f"{kind}_include_list") and getattr(self, f"{kind}_exclude_list"):
-                raise ValueError(f"{kind}.include.list and {kind}.exclude.list exclude each other; keep one")
-        return self
 
-    @property
-    def skipped(self) -> frozenset[str]:
-        """The operations of the log that are left out."""
-        return skipped_operations(self.skipped_operations)
+class GtidOptions(PluginConfig):
+    """Transactions by their GTIDs."""
+
+    gtid_source_includes: RegexList = ""
+    """Sources whose transactions are captured: regular expressions that match a whole UUID (MySQL; for one tag
+    `UUID:TAG`) or number of a replication domain (MariaDB). Where to go on is found by them alone: that a server lacks
+    others is no reason to stop.
+    """
+    gtid_source_excludes: RegexList = ""
+    """Sources whose transactions are left out; not together with `gtid.source.includes`."""
+    gtid_source_filter_dml_events: bool = True
+    """Whether the rows of other sources' transactions are left out; else the two lists only say by which transactions
+    to find where to go on.
+    """
+    gtid_ignore_on_recovery: bool = False
+    """Whether reading goes on by file and position, though the server has GTIDs."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.gtid_source_includes and self.gtid_source_excludes:
+            raise ValueError("gtid.source.includes and gtid.source.excludes exclude each other; keep one")
+        return self

@@ -1,13 +1,15 @@
-"""Options: the server, how to log in, and what to do when it goes away."""
+"""Options: the server and how to log in, or the log files that are read instead."""
 
 from __future__ import annotations
 
 import random
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr, model_validator
 
-from cdckit import LocalPath, PluginConfig
+from cdckit import LocalPath
+from cdckit.connector.options.logical_name import LogicalName
 
 _SSL_MODES = {
     "disable": "disabled",
@@ -15,6 +17,8 @@ _SSL_MODES = {
     "verify-ca": "verify_ca",
     "verify-full": "verify_identity",
 }
+
+_PLACE = re.compile(r"(?P<file>[^:/\s]+)(?::(?P<pos>\d+))?")
 
 SslMode = Annotated[
     Literal["disabled", "preferred", "required", "verify_ca", "verify_identity"],
@@ -46,11 +50,31 @@ def _random_server_id() -> int:
     return random.randint(5400, 6400)  # noqa: S311 - an address, no secret
 
 
-class ConnectionOptions(PluginConfig):
-    """The server and the connections to it."""
+def split_place(text: str) -> tuple[str, int | None]:
+    """The file and the position of `FILE:POS`; None for the position of `FILE` alone.
 
-    topic_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
-    """The logical name of the server: the first part of every topic's name. Letters, digits, `.`, `_` and `-`."""
+    Raises:
+        ValueError: it is neither.
+    """
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"'{text}' does not look like binlog.000012 or binlog.000012:157")
+    return found["file"], int(found["pos"]) if found["pos"] else None
+
+
+def _checked(text: str) -> str:
+    if text:
+        split_place(text)
+    return text
+
+
+LogPlaceText = Annotated[str, AfterValidator(_checked)]
+"""`FILE` or `FILE:POS`; empty for none."""
+
+
+class ConnectionOptions(LogicalName):
+    """The server and the connections to it, or files of its log."""
+
     database_hostname: HostName = "localhost"
     """The server's host name or address."""
     database_port: Annotated[int, Field(ge=1, le=65535)] = 3306
@@ -94,7 +118,24 @@ class ConnectionOptions(PluginConfig):
     """
     connect_keep_alive_interval_ms: PositiveInt = 60000
     """A log connection that is silent for longer than this, in milliseconds, is taken for dead and opened anew."""
-    errors_max_retries: Annotated[int, Field(ge=-1)] = -1
-    """How often a lost connection is opened anew before giving up; -1: without end."""
-    retriable_restart_connector_wait_ms: PositiveInt = 10000
-    """The longest wait between two attempts to connect again, in milliseconds; waits double from 300 ms."""
+    binlog_files: LocalPath = ""
+    """Files of a binary log that are read instead of a server: a path or glob pattern, local or an URL that fsspec
+    knows (`s3://archive/binlog.*`). The pipeline ends where the files end.
+    """
+    binlog_files_start: LogPlaceText = ""
+    """Where a pipeline without an offset begins to read them, as `FILE` or `FILE:POS`; by default with the first."""
+    binlog_files_stop: LogPlaceText = ""
+    """Behind which place, as `FILE` or `FILE:POS`, nothing is read; by default the end of the last file."""
+
+    @model_validator(mode="after")
+    def _a_server_or_files(self) -> Self:
+        if not (self.database_user or self.binlog_files):
+            raise ValueError("database.user is needed, unless binlog.files names files to read")
+        return self
+
+    @model_validator(mode="after")
+    def _places_in_files(self) -> Self:
+        for option in ("start", "stop"):
+            if getattr(self, f"binlog_files_{option}") and not self.binlog_files:
+                raise ValueError(f"binlog.files.{option} is a place in files, but binlog.files names none")
+        return self

@@ -7,10 +7,6 @@ from cdckit.connector.options.every_connector import OF_EVERY_CONNECTOR
 
 WITHOUT_MEANING = (
     NoMeaning(
-        r"errors\.(log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
-        "Kafka Connect's own; what becomes of events that fail is said by *.failure.handling.mode",
-    ),
-    NoMeaning(
         r"errors\.retry\.delay\.initial\.ms",
         "waits between attempts double from 300 ms to retriable.restart.connector.wait.ms",
         taken=("300",),
@@ -72,7 +68,6 @@ WITHOUT_MEANING = (
         r"(query\.fetch\.size|min\.row\.count\.to\.stream\.results)",
         "rows of every table are streamed as the server sends them; snapshot.fetch.size limits a batch",
     ),
-    NoMeaning(r"topic\.cache\.size", "a topic's name is made once for each version of a table"),
     NoMeaning(
         r"sourceinfo\.struct\.maker",
         "a Java class, which cannot be loaded here: event.format says which source block events have",

@@ -1,16 +1,20 @@
-"""Options: when and how tables are read as they are now."""
+"""Options: when and how tables are read as they are now, also where signals ask for it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
-from cdckit import NameList, RegexList, SourceConfig, split_names
-from cdckit.connector.chosen_by_plugin import lock_by_plugin, mode_by_plugin, query_by_plugin
-from cdckit.connector.include_lists import Matcher
+from cdckit import NameList, split_names
+from cdckit.connector.chosen_by_plugin import lock_by_plugin, query_by_plugin
+from cdckit.connector.options import snapshot
+from cdckit.connector.signals import SignalOptions
+from cdckit.connector.signals.signal import OF_EVERY_SOURCE
 
+SET_BINLOG_POSITION = "set-binlog-position"
+SCHEMA_CHANGES = "schema-changes"
 _SNAPSHOT_MODES = {"schema_only": "no_data", "schema_only_recovery": "recovery"}
 _LOCKING_MODES = {"minimal_percona_no_table_locks": "minimal_percona"}
 
@@ -34,27 +38,21 @@ LockingMode = Annotated[
 ]
 
 
-class SnapshotOptions(SourceConfig):
+class SnapshotOptions(snapshot.SnapshotOptions):
     """The snapshot."""
+
+    modes_without_rows: ClassVar[frozenset[str]] = frozenset({"no_data", "never", "recovery"})
 
     snapshot_mode: SnapshotModeName = "initial"
     """When tables are read as they are now: `initial` (the first time), `initial_only` (and end after it), `no_data`
     (only their definitions), `when_needed` (also when the position is gone from the log), `always` (at every start),
     `never` (read the log from its beginning), `recovery` (go on, with the schema history made anew),
-    `configuration_based` (as `snapshot.mode.configuration.based.*` say), `custom` (as a plugin says).
+    `configuration_based` (at every start what `snapshot.mode.configuration.based.*` say), `custom` (as a plugin says).
     """
-    snapshot_mode_custom_name: str = ""
-    """The name by which a plugin's hook `cdckit_snapshot_mode` knows the mode `custom`."""
-    snapshot_mode_configuration_based_snapshot_data: bool = False
-    """In mode `configuration_based`: whether rows are read, at every start."""
     snapshot_mode_configuration_based_snapshot_schema: bool = False
     """In mode `configuration_based`: whether definitions are read, at every start."""
-    snapshot_mode_configuration_based_start_stream: bool = False
-    """In mode `configuration_based`: whether the log is read after the snapshot."""
     snapshot_mode_configuration_based_snapshot_on_schema_error: bool = False
     """In mode `configuration_based`: whether a lost schema history is made anew, as `recovery` does."""
-    snapshot_mode_configuration_based_snapshot_on_data_error: bool = False
-    """In mode `configuration_based`: whether a snapshot is taken where the position is gone from the log."""
     snapshot_locking_mode: LockingMode = "minimal"
     """How long writers are locked out: `minimal` (while the position and the definitions are read), `extended` (for the
     whole snapshot), `none` (safe only while no definition changes), `minimal_percona` (Percona Server's backup lock,
@@ -64,20 +62,12 @@ class SnapshotOptions(SourceConfig):
     """The name by which a plugin's hook `cdckit_snapshot_lock` knows the locking mode `custom`."""
     snapshot_lock_timeout_ms: PositiveInt = 10000
     """How long to wait for that lock, in milliseconds."""
-    snapshot_max_threads: Annotated[int, Field(ge=1, le=1024)] = 1
-    """How many connections read at the same time, all at one consistent point; `runner: spark` has its own."""
-    snapshot_max_threads_multiplier: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Into how many parts a large table is cut at least, for each of these connections."""
-    legacy_snapshot_max_threads: bool = False
-    """Whether each table is read by one connection, in one part."""
     snapshot_fetch_size: PositiveInt | None = None
     """How many rows a batch of the snapshot has at the most; by default as many as arrive in 128 KiB."""
     snapshot_query_mode: Literal["select_all", "custom"] = "select_all"
     """Which rows are read: all, or (`custom`) those that a plugin chooses."""
     snapshot_query_mode_custom_name: str = ""
     """The name by which a plugin's hook `cdckit_snapshot_query` knows the query mode `custom`."""
-    snapshot_include_collection_list: RegexList = ""
-    """Captured tables whose rows the snapshot reads; by default all of them."""
     snapshot_select_statement_overrides: NameList = ""
     """Tables that the snapshot reads with a statement of the user's, which stands in
     `snapshot.select.statement.overrides.DATABASE.TABLE`.
@@ -86,10 +76,6 @@ class SnapshotOptions(SourceConfig):
     """The statements for `snapshot.select.statement.overrides`, one option each."""
     snapshot_tables_order_by_row_count: Literal["disabled", "ascending", "descending"] = "disabled"
     """Whether the snapshot takes tables by their estimated size instead of by name."""
-    snapshot_delay_ms: NonNegativeInt = 0
-    """A pause before the snapshot, in milliseconds."""
-    streaming_delay_ms: NonNegativeInt = 0
-    """A pause between the snapshot and the log, in milliseconds."""
 
     patterns: ClassVar[Mapping[str, str]] = {
         r"snapshot\.select\.statement\.overrides\..+": "snapshot_statements",
@@ -105,25 +91,13 @@ class SnapshotOptions(SourceConfig):
 
     @model_validator(mode="after")
     def _plugins_know_their_names(self) -> Self:
-        if self.snapshot_mode == "custom":
-            _require(mode_by_plugin(self.snapshot_mode_custom_name), "mode", self.snapshot_mode_custom_name)
         if self.snapshot_locking_mode == "custom":
             name = self.snapshot_locking_mode_custom_name
-            _require(lock_by_plugin(name), "locking.mode", name)
+            snapshot.require_plugin(lock_by_plugin(name), "locking.mode", "cdckit_snapshot_lock", name)
         if self.snapshot_query_mode == "custom":
             name = self.snapshot_query_mode_custom_name
-            _require(query_by_plugin(name), "query.mode", name)
+            snapshot.require_plugin(query_by_plugin(name), "query.mode", "cdckit_snapshot_query", name)
         return self
-
-    @property
-    def snapshot_takes_rows(self) -> bool:
-        """As the mode says."""
-        return self.snapshot_mode not in ("no_data", "never", "recovery")
-
-    def snapshot_takes(self, table: str) -> bool:
-        """As `snapshot.include.collection.list` says."""
-        chosen = Matcher(self.snapshot_include_collection_list)
-        return not chosen or chosen(table)
 
     def not_on_spark(self) -> dict[str, str]:
         """Spark reads the chunks without a lock, and the log beside them."""
@@ -147,11 +121,12 @@ class SnapshotOptions(SourceConfig):
         return self.snapshot_statements[f"snapshot.select.statement.overrides.{table}"]
 
 
-def _require(found: object, option: str, name: str) -> None:
-    if found is None:
-        hook = {"mode": "mode", "locking.mode": "lock", "query.mode": "query"}[option]
-        raise ValueError(
-            f"snapshot.{option}=custom: no installed plugin knows the name '{name}' "
-            f"(snapshot.{option}.custom.name): Java classes cannot be loaded here; write a plugin with the hook "
-            f"cdckit_snapshot_{hook} (docs/writing-a-plugin.md)"
-        )
+class SignallingOptions(SignalOptions):
+    """Signals, and the incremental snapshots that they ask for."""
+
+    signal_types: ClassVar[tuple[str, ...]] = (*OF_EVERY_SOURCE, SET_BINLOG_POSITION, SCHEMA_CHANGES)
+
+    read_only: bool = False
+    """Whether incremental snapshots write nothing and go by GTIDs instead of watermarks."""
+    incremental_snapshot_allow_schema_changes: bool = False
+    """Accepted: a chunk whose table changes its definition is read again, whatever this says."""

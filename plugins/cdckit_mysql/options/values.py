@@ -52,8 +52,6 @@ class ValueOptions(PluginConfig):
     """What replaces characters that Avro does not allow in field names: nothing, `_`, or `_uXXXX`."""
     sanitize_field_names: bool = False
     """Debezium 1.9's way to say `field.name.adjustment.mode: avro`."""
-    schema_name_adjustment_mode: NameAdjustment = "none"
-    """The same for the names of schemas."""
     unavailable_value_placeholder: str = "__debezium_unavailable_value"
     """What stands for a value that the log does not carry (row images other than FULL)."""
 

@@ -10,12 +10,11 @@ from cdckit import DecodeError
 from cdckit_mysql.binlog import column_types
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
-from cdckit_mysql.rows.cell import Cell
+from cdckit_mysql.rows.cell import Cell, Scope
 from cdckit_mysql.rows.image import ImageReader
 from cdckit_mysql.rows.log_cells import json_bytes_cell, log_cell, skipped_cell
 from cdckit_mysql.rows.partial import ABSENT, partial_updates
 from cdckit_mysql.rows.row_reader import Column, Row
-from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.conversion_failures import FAILURES
 

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
+from uuid import UUID
 
 from cdckit import DecodeError
 from cdckit_mysql.binlog import column_types as types
-from cdckit_mysql.rows.cell import Cell
-from cdckit_mysql.rows.decimal_cell import decimal_cell
+from cdckit_mysql.rows.cell import Cell, Scope
+from cdckit_mysql.rows.expressions import bytes_expression, decimal_cell, text_expression, vector_of
 from cdckit_mysql.rows.log_temporal_cells import TEMPORAL_CELLS
 from cdckit_mysql.rows.old_temporal_cells import OLD_TEMPORAL_CELLS
-from cdckit_mysql.rows.scope import Scope
-from cdckit_mysql.rows.value_expressions import bytes_expression, text_expression, vector_of
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.decimals import DecimalLayout
 from cdckit_mysql.values.geometry import geometry_of, point_of
 from cdckit_mysql.values.json_binary import json_text, parse_json
-from cdckit_mysql.values.network import ip4_text, ip6_text, uuid_text
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.numbers import SHORTEST_FLOATS
-from cdckit_mysql.values.schemas import Kind, escaped_labels
+from cdckit_mysql.values.schemas import escaped_labels
 
 _LENGTHS = {
     1: Cell("B", 1, length="{0}"),
@@ -248,6 +248,23 @@ def _converted(make: Callable[[ColumnValue], Callable[[bytes], Any]]) -> CellMak
 def json_bytes_cell(metadata: int) -> Cell:
     """A JSON column as the server's own bytes."""
     return _behind(_length(types.JSON, metadata), "{data}")
+
+
+def uuid_text(data: bytes) -> str:
+    """A UUID as it stands in a row image; trailing zero bytes may be missing."""
+    return str(UUID(bytes=data.ljust(16, b"\0")))
+
+
+def ip4_text(data: bytes) -> str:
+    """An INET4; trailing zero bytes may be missing."""
+    return str(IPv4Address(data.ljust(4, b"\0")))
+
+
+def ip6_text(data: bytes) -> str:
+    """An INET6, IPv4 addresses inside it in dots; trailing zero bytes may be missing."""
+    address = IPv6Address(data.ljust(16, b"\0"))
+    mapped = address.ipv4_mapped
+    return str(address) if mapped is None else f"::ffff:{mapped}"
 
 
 _MAKERS: dict[Kind, dict[int, CellMaker]] = {

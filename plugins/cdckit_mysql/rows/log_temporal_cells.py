@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cdckit_mysql.binlog import column_types as types
-from cdckit_mysql.rows.cell import Cell
-from cdckit_mysql.rows.scope import Scope
+from cdckit_mysql.rows.cell import Cell, Scope
 from cdckit_mysql.rows.temporal_tables import Shown, date_table, second_texts, start_table, time_table
 from cdckit_mysql.values.column import ColumnValue
-from cdckit_mysql.values.schemas import Kind
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.temporal import (
     UNITS,
     TemporalForm,

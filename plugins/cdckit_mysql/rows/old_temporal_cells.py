@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from cdckit_mysql.binlog import column_types as types
-from cdckit_mysql.rows.cell import Cell
+from cdckit_mysql.rows.cell import Cell, Scope
 from cdckit_mysql.rows.log_temporal_cells import CellMaker, timestamp_cell
-from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.rows.temporal_tables import Shown, start_table
 from cdckit_mysql.values.column import ColumnValue
-from cdckit_mysql.values.schemas import Kind
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.temporal import UNITS, second_text, unpack_decimal_date, zoned_text
 
 _FRACTION_SIZES = (0, 1, 1, 2, 2, 3, 3)

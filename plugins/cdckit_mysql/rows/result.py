@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 
 from cdckit import DecodeError
 from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size
-from cdckit_mysql.rows.cell import Cell
+from cdckit_mysql.rows.cell import Cell, Scope
 from cdckit_mysql.rows.row_reader import Column, Row, RowReader, append_line, indented
 from cdckit_mysql.rows.row_source import RowBody
-from cdckit_mysql.rows.scope import Scope
 
 _ZERO_BYTE = 8
 _FREE_BITS = 2

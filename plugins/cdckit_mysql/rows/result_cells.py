@@ -14,15 +14,14 @@ from typing import Any
 from cdckit import DecodeError
 from cdckit_mysql.binlog import column_types as types
 from cdckit_mysql.binlog.compression import packed_integer
-from cdckit_mysql.rows.cell import Cell
+from cdckit_mysql.rows.cell import Cell, Scope
+from cdckit_mysql.rows.expressions import bytes_expression, vector_of
 from cdckit_mysql.rows.log_cells import finished_cell
-from cdckit_mysql.rows.scope import Scope
 from cdckit_mysql.rows.temporal_tables import Shown, bytes_table, date_table
-from cdckit_mysql.rows.value_expressions import bytes_expression, vector_of
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.geometry import geometry_of, point_of
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.numbers import decimal_bytes, decimal_double, decimal_text, six_digits, six_digits_wide
-from cdckit_mysql.values.schemas import Kind
 from cdckit_mysql.values.temporal import HOUR_US, DayTable, fraction_text, second_text, unpack_result_date
 
 CellMaker = Callable[[ColumnValue, Scope], Cell]

@@ -13,18 +13,18 @@ from typing import Any, Self
 
 import pymysql
 from pymysql.connections import Connection
-from pymysql.protocol import FieldDescriptorPacket
 
 from cdckit import DecodeError, RetriableSourceError
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.waiting import ended_by_stop
+from cdckit.waiting import ended_by_stop
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.errors import server_error
 from cdckit_mysql.binlog.framing import LONGEST, PACKET_HEADER, packet_size
+from cdckit_mysql.rows.cell import Scope
 from cdckit_mysql.rows.result import ResultReader
 from cdckit_mysql.rows.result_cells import result_cell
 from cdckit_mysql.rows.row_reader import Column, Row
-from cdckit_mysql.rows.scope import Scope
+from cdckit_mysql.server.driver import column_type, read_deadline, send_command, socket_of
 from cdckit_mysql.values.column import ColumnValue
 
 RECEIVE_BYTES = 1 << 17
@@ -96,8 +96,9 @@ class ResultRows:
 
     def _command(self, command: int, body: bytes) -> None:
         try:
-            self._connection._execute_command(command, body)  # type: ignore[attr-defined]
-            self._connection._sock.settimeout(self._connection._read_timeout)  # type: ignore[attr-defined]
+            send_command(self._connection, command, body)
+            self._socket = socket_of(self._connection)
+            self._socket.settimeout(read_deadline(self._connection))
         except (pymysql.MySQLError, OSError) as error:
             raise self._lost(str(error)) from error
 
@@ -112,14 +113,14 @@ class ResultRows:
     def _read_definitions(self, columns: Sequence[ColumnValue]) -> ResultReader:
         """Read the count and the definitions of the columns."""
         count, _ = packed_integer(self._payload(), 0)
-        definitions: list[Any] = [FieldDescriptorPacket(self._payload(), "utf-8") for _ in range(count)]
+        types = [column_type(self._payload()) for _ in range(count)]
         self._payload()
         if count != len(columns):
             raise DecodeError(f"{self._sql}: the result has {count} columns where {len(columns)} are known")
         scope = Scope()
         found = [
-            Column(result_cell(definition.type_code, value, scope), value.null, kept=True)
-            for definition, value in zip(definitions, columns, strict=True)
+            Column(result_cell(type_code, value, scope), value.null, kept=True)
+            for type_code, value in zip(types, columns, strict=True)
         ]
         return ResultReader(found, scope)
 
@@ -167,10 +168,9 @@ class ResultRows:
     def _receive(self) -> bytes:
         try:
             with ended_by_stop():
-                data: bytes = self._connection._sock.recv(RECEIVE_BYTES)  # type: ignore[attr-defined]
+                data = self._socket.recv(RECEIVE_BYTES)
         except TimeoutError as error:
-            seconds = self._connection._read_timeout  # type: ignore[attr-defined]
-            raise self._lost(f"no answer for {seconds:g} s (database.query.timeout.ms)") from error
+            raise self._lost(f"no answer for {self._socket.gettimeout():g} s (database.query.timeout.ms)") from error
         except OSError as error:
             raise self._lost(str(error)) from error
         if not data:

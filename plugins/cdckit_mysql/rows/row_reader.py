@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from cdckit import DecodeError
-from cdckit_mysql.rows.cell import Cell
+from cdckit_mysql.rows.cell import Cell, Scope
 from cdckit_mysql.rows.row_source import RowBody, bits_cell, row_body
-from cdckit_mysql.rows.scope import Scope
 
 Row = tuple[Any, ...]
 ReadRows = Callable[..., int]

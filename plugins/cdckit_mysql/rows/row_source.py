@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
 
-from cdckit_mysql.rows.cell import Cell, Order
-from cdckit_mysql.rows.scope import Scope
+from cdckit_mysql.rows.cell import Cell, Order, Scope
 
 _UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from cdckit import UNHEARD, HistoryEntry, Notices, StateError, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit_mysql.ddl.changes import ChangeKind, SchemaChange
+from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.schema_changes.snapshot import CreateStatements
 from cdckit_mysql.schema_history.topic import HistoryTopic

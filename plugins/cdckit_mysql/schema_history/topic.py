@@ -7,32 +7,33 @@ has lost its state. A record is in the topic before any offset behind its statem
 from __future__ import annotations
 
 import json
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cdckit import ConfigError, HistoryRecord, StateError
-from cdckit.connector.takeover.history import Patience, read_history
-from cdckit.connector.waiting import answer_of
+from cdckit import HistoryRecord, StateError
+from cdckit.connector.takeover.history import HistoryClient, Patience, read_history
+from cdckit.kafka import ClientErrors, ClientOptions, KafkaClientError, ask, open_admin, open_producer
+from cdckit.waiting import answer_of
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import SchemaChange
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
+from cdckit_mysql.options.history import CONSUMER_OPTIONS, PRODUCER_OPTIONS
 from cdckit_mysql.schema_changes.events import SchemaEvent, SchemaEvents
 from cdckit_mysql.schema_changes.formats import HistoryFormat, history_document
 from cdckit_mysql.schema_changes.snapshot import CreateStatements, snapshot_events
 from cdckit_mysql.table import Tables
 
 if TYPE_CHECKING:
-    from confluent_kafka import Producer
+    from confluent_kafka import KafkaError, Producer
+    from confluent_kafka.admin import AdminClient
 
-_client_log = logging.getLogger("cdckit.mysql.client")
-_LOSSLESS: dict[str, str | int | float | bool] = {
-    "enable.idempotence": True,
-    "max.in.flight.requests.per.connection": 1,
-}
+_SERVERS = "schema.history.internal.kafka.bootstrap.servers"
+_QUERY = "schema.history.internal.kafka.query.timeout.ms"
+_CREATE = "schema.history.internal.kafka.create.timeout.ms"
+_LOSSLESS = {"enable.idempotence": "true", "max.in.flight.requests.per.connection": "1"}
 """With more requests under way librdkafka may count one as acknowledged that a new topic's broker has refused."""
 _FOREVER = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
@@ -48,10 +49,11 @@ class HistoryTopic:
     def __init__(self, config: MySqlConfig, filters: Filters) -> None:
         self._servers = config.schema_history_internal_kafka_bootstrap_servers
         self._topic = config.schema_history_internal_kafka_topic
-        self._properties = dict(config.schema_history_internal_producer)
+        self._settings = {"bootstrap.servers": self._servers, **config.history_producer.settings}
+        self._errors = ClientErrors(ClientOptions(PRODUCER_OPTIONS, _SERVERS, _QUERY), self._settings)
         self._query = config.schema_history_internal_kafka_query_timeout_ms / 1000
         self._write_seconds = config.schema_history_internal_kafka_create_timeout_ms / 1000
-        self._patience = _patience(config, self._query)
+        self._reading = _reading_client(config, self._query)
         self._prefix = config.topic_prefix
         self._comments = config.include_schema_comments
         self._events = SchemaEvents(config, filters, HistoryFormat.told)
@@ -78,53 +80,51 @@ class HistoryTopic:
         Raises:
             StateError: it has more than one partition, or cannot be read.
         """
-        return read_history(f"kafka://{self._servers}/{self._topic}", self._properties, self._patience)
+        return read_history(f"kafka://{self._servers}/{self._topic}", self._reading)
 
     def close(self) -> None:
         """Lets the connection go; writing opens another one."""
         self.__dict__.pop("_producer", None)
 
     def _write(self, events: Iterable[SchemaEvent], at: LogOffset) -> None:
-        failures: list[str] = []
+        failures: list[KafkaError] = []
 
-        def delivered(error: Any, _message: Any) -> None:
+        def delivered(error: KafkaError | None, _message: Any) -> None:
             if error is not None:
-                failures.append(str(error))
+                failures.append(error)
 
         for event in events:
             document = history_document(event, self._prefix, at, comments=self._comments)
             timed = {**document, "ts_ms": time.time_ns() // 1_000_000}
             self._producer.produce(self._topic, json.dumps(timed).encode(), partition=0, on_delivery=delivered)
         if answer_of(lambda: self._producer.flush(self._write_seconds)) or failures:
-            raise StateError(
-                f"schema.history.internal.kafka.topic: {self._topic} at {self._servers} does not take a record: "
-                f"{failures[0] if failures else self._no_answer()}"
-            )
+            reason = str(self._errors.fault(failures[0])) if failures else self._no_answer()
+            place = f"{self._topic} at {self._servers}"
+            raise StateError(f"schema.history.internal.kafka.topic: {place} does not take a record: {reason}")
 
     def _no_answer(self) -> str:
-        option = "schema.history.internal.kafka.create.timeout.ms"
-        return f"no answer for {self._write_seconds:g} s ({option})"
+        reason = self._errors.reason()
+        return f"no answer for {self._write_seconds:g} s ({_CREATE})" + (f": {reason}" if reason else "")
 
     @cached_property
     def _producer(self) -> Producer:
         """The producer, once the topic is there, with the one partition that gives it an order."""
+        self._errors.clear()
         try:
-            from confluent_kafka import Producer  # noqa: PLC0415 - an optional extra
-            from confluent_kafka.admin import AdminClient  # noqa: PLC0415
-        except ImportError as error:
-            raise ConfigError("schema.history.internal=kafka needs the extra: pip install 'cdckit[kafka]'") from error
-        settings: dict[str, str | int | float | bool] = {"bootstrap.servers": self._servers, **self._properties}
-        _with(self._topic, lambda: answer_of(lambda: self._make(AdminClient(settings, logger=_client_log))))
-        return Producer({**settings, **_LOSSLESS}, logger=_client_log)
+            self._make(open_admin(self._settings, self._errors))
+        except (KafkaClientError, TimeoutError) as error:
+            said = str(error) or f"no answer ({_CREATE})"
+            raise StateError(f"schema.history.internal.kafka.topic: {self._topic} cannot be had: {said}") from error
+        return open_producer({**self._settings, **_LOSSLESS}, self._errors)
 
-    def _make(self, admin: Any) -> None:
+    def _make(self, admin: AdminClient) -> None:
         from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415 - an optional extra
 
         topic = self._topic
-        known = admin.list_topics(timeout=self._query).topics.get(topic)
+        known = ask(self._errors, admin.poll, lambda: admin.list_topics(timeout=self._query)).topics.get(topic)
         if known is None:
             made = admin.create_topics([NewTopic(topic, num_partitions=1, config=_FOREVER)])[topic]
-            made.result(self._write_seconds)
+            ask(self._errors, admin.poll, lambda: made.result(self._write_seconds))
         elif len(known.partitions) != 1:
             raise StateError(
                 f"schema.history.internal.kafka.topic: {topic} has {len(known.partitions)} partitions; a schema "
@@ -132,17 +132,9 @@ class HistoryTopic:
             )
 
 
-def _with(topic: str, act: Callable[[], None]) -> None:
-    from confluent_kafka import KafkaException  # noqa: PLC0415 - an optional extra
-
-    try:
-        act()
-    except (KafkaException, TimeoutError) as error:
-        said = error or "no answer (schema.history.internal.kafka.create.timeout.ms)"
-        raise StateError(f"schema.history.internal.kafka.topic: {topic} cannot be had: {said}") from error
-
-
-def _patience(config: MySqlConfig, query: float) -> Patience:
+def _reading_client(config: MySqlConfig, query: float) -> HistoryClient:
     wait = config.schema_history_internal_kafka_recovery_poll_interval_ms
     options = " (schema.history.internal.kafka.recovery.poll.interval.ms and .recovery.attempts)"
-    return Patience(query, wait * config.schema_history_internal_kafka_recovery_attempts / 1000, options)
+    patience = Patience(query, wait * config.schema_history_internal_kafka_recovery_attempts / 1000, options)
+    given = CONSUMER_OPTIONS if config.schema_history_internal_consumer else PRODUCER_OPTIONS
+    return HistoryClient(config.history_consumer.settings, ClientOptions(given, _SERVERS, _QUERY), patience)

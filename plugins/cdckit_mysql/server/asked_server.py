@@ -11,10 +11,9 @@ from cdckit import RetriableSourceError, SourceError, Unmatched
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server.checks import check_log, say_row_image
+from cdckit_mysql.server.checks import check_log, say_row_image, unmatched_entries
 from cdckit_mysql.server.connection import Connection, at_once, connect, driver_errors, place, release
 from cdckit_mysql.server.facts import Dialect, Server, log_end, log_files, read_dialect, read_server
-from cdckit_mysql.server.unmatched_lists import unmatched_entries
 from cdckit_mysql.snapshot.selection import stored_tables
 from cdckit_mysql.streaming.planning import bytes_between
 

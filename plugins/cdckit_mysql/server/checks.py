@@ -1,13 +1,27 @@
-"""What a server must have set for its log to be read."""
+"""What is asked of a server before its log is read: its settings, the user's rights, what include lists match."""
 
 from __future__ import annotations
 
 import logging
+import re
 
-from cdckit import SourceError
-from cdckit_mysql.server.facts import Server
+from cdckit import SourceError, Unmatched
+from cdckit.connector.include_lists import unmatched
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.server.connection import Connection
+from cdckit_mysql.server.facts import Server, query
 
 log = logging.getLogger("cdckit.mysql")
+
+EVERYTHING = "ALL PRIVILEGES"
+
+_GRANT = re.compile(r"GRANT (.+?) ON (\S+) TO ")
+_COLUMNS = re.compile(r"\([^)]*\)")
+_TABLES = (
+    "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES "
+    "WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
+)
 
 
 def check_log(server: Server, place: str) -> None:
@@ -41,3 +55,33 @@ def say_row_image(server: Server, place: str) -> None:
             place,
             server.row_image,
         )
+
+
+def granted(connection: Connection) -> tuple[set[str], set[str]]:
+    """The user's privileges on `*.*`, and those on less than that; those of the roles that are active count."""
+    everywhere: set[str] = set()
+    somewhere: set[str] = set()
+    for (grant,) in query(connection, "SHOW GRANTS"):
+        if found := _GRANT.match(grant):
+            names = {name.strip().upper() for name in _COLUMNS.sub("", found[1]).split(",")}
+            (everywhere if found[2] == "*.*" else somewhere).update(names)
+    return everywhere, somewhere
+
+
+def may_select(connection: Connection) -> bool:
+    """Whether the user may read any table at all."""
+    everywhere, somewhere = granted(connection)
+    return bool((everywhere | somewhere) & {EVERYTHING, "SELECT"})
+
+
+def unmatched_entries(connection: Connection, config: MySqlConfig) -> list[Unmatched]:
+    """The entries of include lists that match nothing. A table counts where its database may be captured."""
+    if not (config.database_include_list or config.table_include_list):
+        return []
+    databases = [name for (name,) in query(connection, "SHOW DATABASES")]
+    found = list(unmatched(config.database_include_list, databases, "database.include.list"))
+    if config.table_include_list:
+        filters = Filters(config)
+        tables = [f"{database}.{name}" for database, name in query(connection, _TABLES) if filters.database(database)]
+        found += unmatched(config.table_include_list, tables, "table.include.list")
+    return found

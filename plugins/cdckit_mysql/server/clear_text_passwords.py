@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cdckit import SourceError
+from cdckit_mysql.server.driver import is_secure, read_answer
 
 
 class DialogPassword:
@@ -23,7 +24,7 @@ class DialogPassword:
     """
 
     def __init__(self, connection: Any) -> None:
-        if not connection._secure:
+        if not is_secure(connection):
             raise SourceError(
                 f"{connection.host}:{connection.port} asks for the password in clear text, and the connection is not "
                 "encrypted: it was not sent; set up TLS at the server and database.ssl.mode to required, or give the "
@@ -39,9 +40,7 @@ class ClearPassword(DialogPassword):
         """Sends the password; gives the server's answer."""
         connection = self._connection
         connection.write_packet(connection.password + b"\0")
-        answer = connection._read_packet()
-        answer.check_error()
-        return answer
+        return read_answer(connection)
 
 
 AUTHENTICATION: dict[str, Callable[[Any], Any]] = {"mysql_clear_password": ClearPassword, "dialog": DialogPassword}

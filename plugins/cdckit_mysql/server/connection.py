@@ -7,63 +7,22 @@ import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pymysql
-from cryptography.exceptions import UnsupportedAlgorithm
 from pydantic import SecretStr
 from pymysql.constants import CR, ER
-from pymysql.cursors import Cursor
 
 from cdckit import ConfigError, RetriableSourceError, SourceError
-from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.key_stores import pem_file
-from cdckit.connector.waiting import answer_of, ended_by_stop
+from cdckit.java.key_stores import pem_file
+from cdckit.waiting import answer_of
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.server.clear_text_passwords import AUTHENTICATION
+from cdckit_mysql.server.driver import StoppableConnection, read_deadline, set_read_deadline
 
-if TYPE_CHECKING:
-    Connection = pymysql.connections.Connection[Cursor]
-else:
-    Connection = pymysql.connections.Connection
+Connection = pymysql.connections.Connection
 
 log = logging.getLogger("cdckit.mysql")
-
-_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, NameError, UnsupportedAlgorithm)
-"""What the driver may raise of answers that are damaged: keys for passwords, greetings that end early among them."""
-
-
-class _StoppableConnection(Connection):
-    """A stop ends its waits for the server; an answer that cannot be understood is an error of the driver's, too."""
-
-    def connect(self, sock: Any = None) -> None:
-        with _understood():
-            super().connect(sock)
-
-    def _read_query_result(self, unbuffered: bool = False) -> int:
-        with _understood():
-            rows: int = super()._read_query_result(unbuffered)  # type: ignore[misc]
-            return rows
-
-    def _read_ok_packet(self) -> Any:
-        with _understood():
-            return super()._read_ok_packet()  # type: ignore[misc]
-
-    def _read_bytes(self, num_bytes: int) -> bytes:
-        with ended_by_stop():
-            read: bytes = super()._read_bytes(num_bytes)  # type: ignore[misc]
-            return read
-
-
-@contextmanager
-def _understood() -> Iterator[None]:
-    """What the driver's own reading of an answer raises (an AssertionError mostly), as an error of the driver's."""
-    try:
-        yield
-    except _UNREADABLE as error:
-        said = f"the server's answer cannot be understood ({reason_of(error)}); check what stands between"
-        raise pymysql.InternalError(CR.CR_MALFORMED_PACKET, said) from error
-
 
 Store = tuple[str, str | None]
 """A file with keys or certificates, and its password."""
@@ -170,7 +129,7 @@ def connect_for_log(config: MySqlConfig) -> Connection:
     limits = {"net_read_timeout": config.binlog_net_read_timeout, "net_write_timeout": config.binlog_net_write_timeout}
     statements = [f"SET SESSION {name} = {seconds}" for name, seconds in limits.items() if seconds]
     connection = _logged_in(config)
-    connection._read_timeout = _patience(config)  # type: ignore[attr-defined]
+    set_read_deadline(connection, _patience(config))
     return _set_up(connection, config, statements, "binlog.net.*.timeout")
 
 
@@ -214,7 +173,7 @@ def _connect(config: MySqlConfig, context: ssl.SSLContext | None) -> Connection:
     way: dict[str, Any] = {"ssl": context} if context else {"ssl_disabled": True}
     seconds = _patience(config)
     connection = answer_of(
-        lambda: _StoppableConnection(
+        lambda: StoppableConnection(
             host=config.database_hostname,
             port=config.database_port,
             user=config.database_user,
@@ -229,7 +188,7 @@ def _connect(config: MySqlConfig, context: ssl.SSLContext | None) -> Connection:
             **way,
         )
     )
-    connection._read_timeout = query_timeout(config)  # type: ignore[attr-defined]
+    set_read_deadline(connection, query_timeout(config))
     if config.database_ssl_mode not in ("disabled", "preferred"):
         with at_once(connection, config):
             _require_encryption(connection, config)
@@ -249,12 +208,12 @@ def _patience(config: MySqlConfig) -> int:
 @contextmanager
 def at_once(connection: Connection, config: MySqlConfig) -> Iterator[None]:
     """Takes the server for gone when it does not answer at once, as it can; it may hang."""
-    before = connection._read_timeout  # type: ignore[attr-defined]
-    connection._read_timeout = _patience(config)  # type: ignore[attr-defined]
+    before = read_deadline(connection)
+    set_read_deadline(connection, _patience(config))
     try:
         yield
     finally:
-        connection._read_timeout = before  # type: ignore[attr-defined]
+        set_read_deadline(connection, before)
 
 
 def _require_encryption(connection: Connection, config: MySqlConfig) -> None:

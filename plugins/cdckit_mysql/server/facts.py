@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import pymysql
 from pymysql.constants import ER
 
-from cdckit_mysql.ddl import Charsets, Flavor
-from cdckit_mysql.ddl.loader import load_charsets
+from cdckit_mysql.ddl import Charsets, Flavor, load_charsets
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.connection import Connection
 

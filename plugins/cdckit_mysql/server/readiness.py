@@ -12,10 +12,9 @@ from cdckit import CdcError, Finding, unmatched_findings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.readiness import signal_table
+from cdckit_mysql.server.checks import EVERYTHING, granted, unmatched_entries
 from cdckit_mysql.server.connection import PLAIN_TEXT, Connection, connect, driver_errors, encrypted
 from cdckit_mysql.server.facts import Server, log_files, query, read_server
-from cdckit_mysql.server.grants import EVERYTHING, granted
-from cdckit_mysql.server.unmatched_lists import unmatched_entries
 
 DAY = 86_400
 EXPIRY = "binlog_expire_logs_seconds"

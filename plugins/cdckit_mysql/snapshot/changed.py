@@ -15,8 +15,7 @@ from pymysql.constants import ER
 
 from cdckit import RetriableSourceError, SnapshotDueError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl import DdlReader
-from cdckit_mysql.ddl.loader import load_table, read_definitions
+from cdckit_mysql.ddl import DdlReader, load_table, read_definitions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection, place
 from cdckit_mysql.server.facts import Dialect, query, quoted

@@ -71,25 +71,9 @@ def plan_chunks(connection: Connection, chosen: Sequence[ChosenTable], paralleli
     return chunks
 
 
-def share_out(chunks: Sequence[Chunk], parallelism: int) -> list[list[Chunk]]:
-    """The chunks in at the most `parallelism` groups of about the same size."""
-    groups: list[list[Chunk]] = [[] for _ in range(min(parallelism, len(chunks)))]
-    loads = [0] * len(groups)
-    for chunk in sorted(chunks, key=lambda each: -each.estimate):
-        least = loads.index(min(loads))
-        groups[least].append(chunk)
-        loads[least] += chunk.estimate + 1
-    return [sorted(group, key=lambda each: each.number) for group in groups]
-
-
-def rows_of(chunks: Sequence[Chunk]) -> int:
-    """About how many rows some chunks have."""
-    return sum(chunk.estimate for chunk in chunks)
-
-
 def tell_of(chosen: Sequence[ChosenTable], chunks: Sequence[Chunk], notices: Notices) -> None:
     """Tells which tables are read; those without a chunk have no row, and are done."""
-    notices.snapshot_started(data_collections={str(table.id): table.estimate for table in chosen})
+    notices.snapshot_started({str(table.id): table.estimate for table in chosen})
     filled = {chunk.table.id for chunk in chunks}
     for table in (table for table in chosen if table.id not in filled):
         SnapshotProgress(notices, str(table.id), 0).finished()

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from cdckit import UNHEARD, Notices, SourceError
 from cdckit.connector.guardrail import check_guardrail
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl import Flavor
-from cdckit_mysql.ddl.loader import ServerDefinitions, read_definitions
+from cdckit_mysql.ddl import Flavor, ServerDefinitions, read_definitions
 from cdckit_mysql.events.topic_collisions import check_topics
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.snapshot import CreateStatements, read_defaults
-from cdckit_mysql.server.checks import check_log
+from cdckit_mysql.server.checks import check_log, may_select
 from cdckit_mysql.server.connection import Connection, driver_errors, place, release
 from cdckit_mysql.server.facts import Server, log_end, query, read_server
-from cdckit_mysql.server.grants import may_select
 from cdckit_mysql.snapshot.locks import SnapshotLocks
 from cdckit_mysql.snapshot.sessions import connect_for_snapshot
 from cdckit_mysql.table import TableId, Tables

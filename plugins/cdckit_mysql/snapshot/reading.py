@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -14,6 +13,7 @@ from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.rows import open_rows
 from cdckit_mysql.server.connection import Connection, driver_errors
+from cdckit_mysql.server.driver import hang_up
 
 _WAITING = 2
 """So many lists of rows wait for the sink, for each connection."""
@@ -70,4 +70,4 @@ def read_all(
 def _hang_up(connection: Connection) -> None:
     """Ends a thread's wait for the server."""
     with suppress(OSError, AttributeError):
-        connection._sock.shutdown(socket.SHUT_RDWR)  # type: ignore[attr-defined]
+        hang_up(connection)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from cdckit import SourceError
+from cdckit import SnapshotMode, SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
+from cdckit_mysql.schema_history.renewal import HistoryRenewal
 from cdckit_mysql.server.connection import Connection, driver_errors, place
 from cdckit_mysql.server.facts import Server, log_files
-from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.streaming.retention import why_lost
 
@@ -24,9 +24,9 @@ class SnapshotNeed:
 
     Args:
         config: the source's options.
+        mode: what `snapshot.mode` says.
         ask: gives the server's facts, and a connection that is open.
-        history_reaches: whether the schema history knows the definitions at an offset.
-        recover: makes the schema history anew at an offset.
+        renewal: makes the schema history anew.
         beginnings: knows whether the log is the one that was read; None where there is no state.
 
     Attributes:
@@ -36,25 +36,19 @@ class SnapshotNeed:
     def __init__(
         self,
         config: MySqlConfig,
+        mode: SnapshotMode,
         ask: Ask,
-        history_reaches: Callable[[LogOffset], bool],
-        recover: Callable[[LogOffset], None],
+        renewal: HistoryRenewal,
         beginnings: Callable[[], LogBeginnings | None],
     ) -> None:
         self._config = config
-        self._mode = snapshot_mode(config)
+        self._mode = mode
         self._ask = ask
-        self._history_reaches = history_reaches
-        self._recover = recover
+        self._renewal = renewal
         self._beginnings = beginnings
         self.started = False
         self._lost: str | None = None
         self._compared = False
-
-    @property
-    def streams(self) -> bool:
-        """Whether the log is read after the snapshot."""
-        return self._mode.streams
 
     @property
     def begins(self) -> bool:
@@ -126,8 +120,8 @@ class SnapshotNeed:
             SourceError: definitions have changed since.
         """
         wanted = self._mode.takes_schema(offset_exists=True, in_progress=False)
-        if wanted or (self._mode.on_schema_error and not self._history_reaches(at)):
-            self._recover(at)
+        if wanted or (self._mode.on_schema_error and not self._renewal.reaches(at)):
+            self._renewal.from_server(at)
 
     def lost(self, reason: str) -> None:
         """The server does not have the log from the offset on: the next start is a snapshot, if that is allowed.

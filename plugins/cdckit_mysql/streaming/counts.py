@@ -1,4 +1,8 @@
-"""What a log processor counts where metrics are on: numbers in a plain dict, the cheapest thing to add to."""
+"""What a log processor counts where metrics are on: numbers in a plain dict, poured into `SourceCounts` once a batch.
+
+Not counted there at once: a `Counter` sets an item by way of Python, since it overrides deletion. That costs some 30 ns
+more for each event with rows, of the 15 µs that a transaction of one row takes.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections import Counter
 from cdckit import DecodeError, SourceCounts
 from cdckit.connector.damage import reason_of
 from cdckit_mysql.binlog.tables import TableMap
-from cdckit_mysql.options.processing import ProcessingOptions
+from cdckit_mysql.options.events import ProcessingOptions
 
 log = logging.getLogger("cdckit.mysql")
 

@@ -9,7 +9,7 @@ from cdckit.connector.include_lists import Choice
 from cdckit_mysql.binlog.events import AnonymousGtid, Gtid, LogEvent, MariaDbGtid, TaggedGtid
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
-from cdckit_mysql.options.gtids import GtidOptions
+from cdckit_mysql.options.capture import GtidOptions
 from cdckit_mysql.streaming.gtid_start import source_names
 
 Handlers = dict[type[LogEvent], Callable[[Any], None]]

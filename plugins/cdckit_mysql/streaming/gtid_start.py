@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cdckit.connector.include_lists import Choice
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
-from cdckit_mysql.options.gtids import GtidOptions
+from cdckit_mysql.options.capture import GtidOptions
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import query
 from cdckit_mysql.streaming.transaction_range import MariaDbTransactions, MySqlTransactions, Transactions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl.loader import create_statement
+from cdckit_mysql.ddl import create_statement
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogPosition
 from cdckit_mysql.server.connection import Connection, driver_errors

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from cdckit import Batch, DecodeError, Record, SourceCounts, Struct, TableMark
 from cdckit.connector.transactions import Transaction
-from cdckit_mysql.binlog.damage import DAMAGE, misread
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
     AnonymousGtid,
@@ -22,6 +22,7 @@ from cdckit_mysql.binlog.events import (
     XaPrepare,
     Xid,
 )
+from cdckit_mysql.binlog.integrity import DAMAGE, misread
 from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
@@ -30,6 +31,7 @@ from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
+from cdckit_mysql.incremental.signalling import Signalling
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.streaming.counts import Tally, new_tally, pour
@@ -52,6 +54,13 @@ _MOST_BYTES = 1 << 22
 """Rows of so many bytes in the log are enough for a batch, however few they are."""
 
 
+class Listen(Protocol):
+    """Makes what listens to signals beside a processor."""
+
+    def __call__(self, *, start: LogOffset, progress: LogProgress, log_offset: Callable[[], LogOffset]) -> Signalling:
+        """Out of where reading begins, where it is, and the processor's own offset."""
+
+
 class LogProcessor:
     """Turns events into records; `records` collects them until `take`.
 
@@ -62,6 +71,7 @@ class LogProcessor:
         definitions: the definitions in force where reading begins.
         start: where that is.
         marker: makes table marks; None where none are wanted.
+        listen: makes what listens to signals beside this; None where nothing does.
     """
 
     def __init__(
@@ -72,13 +82,12 @@ class LogProcessor:
         definitions: Definitions,
         start: LogOffset,
         marker: TableMarker | None = None,
+        listen: Listen | None = None,
     ) -> None:
         self.progress = LogProgress(start, mariadb=definitions.mariadb)
         self.records: list[Record] = []
         self.marks: list[TableMark] = []
         """Table marks among the records; whoever takes these takes them, too."""
-        self.ended = False
-        """Whether reading is not to go on from here."""
         self._bytes = 0
         self._versions = versions
         self._block = versions.blocks.block
@@ -104,8 +113,12 @@ class LogProcessor:
         self._front_file = self._front = ""
         self._source_counts = SourceCounts()
         self._tally: Tally | None = None
+        self._signalling = (
+            None if listen is None else listen(start=start, progress=self.progress, log_offset=self._log_offset)
+        )
         self._handlers: dict[type[LogEvent], Callable[[Any], None]] = {
-            RowsEvent: self._rows,
+            # without signals a rows event costs nothing more
+            RowsEvent: self._rows if self._signalling is None else partial(self._rows_beside, self._signalling),
             TableMapEvent: self._counted,
             Gtid: self.progress.mysql_gtid,
             TaggedGtid: self.progress.mysql_gtid,
@@ -163,22 +176,31 @@ class LogProcessor:
 
     def offset(self) -> LogOffset:
         """Where to go on once all records so far are safe."""
+        return self._log_offset() if self._signalling is None else self._signalling.offset()
+
+    def _log_offset(self) -> LogOffset:
+        """The same without what signals have left to do."""
         offset = self.progress.offset()
         if self._transaction is None:
             return offset
         return offset.with_changes(transaction_id=self._transaction.identifier, counts=dict(self._transaction.counts))
 
-    def pause(self) -> None:
-        """Ends the batch in hand."""
-        self._bytes = _MOST_BYTES
+    @property
+    def ended(self) -> bool:
+        """Whether reading is not to go on from here."""
+        return self._signalling is not None and self._signalling.ended
 
     def between(self) -> Iterator[Batch]:
-        """What is to be delivered between two batches of the log; nothing, unless a processor has more to do."""
-        return iter(())
+        """What is to be delivered between two batches of the log, because signals ask for it."""
+        return iter(()) if self._signalling is None else self._signalling.between()
 
     def further(self) -> LogOffset | None:
         """Where to read on to when the end is reached that was asked for; None: it is done."""
-        return None
+        return None if self._signalling is None else self._signalling.further()
+
+    def _pause(self) -> None:
+        """Ends the batch in hand."""
+        self._bytes = _MOST_BYTES
 
     def take(self) -> list[Record]:
         """The records since the last call."""
@@ -189,7 +211,7 @@ class LogProcessor:
             pour(self._tally, counts)
             if taken:
                 counts.event, counts.transaction = taken[-1].position or None, self.progress.gtid
-        return taken
+        return taken if self._signalling is None else [*taken, *self._signalling.notifications()]
 
     def _prefix(self, event: LogEvent) -> str:
         """What the positions of an event's records begin with."""
@@ -253,6 +275,8 @@ class LogProcessor:
         self._transaction = None
         self._query = self._thread = None
         self.progress.commit(event.end)
+        if self._signalling is not None and self._signalling.blocks:
+            self._pause()
 
     # -- rows
 
@@ -269,6 +293,30 @@ class LogProcessor:
         if not self.progress.skips():
             self._captured_rows(event, first_position)
         self.progress.events_done += 1
+
+    def _rows_beside(self, signalling: Signalling, event: RowsEvent) -> None:
+        """The same where signals are listened to: a chunk that the event ends is given out before its own records."""
+        first_position = self._first_position(event)
+        if not self.progress.skips():
+            if signalling.hears(event.table):
+                self._hear(signalling, event, first_position)
+            rows = self._captured_rows(event, first_position)
+            if rows:
+                signalling.changed(event, rows)
+        self.progress.events_done += 1
+
+    def _hear(self, signalling: Signalling, event: RowsEvent, first_position: int) -> None:
+        # These records stand in commit order before the event's own, and leave those where they were: behind the
+        # announcement of the table; in a compressed transaction, whose events share their position, within the row
+        # numbers of the event before.
+        if first_position:
+            prefix, number = self._prefix(event), first_position - EVENT_ROWS // 2
+        else:
+            prefix, number = LogPosition(self.progress.epoch, self.progress.file, event.start).prefix, 0
+        heard = signalling.heard(event, prefix, number, self._thread)
+        if heard is not None:
+            self.records += heard
+            self._pause()
 
     def _captured_rows(self, event: RowsEvent, first_position: int) -> Sequence[Any]:
         """Makes the records of an event; gives its rows, or none of a table that is not captured."""
@@ -382,7 +430,10 @@ class LogProcessor:
         position = LogPosition(self.progress.epoch, self.progress.file, event.end)
         changes: Sequence[SchemaChange] = ()
         if not self.progress.alters_nothing:
+            known = self._definitions.changes
             changes = self._definitions.apply(event, position, lambda: self._offset_behind(event))
+            if self._signalling is not None and self._definitions.changes != known:
+                self._signalling.redefined()
         if self.progress.skips():
             return
         before = len(self.records)

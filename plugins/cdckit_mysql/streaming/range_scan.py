@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cdckit_mysql.binlog import event_types
-from cdckit_mysql.binlog.damage import DAMAGE
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.events import Gtid, MariaDbGtid
 from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.integrity import DAMAGE
 from cdckit_mysql.binlog.place import HeaderScan
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.offsets import LogOffset, LogPosition, file_number

@@ -13,9 +13,11 @@ from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.topics import Topics
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.events import LogEvent
+from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
 from cdckit_mysql.streaming.processor import LogProcessor
@@ -202,3 +204,17 @@ def batch_of(processor: LogProcessor, size: int) -> Batch:
     marks, processor.marks = processor.marks, []
     offset = processor.offset()
     return Batch(records, offset.to_json(), processor.progress.time_us // 1000 or None, size, marks=marks)
+
+
+def read_kept(work: LogWork, start: LogOffset, processor: LogProcessor, most: int) -> Iterator[Batch]:
+    """Batches of `most` records or a few more, but for the last one.
+
+    Raises:
+        DecodeError: an event cannot be understood.
+    """
+    parser = EventParser(start.file, start.pos, checksums=work.checksums)
+    kept = work.events or ()
+    events = parser.events((event, 0, len(event)) for event in kept)
+    while processor.process(events, most):
+        yield batch_of(processor, 0)
+    yield batch_of(processor, sum(map(len, kept)))

@@ -10,7 +10,7 @@ from cdckit import RetriableSourceError
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.options.gtids import GtidOptions
+from cdckit_mysql.options.capture import GtidOptions
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import Server, log_files, query
 from cdckit_mysql.streaming.gtid_start import GtidStart, mysql_gtids

@@ -16,9 +16,9 @@ from typing import IO
 
 from cdckit import SourceError
 from cdckit_mysql.binlog import event_types
-from cdckit_mysql.binlog.damage import DAMAGE
 from cdckit_mysql.binlog.events import MariaDbGtid
 from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.integrity import DAMAGE
 from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE
 from cdckit_mysql.binlog.query import CompressedQuery, Query
 from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from cdckit_mysql.binlog import event_types
-from cdckit_mysql.binlog.damage import DAMAGE
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.events import Gtid, MariaDbGtid, TaggedGtid
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
-from cdckit_mysql.binlog.integrity import CHECKSUM_SIZE
+from cdckit_mysql.binlog.integrity import CHECKSUM_SIZE, DAMAGE
 from cdckit_mysql.binlog.place import HEADER, HEADER_SIZE
 from cdckit_mysql.streaming.opened_log import LogOver, OpenedLog
 

@@ -9,10 +9,11 @@ from cdckit import ColumnConverter, DecodeError, Schema
 from cdckit_mysql.table import Column, TableId
 from cdckit_mysql.values.conversion_failures import ConversionFailures, Guard
 from cdckit_mysql.values.defaults import schema_default, value_for_null
+from cdckit_mysql.values.kinds import Kind, kind_of, spelled_boolean
 from cdckit_mysql.values.mapping import ColumnMapping, Convert
 from cdckit_mysql.values.numbers import BINARY_FORMS
 from cdckit_mysql.values.options import ValueOptions
-from cdckit_mysql.values.schemas import Kind, base_schema, kind_of, spelled_boolean
+from cdckit_mysql.values.schemas import base_schema
 from cdckit_mysql.values.stored import converted, stored
 
 _PARAMETER = "__debezium.source.column."

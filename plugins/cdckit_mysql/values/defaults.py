@@ -1,4 +1,4 @@
-"""A column's DEFAULT as its schema shows it, and what stands for a null where none may be.
+"""A column's DEFAULT as its schema shows it, and what stands for a null, or a missing DEFAULT, where neither may be.
 
 Debezium's manual for MySQL, "Default values"; for what the manual leaves open, its behaviour on real servers.
 """
@@ -13,6 +13,7 @@ from typing import Any
 from cdckit import DecodeError, Schema
 from cdckit_mysql.table import Column
 from cdckit_mysql.values.geometry import empty_geometry
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.numbers import (
     BINARY_FORMS,
     SHORTEST_FLOATS,
@@ -23,7 +24,7 @@ from cdckit_mysql.values.numbers import (
     unscaled,
 )
 from cdckit_mysql.values.options import ValueOptions
-from cdckit_mysql.values.schemas import Kind, temporal_form
+from cdckit_mysql.values.schemas import temporal_form
 from cdckit_mysql.values.temporal import (
     HOUR_US,
     DayTable,
@@ -42,6 +43,23 @@ _LITERAL_ESCAPES = {"\\": "\\\\", "\0": "\\0", "\n": "\\n", "\r": "\\r", "'": "'
 
 Moment = tuple[int, int]
 """Seconds since 1970 and microseconds."""
+_NUMBERS = ("TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE", "BIT")
+_TEXTS = (
+    "CHAR", "VARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "SET",
+    "BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB",
+)  # fmt: skip
+_IMPLICIT = {
+    **dict.fromkeys(_NUMBERS, "0"),
+    **dict.fromkeys(_TEXTS, ""),
+    **dict.fromkeys(("DATE", "DATETIME", "TIMESTAMP"), "0000-00-00 00:00:00"),
+    "TIME": "00:00:00",
+    "YEAR": "1900",
+    "JSON": "null",
+}
+"""What a column holds that allows no NULL, has no DEFAULT and was given no value; YEAR 0 is 1900 in events.
+
+https://dev.mysql.com/doc/refman/en/data-type-defaults.html
+"""
 
 
 def schema_default(column: Column, kind: Kind, schema: Schema, options: ValueOptions) -> Any:
@@ -223,3 +241,8 @@ _READERS: dict[Kind, Callable[[Column, str, ValueOptions], Any]] = {
     "timestamp": _timestamp,
     "time": _time,
 }
+
+
+def implicit_default(column: Column) -> str | None:
+    """The text, in the form of a column's `default`, or None for a type that has no such value."""
+    return column.enum_values[0] if column.base_type == "ENUM" else _IMPLICIT.get(column.base_type)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from cdckit import Schema
 from cdckit_mysql.table import Column
-from cdckit_mysql.values.schemas import Kind
+from cdckit_mysql.values.kinds import Kind
 
 Convert = Callable[[Any], Any]
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from cdckit import ColumnConverter, Schema
-from cdckit_mysql.options.formats import EventFormatName
+from cdckit_mysql.options.events import EventFormatName
 from cdckit_mysql.table import Column, TableId
-
-if TYPE_CHECKING:
-    from cdckit_mysql.values.conversion_failures import ConversionFailures
-    from cdckit_mysql.values.mapping import ColumnMapping
+from cdckit_mysql.values.conversion_failures import ConversionFailures
+from cdckit_mysql.values.mapping import ColumnMapping
 
 DecimalMode = Literal["precise", "double", "string"]
 TimeMode = Literal["adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"]

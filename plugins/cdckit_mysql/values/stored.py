@@ -8,10 +8,9 @@ from typing import Any
 
 from cdckit import DecodeError, Schema, Stored
 from cdckit_mysql.table import Column
-from cdckit_mysql.values.defaults import schema_default
-from cdckit_mysql.values.implicit_defaults import implicit_default
+from cdckit_mysql.values.defaults import implicit_default, schema_default
+from cdckit_mysql.values.kinds import Kind
 from cdckit_mysql.values.options import ValueOptions
-from cdckit_mysql.values.schemas import Kind
 
 _AS_WRITTEN = frozenset({"text", "set", "json"})
 _SIGN = 1 << 63

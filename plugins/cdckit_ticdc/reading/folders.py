@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from cdckit import ConfigError, RetriableSourceError, SourceError
-from cdckit.connector.waiting import answer_of
+from cdckit.waiting import answer_of
 
 _SECRET = re.compile(r"secret|token|password|access.?key|account.?key", re.I)
 _FOR_GOOD = re.compile(r"ACCESS_DENIED|NO_SUCH_BUCKET|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|PERMISSION_DENIED")

@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient
 
-from cdckit import ConfigError, DecodeError, RetriableSourceError, SourceError, StoppedError
-from cdckit.connector.waiting import answer_of, ended_by_stop, let_go
+from cdckit import DecodeError, RetriableSourceError, SourceError, StoppedError
 from cdckit.java.regex import UserPattern
+from cdckit.kafka import ClientErrors, ClientOptions, KafkaClientError, ask, open_admin, open_consumer
+from cdckit.waiting import ended_by_stop, let_go
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
 
 log = logging.getLogger("cdckit.topics")
-client_log = logging.getLogger("cdckit.topics.client")
 
 Answer = TypeVar("Answer")
 
@@ -30,8 +29,7 @@ _NEW_PARTITIONS_SECONDS = 10.0
 _PROBE_SECONDS = 2.0
 _SLICE = 0.2
 """For so many seconds the client waits for messages that are there, deaf to a stop."""
-_SECRET = re.compile(r"password|secret|\.pem$|sasl\.oauthbearer\.config")
-_UNKNOWN = re.compile(r'No such configuration property: "([^"]+)"')
+_OPTIONS = ClientOptions("source.kafka", "source.bootstrap.servers", patience="request.timeout.ms")
 _DEFAULTS = {
     "enable.auto.commit": "false",
     "enable.auto.offset.store": "false",
@@ -53,23 +51,25 @@ _GONE = frozenset(
         KafkaError.UNKNOWN_TOPIC_ID,
     )
 )
-_PLAIN = {
-    KafkaError._TRANSPORT: "no broker answers: check source.bootstrap.servers, that the brokers run, and whether they "
-    "want TLS or a login (source.kafka.security.protocol)",
-    KafkaError._TIMED_OUT: "no answer within request.timeout.ms",
-}
-"""What librdkafka's shortest sentences mean."""
-_FATAL = frozenset(
-    (
-        KafkaError._AUTHENTICATION,
-        KafkaError._SSL,
-        KafkaError.SASL_AUTHENTICATION_FAILED,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        KafkaError.UNSUPPORTED_SASL_MECHANISM,
-    )
-)
+
+
+class _Reports(ClientErrors):
+    """What the client reports of its own accord, and what of it no waiting helps against."""
+
+    lasting: KafkaError | None = None
+    too_large = False
+
+    def report(self, error: KafkaError) -> None:
+        """The client's error callback."""
+        super().report(error)
+        self.too_large |= error.code() == KafkaError._BAD_MSG and "receive.message.max.bytes" in error.str()
+        if self.lasting is None and self.fault(error).lasting:
+            self.lasting = error
+
+    def clear(self) -> None:
+        """Forgets what is over."""
+        super().clear()
+        self.lasting, self.too_large = None, False
 
 
 class KafkaLog(MessageLog):
@@ -92,7 +92,7 @@ class KafkaLog(MessageLog):
         limits = {"socket.timeout.ms": str(int(seconds * 1000))}
         self._settings = {**_DEFAULTS, **limits, **settings, "bootstrap.servers": servers, "group.id": group}
         self._consumer: Consumer | None = None
-        self._errors: list[KafkaError] = []
+        self._errors = _Reports(_OPTIONS, self._settings)
         self._at: dict[Partition, int] = {}
         self._damage: DecodeError | None = None
 
@@ -124,17 +124,14 @@ class KafkaLog(MessageLog):
     def identities(self) -> dict[str, str]:
         """The topics' ids, which brokers give since Kafka 2.8."""
         names = sorted({partition.topic for partition in self._partitions()})
-        settings: dict[str, str | int | float | bool] = {
-            name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)
-        }
+        settings = {name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)}
+        errors = ClientErrors(_OPTIONS, settings)
         try:
-            admin = AdminClient(settings, logger=client_log)
+            admin = open_admin(settings, errors)
             asked = admin.describe_topics(TopicCollection(names), request_timeout=self._seconds)
-            found = answer_of(lambda: {name: str(each.result().topic_id) for name, each in asked.items()})
-        except KafkaException as error:
-            log.warning(
-                "the topics' ids are not told, so that one that is made anew is not seen: %s", self._told(error)
-            )
+            found = ask(errors, admin.poll, lambda: {name: str(each.result().topic_id) for name, each in asked.items()})
+        except KafkaClientError as fault:
+            log.warning("the topics' ids are not told, so that one that is made anew is not seen: %s", fault)
             return {}
         return {name: identity for name, identity in found.items() if identity.strip("A=0-")}
 
@@ -152,7 +149,9 @@ class KafkaLog(MessageLog):
             if places:
                 self._connected().commit(offsets=places, asynchronous=True)
         except KafkaException as error:
-            log.warning("the offsets could not be committed to the consumer group: %s", self._told(error))
+            log.warning(
+                "the offsets could not be committed to the consumer group: %s", self._errors.fault(error.args[0])
+            )
 
     def close(self) -> None:
         """Leaves the brokers."""
@@ -242,10 +241,7 @@ class KafkaLog(MessageLog):
     # -- what the brokers say
 
     def _partitions(self) -> list[Partition]:
-        try:
-            known = self._asked(lambda consumer: consumer.list_topics(timeout=self._seconds)).topics
-        except KafkaException as error:
-            raise self._fault(error.args[0]) from error
+        known = self._asked(lambda consumer: consumer.list_topics(timeout=self._seconds)).topics
         missing = [topic for topic in self._topics if topic not in known]
         if missing:
             raise SourceError(
@@ -256,45 +252,32 @@ class KafkaLog(MessageLog):
         return sorted(Partition(topic, number) for topic in wanted for number in known[topic].partitions)
 
     def _range(self, partition: Partition) -> Range:
-        try:
-            place = TopicPartition(*partition)
-            low, high = self._asked(lambda consumer: consumer.get_watermark_offsets(place, timeout=self._seconds))
-        except KafkaException as error:
-            raise self._fault(error.args[0]) from error
+        place = TopicPartition(*partition)
+        low, high = self._asked(lambda consumer: consumer.get_watermark_offsets(place, timeout=self._seconds))
         return Range(low, high)
 
     def _connected(self) -> Consumer:
         if self._consumer is None:
-            try:
-                self._consumer = Consumer({**self._settings, "error_cb": self._errors.append}, logger=client_log)
-            except KafkaException as error:
-                raise self._wrong_setting(error) from error
+            self._consumer = open_consumer(self._settings, self._errors)
         return self._consumer
 
-    def _asked(self, ask: Callable[[Consumer], Answer]) -> Answer:
+    def _asked(self, call: Callable[[Consumer], Answer]) -> Answer:
         """What the brokers answer. Where a stop ends the wait, a thread still holds the consumer."""
         consumer = self._connected()
         try:
-            return answer_of(lambda: ask(consumer))
+            return ask(self._errors, consumer.poll, lambda: call(consumer))
+        except KafkaClientError as fault:
+            raise self._told(fault) from fault
         except StoppedError:
             self._consumer = None
             raise
 
-    def _wrong_setting(self, error: KafkaException) -> ConfigError:
-        said = self._told(error)
-        unknown = _UNKNOWN.search(said)
-        if unknown:
-            return ConfigError(f"source.kafka.{unknown[1]}: librdkafka has no such option")
-        return ConfigError(f"source.kafka: {said}")
-
     def _check(self) -> None:
         """Raises what was reported since, where it cannot pass by itself."""
-        refused = next((error for error in self._errors if error.code() in _FATAL or error.fatal()), None)
-        if refused is not None:
-            raise self._fault(refused)
-        if any(map(_tells_of_size, self._errors)):
+        if self._errors.lasting is not None:
+            raise self._fault(self._errors.lasting)
+        if self._errors.too_large:
             raise self._too_large()
-        del self._errors[:-1]
 
     def _too_large(self) -> SourceError:
         """The error for a message that the client does not take, which it tells without its place.
@@ -306,7 +289,7 @@ class KafkaLog(MessageLog):
             self._errors.clear()
             self._connected().assign([TopicPartition(*partition, at)])
             self._asked(lambda consumer: consumer.consume(1, _PROBE_SECONDS))
-            if any(map(_tells_of_size, self._errors)):
+            if self._errors.too_large:
                 return SourceError(
                     f"topic {partition.topic}, partition {partition.number}, offset {at}: the message is larger than "
                     "the client takes: raise source.kafka.receive.message.max.bytes"
@@ -314,27 +297,21 @@ class KafkaLog(MessageLog):
         return RetriableSourceError(f"Kafka sent a message that is too large for the client{self._reason()}")
 
     def _reason(self) -> str:
-        return f": {self._errors[-1].str()}" if self._errors else ""
+        reason = self._errors.reason()
+        return f": {reason}" if reason else ""
 
     def _fault(self, error: KafkaError) -> SourceError:
-        said = self._redacted(error.str())
-        at = f"Kafka at {self._settings['bootstrap.servers']}"
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            return SourceError(f"{at}: {said}: messages between the saved offset and the oldest one left are lost")
-        if error.code() in _FATAL or error.fatal():
-            return SourceError(f"{at} refuses: {said}; check the options under source.kafka")
-        said = _PLAIN.get(error.code(), said)
-        return RetriableSourceError(f"{at}: {said}{self._reason()}")
+            said = f"{self._at_brokers()}: {self._errors.redacted(error.str())}"
+            return SourceError(f"{said}: messages between the saved offset and the oldest one left are lost")
+        return self._told(self._errors.fault(error))
 
-    def _told(self, error: KafkaException) -> str:
-        found: Any = error.args[0]
-        return self._redacted(found.str() if isinstance(found, KafkaError) else str(found))
+    def _told(self, fault: KafkaClientError) -> SourceError:
+        kind = SourceError if fault.lasting else RetriableSourceError
+        return kind(f"{self._at_brokers()}: {fault}")
 
-    def _redacted(self, text: str) -> str:
-        for name, value in self._settings.items():
-            if value and _SECRET.search(name):
-                text = text.replace(str(value), "***")
-        return text
+    def _at_brokers(self) -> str:
+        return f"Kafka at {self._settings['bootstrap.servers']}"
 
 
 def require_kept(read: Iterable[Partition], found: Sequence[Partition]) -> None:
@@ -363,10 +340,6 @@ def require_same(before: Mapping[str, str], now: Mapping[str, str]) -> None:
                 f"topic '{topic}' was deleted and made anew: what stands there now is not what the saved offset tells "
                 "of, and what was deleted before it was read is lost; a new state folder begins anew"
             )
-
-
-def _tells_of_size(error: KafkaError) -> bool:
-    return error.code() == KafkaError._BAD_MSG and "receive.message.max.bytes" in error.str()
 
 
 def _message(message: Any) -> Message:

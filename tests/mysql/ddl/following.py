@@ -14,8 +14,7 @@ from pymysql.cursors import DictCursor
 
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, FilePosition
 from cdckit_mysql.binlog.query import Query
-from cdckit_mysql.ddl import DdlReader, DdlSession, Flavor, SchemaChange, is_schema_change
-from cdckit_mysql.ddl.loader import load_charsets, load_tables
+from cdckit_mysql.ddl import DdlReader, DdlSession, Flavor, SchemaChange, is_schema_change, load_charsets, load_tables
 from cdckit_mysql.snapshot.changed import difference
 from cdckit_mysql.table import TableId, Tables
 from mysql.ddl.catalog import Dialect, TableFacts, read_catalog

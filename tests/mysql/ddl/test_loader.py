@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from pymysql.cursors import DictCursor
 
-from cdckit_mysql.ddl import Flavor
-from cdckit_mysql.ddl.loader import load_charsets, load_tables
+from cdckit_mysql.ddl import Flavor, load_charsets, load_tables
 from cdckit_mysql.table import Database
 from mysql.ddl.following import Follower
 from testkit.servers.mariadb import MariaDBServer

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cdckit_mysql.ddl import DdlReader, Flavor
-from cdckit_mysql.ddl.passwords import MASK, without_passwords
+from cdckit_mysql.ddl.statement_text import MASK, without_passwords
 from cdckit_mysql.table import Tables
 
 TABLE = "CREATE TABLE f (id INT) ENGINE=FEDERATED"

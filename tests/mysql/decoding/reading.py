@@ -17,8 +17,7 @@ from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
 from cdckit_mysql.binlog.events import LogEvent
 from cdckit_mysql.binlog.rows_event import RowsEvent
-from cdckit_mysql.ddl import Flavor
-from cdckit_mysql.ddl.loader import load_tables
+from cdckit_mysql.ddl import Flavor, load_tables
 from cdckit_mysql.rows import RowDecoder, open_rows
 from cdckit_mysql.table import Table
 from cdckit_mysql.values import ColumnValue, ValueOptions, column_value

@@ -7,17 +7,21 @@ a chunk is read between two watermarks, and what the log tells of its rows betwe
 from __future__ import annotations
 
 from cdckit.connector.incremental.chunks import Chunk, Chunks, UnreadableError
+from cdckit.connector.incremental.listener import SignalListener
 from cdckit.connector.incremental.snapshot import Finished, IncrementalSnapshot
 from cdckit.connector.incremental.state import IncrementalState, Wanted
-from cdckit.connector.incremental.watermarks import Watermarks
+from cdckit.connector.incremental.watermarks import CLOSE, OPEN, Watermarks
 from cdckit.connector.incremental.window import Window
 
 __all__ = [
+    "CLOSE",
+    "OPEN",
     "Chunk",
     "Chunks",
     "Finished",
     "IncrementalSnapshot",
     "IncrementalState",
+    "SignalListener",
     "UnreadableError",
     "Wanted",
     "Watermarks",

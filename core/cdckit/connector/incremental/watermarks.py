@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+OPEN, CLOSE = "-open", "-close"
+"""What the identifiers of the two marks end in, where they are rows or documents."""
+
 
 class Watermarks(ABC):
     """Makes the marks. Whoever reads the log tells the snapshot when it passes them."""

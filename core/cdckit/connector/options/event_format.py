@@ -31,6 +31,18 @@ class EventFormatDefaults(SourceConfig):
     def _defaults_of_the_format(cls, given: Any) -> Any:
         return {**_OLD_DEFAULTS, **given} if str(given.get("event.format")) in _OLD else given
 
+    @classmethod
+    def advice(cls, given: Mapping[str, str]) -> list[str]:
+        """A configuration that was written for Debezium 1 should say whose events are wanted."""
+        name = given.get("topic.prefix", "topic.prefix")
+        if name == "topic.prefix" or "event.format" in given:
+            return super().advice(given)
+        return [
+            *super().advice(given),
+            f"'{name}' is Debezium 1's name of 'topic.prefix', but events will be in Debezium 3's format: set "
+            "event.format=1.9 for those of Debezium 1.9, or event.format=3 to say that the new ones are right",
+        ]
+
     @model_validator(mode="after")
     def _oldest_block_of_an_old_format(self) -> Self:
         if self.source_struct_version == "v1" and getattr(self, "event_format", "3") not in _OLD:

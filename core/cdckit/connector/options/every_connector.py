@@ -1,8 +1,23 @@
-"""Options of Debezium and Kafka Connect that mean nothing here, whichever the connector, and why."""
+"""Debezium's options: those that a connector has, and those that mean nothing here whichever it is, and why."""
 
 from __future__ import annotations
 
+from importlib import resources
+
 from cdckit.api.ignored_options import NoMeaning
+
+
+def peer_options(package: str, file: str = "debezium_options.tsv") -> dict[str, str]:
+    """The options of Debezium's connector, with their defaults, as a file of a source's package lists them.
+
+    Args:
+        package: the package.
+        file: a line for each option: its name, its default and, where Debezium lists them, its allowed values.
+    """
+    text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
+    lines = (line.split("\t") for line in text.splitlines())
+    return {name: default for name, default, *_values in lines}
+
 
 PROMISES = (
     NoMeaning(
@@ -37,6 +52,11 @@ PROMISES = (
 
 OF_EVERY_CONNECTOR = (
     *PROMISES,
+    NoMeaning(
+        r"errors\.(log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
+        "Kafka Connect's own; what becomes of events that fail is said by *.failure.handling.mode",
+    ),
+    NoMeaning(r"topic\.cache\.size", "a topic's name is made once for each version of a table or collection"),
     NoMeaning(
         r"name|tasks\.max|connector\.class|transaction\.boundary|predicates|transforms",
         "Kafka Connect's own; the pipeline file has `type`, `transforms` and `predicates` for them",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from cdckit.api.plugin_config import PluginConfig
-from cdckit.connector.options.topic_names import NamePart
+from cdckit.connector.options.logical_name import NamePart
 from cdckit.connector.topic_owners import TopicCollisions
 from cdckit.java.regex import JavaRegex
 from cdckit.java.regex.topic_rewrite import TopicRewrite
@@ -37,7 +37,9 @@ def naming_of(classes: Mapping[str, str]) -> Callable[[object], object]:
 
 
 class TopicOptions(PluginConfig):
-    """What topics are called."""
+    """What topics are called. A source names the strategies that it has."""
+
+    renamed: ClassVar[Mapping[str, str]] = {"heartbeat.topics.prefix": "topic.heartbeat.prefix"}
 
     topic_naming_strategy: NamingName = "default"
     """What topics of changes are called."""

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from cdckit.connector.signals.channels import SignalChannel
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.connector.signals.signal import Signal, one_line, parse
-from cdckit.connector.waiting import answer_of, ended_by_stop, let_go
-from cdckit.errors import ConfigError, RetriableSourceError
+from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit.kafka import ClientErrors, ClientOptions, KafkaClientError, ask, client_log, open_consumer
+from cdckit.waiting import ended_by_stop, let_go
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message, TopicPartition
+    from confluent_kafka import Message, TopicPartition
+
+Answer = TypeVar("Answer")
 
 log = logging.getLogger("cdckit.signals")
 
+_OPTIONS = ClientOptions(
+    "signal.consumer", "signal.kafka.bootstrap.servers", patience="signal.consumer.socket.timeout.ms"
+)
 _COMMITS = "offset.commit.enabled"
 _ANSWERS = "socket.timeout.ms"
 _ANSWERS_MS = "10000"
@@ -38,36 +45,51 @@ class KafkaChannel(SignalChannel):
         self._prefix = topic_prefix
         self._topic = config.signal_kafka_topic or f"{topic_prefix}-signal"
         self._seconds = config.signal_kafka_poll_timeout_ms / 1000
-        properties = dict(config.signal_consumer)
+        properties = dict(config.signal_client.settings)
         self._answers = _milliseconds(properties.setdefault(_ANSWERS, _ANSWERS_MS)) / 1000
         self._commits = properties.pop(_COMMITS, "false").lower() == "true"
-        self._consumer = _consumer(config, properties)
+        settings = {
+            "bootstrap.servers": config.signal_kafka_bootstrap_servers,
+            "group.id": config.signal_kafka_group_id,
+            "enable.auto.commit": "false",
+            **properties,
+        }
+        self._errors = ClientErrors(_OPTIONS, settings)
+        self._consumer = open_consumer(settings, self._errors)
         self._next: TopicPartition | None = None
         self._assign()
 
     def _assign(self) -> None:
-        from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException, TopicPartition  # noqa: PLC0415
+        try:
+            self._consumer.assign([self._place()])
+        except KafkaClientError as fault:
+            kind = SourceError if fault.lasting else RetriableSourceError
+            raise kind(f"signal.kafka.topic: {self._topic} cannot be read: {fault}") from fault
+
+    def _place(self) -> TopicPartition:
+        """Where to read from."""
+        from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, TopicPartition  # noqa: PLC0415
 
         place, consumer, wait = TopicPartition(self._topic, 0), self._consumer, self._answers
-        try:
-            found = answer_of(lambda: consumer.list_topics(self._topic, timeout=wait)).topics[self._topic]
-            if len(found.partitions) > 1:
-                raise ConfigError(
-                    f"signal.kafka.topic: {self._topic} has {len(found.partitions)} partitions, and signals have an "
-                    "order: make one with a single partition"
-                )
-            if self._commits:
-                [committed] = answer_of(lambda: consumer.committed([place], timeout=wait))
-                place.offset = committed.offset if committed.offset >= 0 else OFFSET_BEGINNING
-            else:
-                place.offset = OFFSET_END
-                if found.error is None:
-                    place.offset = answer_of(lambda: consumer.get_watermark_offsets(place, timeout=wait))[1]
-        except KafkaException as error:
-            raise RetriableSourceError(
-                f"signal.kafka.topic: {self._topic} cannot be read: {error} (signal.consumer.{_ANSWERS})"
-            ) from error
-        self._consumer.assign([place])
+        found = self._asked(lambda: consumer.list_topics(self._topic, timeout=wait)).topics[self._topic]
+        if found.error is not None and (fault := self._errors.fault(found.error)).lasting:
+            raise fault
+        if len(found.partitions) > 1:
+            raise ConfigError(
+                f"signal.kafka.topic: {self._topic} has {len(found.partitions)} partitions, and signals have an "
+                "order: make one with a single partition"
+            )
+        if self._commits:
+            [committed] = self._asked(lambda: consumer.committed([place], timeout=wait))
+            place.offset = committed.offset if committed.offset >= 0 else OFFSET_BEGINNING
+        elif found.error is None:
+            place.offset = self._asked(lambda: consumer.get_watermark_offsets(place, timeout=wait))[1]
+        else:
+            place.offset = OFFSET_END
+        return place
+
+    def _asked(self, call: Callable[[], Answer]) -> Answer:
+        return ask(self._errors, self._consumer.poll, call)
 
     def poll(self) -> list[Signal]:
         """The signals of the messages that came."""
@@ -86,8 +108,8 @@ class KafkaChannel(SignalChannel):
     def _signals(self, message: Message) -> list[Signal]:
         from confluent_kafka import TopicPartition  # noqa: PLC0415
 
-        if message.error() is not None:
-            log.warning("%s: %s", self._topic, message.error())
+        if (error := message.error()) is not None:
+            client_log.warning("%s: %s", self._topic, self._errors.fault(error))
             return []
         offset = message.offset() or 0
         self._next = TopicPartition(self._topic, 0, offset + 1)
@@ -115,25 +137,3 @@ def _milliseconds(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ConfigError(f"signal.consumer.{_ANSWERS}: '{text}' is no number of milliseconds")
     return int(text)
-
-
-def _consumer(config: SignalOptions, properties: dict[str, str]) -> Consumer:
-    try:
-        from confluent_kafka import Consumer, KafkaException  # noqa: PLC0415 - an extra, for this channel alone
-    except ImportError as error:
-        raise ConfigError(
-            "signal.enabled.channels: 'kafka' needs confluent-kafka, which is not installed: "
-            "pip install 'cdckit[kafka]'"
-        ) from error
-    try:
-        return Consumer(
-            {
-                "bootstrap.servers": config.signal_kafka_bootstrap_servers,
-                "group.id": config.signal_kafka_group_id,
-                "enable.auto.commit": False,
-                **properties,
-            },
-            logger=logging.getLogger("cdckit.signals.client"),
-        )
-    except KafkaException as error:
-        raise ConfigError(f"signal.consumer.*: {error.args[0].str()}") from error

@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit.api.lists import NameList, split_names
-from cdckit.api.places import ClientFiles, LocalPath
+from cdckit.api.places import LocalPath
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.connector.signals.signal import OF_EVERY_SOURCE
+from cdckit.kafka import CONSUMER, ClientProperties, ClientSettings, from_java_or_librdkafka
 
 CHANNELS = ("source", "file", "kafka", "in-process")
 _NO_JMX = "there is no JVM and so no 'jmx'; use in-process"
@@ -42,9 +43,9 @@ class SignalOptions(PluginConfig):
     """The consumer group of that topic."""
     signal_kafka_poll_timeout_ms: NonNegativeInt = 100
     """How long to wait for messages of that topic each time, in milliseconds."""
-    signal_consumer: Annotated[dict[str, str], ClientFiles] = Field(default_factory=dict)
-    """More properties of that topic's consumer, in librdkafka's words; `offset.commit.enabled: true` makes it go on
-    where it was, instead of at the topic's end; `socket.timeout.ms` (10 s) is how long an answer is waited for.
+    signal_consumer: ClientProperties = Field(default_factory=dict, repr=False)
+    """More properties of that topic's consumer, in librdkafka's words or Java's; `offset.commit.enabled: true` makes it
+    go on where it was, instead of at the topic's end; `socket.timeout.ms` (10 s) is how long an answer is waited for.
     """
     signal_conditions: Literal["safe", "free"] = "safe"
     """What `additional-conditions` may hold: `safe` is a condition on what the events of that table or collection show
@@ -75,12 +76,24 @@ class SignalOptions(PluginConfig):
                 raise ValueError(f"signal.enabled.channels: '{name}' is no channel; there are {', '.join(CHANNELS)}")
         if "kafka" in self.channels and not self.signal_kafka_bootstrap_servers:
             raise ValueError("signal.kafka.bootstrap.servers is required with the signal channel 'kafka'")
+        if "kafka" in self.channels:
+            _ = self.signal_client
         return self
 
     def remarks(self) -> list[str]:
-        """A channel that cannot be is left out beside others."""
+        """A channel that cannot be is left out beside others, and so are properties of a consumer."""
         said = [f"signal.enabled.channels: {_NO_JMX}"] if "jmx" in split_names(self.signal_enabled_channels) else []
+        said += self.signal_client.remarks("signal.consumer") if "kafka" in self.channels else []
         return super().remarks() + said
+
+    @property
+    def signal_client(self) -> ClientSettings:
+        """`signal.consumer.*`, translated.
+
+        Raises:
+            ValueError: one of them cannot be had here.
+        """
+        return from_java_or_librdkafka(self.signal_consumer, CONSUMER, "signal.consumer")
 
     @property
     def channels(self) -> tuple[str, ...]:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from cdckit.api.takeover import HistoryRecord
 from cdckit.connector.damage import DAMAGE
-from cdckit.connector.waiting import answer_of
 from cdckit.errors import ConfigError, SourceError, StateError
+from cdckit.kafka import (
+    CONSUMER,
+    ClientErrors,
+    ClientOptions,
+    KafkaClientError,
+    ask,
+    from_java_or_librdkafka,
+    open_consumer,
+)
+from cdckit.waiting import let_go
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, TopicPartition
+    from confluent_kafka import Consumer
 
 _SCHEME = "kafka://"
+_NO_MATTER = ("GROUP_AUTHORIZATION_FAILED",)
+"""What librdkafka tells though nothing is asked of the group, which is told of no offset."""
+_IMPORT = ClientOptions("--history-consumer", "--history", patience="30 s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +38,7 @@ class Patience:
     Attributes:
         query: for what Kafka knows of it.
         record: for the next of its records.
-        options: what sets them, for messages.
+        options: what sets the latter, for messages.
     """
 
     query: float = 30.0
@@ -34,18 +46,49 @@ class Patience:
     options: str = ""
 
 
-def read_history(
-    place: str, properties: Mapping[str, str] | None = None, patience: Patience | None = None
-) -> Iterator[HistoryRecord]:
+@dataclass(frozen=True, slots=True)
+class HistoryClient:
+    """How a topic is read.
+
+    Attributes:
+        settings: more of the consumer's, in librdkafka's words.
+        options: where they came from, for messages.
+        patience: how long the topic is waited for.
+    """
+
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    options: ClientOptions = _IMPORT
+    patience: Patience = field(default_factory=Patience)
+
+    @classmethod
+    def of_file(cls, path: Path) -> Self:
+        """As a file of properties says, such as Kafka's own tools take (`consumer.properties`).
+
+        Raises:
+            ConfigError: it cannot be read, or a property cannot be had here.
+        """
+        import javaproperties  # noqa: PLC0415 - only such a file needs it
+
+        try:
+            with path.open("rb") as file:
+                given = javaproperties.load(file)
+            return cls(from_java_or_librdkafka(given, CONSUMER, _IMPORT.properties).settings)
+        except OSError as error:
+            raise ConfigError(f"{_IMPORT.properties}: {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+
+
+def read_history(place: str, client: HistoryClient | None = None) -> Iterator[HistoryRecord]:
     """The records of a history, in order.
 
     Args:
         place: the file of Debezium's `FileSchemaHistory`, a dump of a topic with a record a line (also as `KEY TAB
             VALUE`, or in a JSON object's `value`), or a topic: `kafka://HOST:PORT[,…]/TOPIC`.
-        properties: more of the consumer's, in librdkafka's words.
-        patience: how long a topic is waited for.
+        client: how a topic is read.
 
     Raises:
+        ConfigError: the topic is not named so, or the client refuses its settings.
         StateError: it is none of these, or has more than one partition.
         SourceError: Kafka cannot be reached.
     """
@@ -53,7 +96,7 @@ def read_history(
         servers, _, topic = place.removeprefix(_SCHEME).rpartition("/")
         if not servers or not topic:
             raise ConfigError(f"--history: '{place}' is not of the form kafka://HOST:PORT/TOPIC")
-        yield from _documents(_of_topic(servers, topic, properties or {}, patience or Patience()), place)
+        yield from _documents(_of_topic(servers, topic, client or HistoryClient()), place)
         return
     try:
         with Path(place).open("rb") as lines:
@@ -78,40 +121,40 @@ def _documents(lines: Iterator[bytes], place: str) -> Iterator[HistoryRecord]:
         yield document
 
 
-def _of_topic(servers: str, topic: str, properties: Mapping[str, str], patience: Patience) -> Iterator[bytes]:
-    try:
-        from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415 - an optional extra
-    except ImportError as error:
-        raise ConfigError("--history kafka://… needs the extra: pip install 'cdckit[kafka]'") from error
+def _of_topic(servers: str, topic: str, client: HistoryClient) -> Iterator[bytes]:
     own = {"bootstrap.servers": servers, "group.id": "cdckit-takeover", "enable.auto.commit": "false"}
-    consumer = Consumer({**own, **properties})
+    settings = {**own, **client.settings}
+    errors = ClientErrors(client.options, settings)
+    consumer = open_consumer(settings, errors)
     try:
-        yield from _whole(consumer, TopicPartition(topic, 0, 0), patience)
+        yield from _whole(consumer, topic, errors, client.patience)
+    except KafkaClientError as fault:
+        raise SourceError(f"topic {topic} cannot be read: {fault}") from fault
     finally:
-        consumer.close()
+        let_go(consumer.close)
 
 
-def _whole(consumer: Consumer, place: TopicPartition, patience: Patience) -> Iterator[bytes]:
-    from confluent_kafka import KafkaException  # noqa: PLC0415 - an optional extra
+def _whole(consumer: Consumer, topic: str, errors: ClientErrors, patience: Patience) -> Iterator[bytes]:
+    from confluent_kafka import TopicPartition  # noqa: PLC0415 - an optional extra
 
-    try:
-        topic = answer_of(lambda: consumer.list_topics(place.topic, patience.query)).topics[place.topic]
-        if topic.error is not None:
-            raise StateError(f"topic {place.topic}: {topic.error.str()}")
-        if len(topic.partitions) != 1:
-            raise StateError(
-                f"topic {place.topic} has {len(topic.partitions)} partitions; a schema history has one, or it has no "
-                "order"
-            )
-        _, end = answer_of(lambda: consumer.get_watermark_offsets(place, patience.query))
-        consumer.assign([place])
-        at = 0
-        while at < end:
-            message = answer_of(lambda: consumer.poll(patience.record))
-            if message is None or message.error():
-                reason = message.error() if message else f"no record for {patience.record:g} s{patience.options}"
-                raise SourceError(f"topic {place.topic} cannot be read: {reason}")
-            at = (message.offset() or 0) + 1
-            yield message.value() or b""
-    except KafkaException as error:
-        raise SourceError(f"topic {place.topic} cannot be read: {error}") from error
+    place = TopicPartition(topic, 0, 0)
+    known = ask(errors, consumer.poll, lambda: consumer.list_topics(topic, patience.query)).topics[topic]
+    if known.error is not None:
+        raise StateError(f"topic {topic}: {known.error.str()}")
+    if len(known.partitions) != 1:
+        raise StateError(
+            f"topic {topic} has {len(known.partitions)} partitions; a schema history has one, or it has no order"
+        )
+    _, end = ask(errors, consumer.poll, lambda: consumer.get_watermark_offsets(place, patience.query))
+    consumer.assign([place])
+    at = 0
+    while at < end:
+        message = ask(errors, consumer.poll, lambda: consumer.poll(patience.record))
+        if message is None:
+            raise SourceError(f"topic {topic} cannot be read: no record for {patience.record:g} s{patience.options}")
+        if (error := message.error()) is not None:
+            if error.name() in _NO_MATTER:
+                continue
+            raise errors.fault(error)
+        at = (message.offset() or 0) + 1
+        yield message.value() or b""

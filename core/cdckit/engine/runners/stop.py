@@ -7,7 +7,7 @@ import threading
 from types import FrameType, TracebackType
 from typing import Self
 
-from cdckit.connector.waiting import EndedByStop
+from cdckit.waiting import EndedByStop
 
 
 class StopSignal:

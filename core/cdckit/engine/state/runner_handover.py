@@ -22,10 +22,10 @@ from pathlib import Path
 from cdckit.api.record import Offset
 from cdckit.api.state_store import Json, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.connector.waiting import ended_by_stop
 from cdckit.engine.state.spark_checkpoint import Folder, begun_in_vain, committed_batch
 from cdckit.engine.state.sqlite import SqliteStateStore, read_kept, read_state
 from cdckit.errors import StateError
+from cdckit.waiting import ended_by_stop
 
 log = logging.getLogger("cdckit.runner")
 

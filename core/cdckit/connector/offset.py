@@ -1,0 +1,134 @@
+"""What the offsets of every database have in common, and how they are kept as JSON."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from cdckit.api.record import Offset
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.connector.incremental.state import IncrementalState
+from cdckit.connector.resnapshot import MEMBER, Resnapshot
+from cdckit.errors import StateError
+
+_COUNTS = "transaction_data_collection_order_"
+_AFTER_SNAPSHOT = "cdckit_after_snapshot"
+_INCREMENTAL = "cdckit_incremental"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectorOffset(ABC):
+    """How far a database has been read; a source adds where in its log.
+
+    Attributes:
+        transaction_id: the id of the transaction in hand, for its records.
+        counts: how many events of it each table or collection has had (`database.name`).
+        after_snapshot: whether the tables are read between the offset before and this one, which is where the log
+            goes on from.
+        incremental: what snapshots that signals ask for have left to do.
+        resnapshot: the tables that are read again before this offset, or, within a snapshot, at its end.
+    """
+
+    transaction_id: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    after_snapshot: bool = False
+    incremental: dict[str, Any] | None = None
+    resnapshot: Resnapshot | None = None
+
+    @property
+    @abstractmethod
+    def snapshot_due(self) -> bool:
+        """Whether tables are to be read before the log."""
+
+    @abstractmethod
+    def before_rows(self, again: Resnapshot) -> Self:
+        """Before a snapshot of these tables alone; what comes behind it goes on from here."""
+
+    @abstractmethod
+    def without_snapshot(self) -> Self:
+        """The same where that snapshot is not begun."""
+
+    def same_log(self, other: Self) -> bool:
+        """Whether both count in the log of one server; True where all servers have the same."""
+        return True
+
+    @abstractmethod
+    def to_json(self) -> Offset:
+        """The offset as a runner keeps it; members that say nothing are left out."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, offset: Offset) -> Self:
+        """Reads an offset of this source or of Debezium's connectors.
+
+        Raises:
+            StateError: a member has a value that it cannot have.
+        """
+
+    @classmethod
+    def kept(cls, offset: Offset) -> Self:
+        """The same of an offset that was kept elsewhere, where it may have been damaged.
+
+        Raises:
+            StateError: a member has a value that it cannot have.
+        """
+        return cls.from_json(offset)
+
+    def with_changes(self, **changes: Any) -> Self:
+        """An offset like this one but for `changes`."""
+        return replace(self, **changes)
+
+    def shared_members(self) -> Offset:
+        """What `to_json` gives of these attributes."""
+        return {
+            "transaction_id": self.transaction_id,
+            **{_COUNTS + name: count for name, count in self.counts.items()},
+            _AFTER_SNAPSHOT: self.after_snapshot,
+            _INCREMENTAL: self.incremental,
+            MEMBER: self.resnapshot and self.resnapshot.to_json(),
+        }
+
+
+def shared_attributes(offset: Offset) -> dict[str, Any]:
+    """What `shared_members` gave, read: arguments of the offset's constructor.
+
+    Raises:
+        StateError, or one of `DAMAGE`: a member has a value that it cannot have.
+    """
+    counts = {name.removeprefix(_COUNTS): value for name, value in offset.items() if name.startswith(_COUNTS)}
+    return {
+        "transaction_id": offset.get("transaction_id"),
+        "counts": {name: int(count) for name, count in counts.items()},
+        "after_snapshot": bool(offset.get(_AFTER_SNAPSHOT)),
+        "incremental": offset.get(_INCREMENTAL),
+        "resnapshot": Resnapshot.from_json(offset.get(MEMBER)),
+    }
+
+
+def check_incremental(incremental: Mapping[str, Any] | None) -> None:
+    """Looks whether what is left of incremental snapshots can be read.
+
+    Raises:
+        StateError, or one of `DAMAGE`: it cannot.
+    """
+    IncrementalState.from_json(None if incremental is None else dict(incremental))
+
+
+@contextmanager
+def readable(offset: Offset, system: str) -> Iterator[None]:
+    """Gives what goes wrong while an offset is read as an error of the state.
+
+    Args:
+        offset: the offset.
+        system: whose offset it should be.
+
+    Raises:
+        StateError: a member has a value that it cannot have.
+    """
+    try:
+        yield
+    except DAMAGE as error:
+        raise StateError(f"the offset {offset} is not one of a {system} source: {reason_of(error)}") from error

@@ -1,0 +1,34 @@
+"""The options that every source of a database has, whatever the database."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cdckit.connector.notifications.options import NotificationOptions
+from cdckit.connector.options.capture import CaptureOptions
+from cdckit.connector.options.event_format import EventFormatDefaults
+from cdckit.connector.options.events import EventOptions
+from cdckit.connector.options.logical_name import LogicalName
+from cdckit.connector.options.processing import ProcessingOptions
+from cdckit.connector.signals.options import SignalOptions
+
+
+class ConnectorOptions(
+    # the last comes first in the tables of options
+    ProcessingOptions,
+    EventOptions,
+    NotificationOptions,
+    SignalOptions,
+    EventFormatDefaults,
+    CaptureOptions,
+    LogicalName,
+):
+    """Options of a source of a database.
+
+    It is the first base of a source's model; behind it come the source's own themes, in the same order, those that go
+    further than one of these as its subclasses. `SnapshotOptions` and `TopicOptions` are not among these: a source
+    subclasses both, and names the modes and strategies that it has.
+    """
+
+    connector: ClassVar[str]
+    """What events say in `source.connector`."""
