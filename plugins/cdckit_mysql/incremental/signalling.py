@@ -10,6 +10,7 @@ from typing import Any
 from cdckit import Batch, DecodeError, Record, Struct
 from cdckit.connector.incremental import Finished, IncrementalSnapshot, IncrementalState, SignalListener
 from cdckit.connector.signals import Signal
+from cdckit.connector.signals.signal import one_line
 from cdckit.connector.table_events import Row
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
