@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed.stamp
 PYTEST_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
 FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 
-.PHONY: help setup servers lint test test-fast nightly demo bench docs face lock
+.PHONY: help setup servers lint test test-fast matrix nightly demo bench docs face lock
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,9 @@ test: servers lint ## Pass every check and test
 
 test-fast: $(INSTALLED) ## Pass the tests that start nothing, on every save
 	$(BIN)/python -m pytest --fast $(FAST_OPTIONS)
+
+matrix: ## Pass test-fast on each Python that there is, with and without the lock file
+	@$(PYTHON) -m testkit.matrix
 
 nightly: servers lint ## The same tests with the long series
 	$(BIN)/python -m pytest --nightly $(PYTEST_OPTIONS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import select
 import subprocess
 import sys
 import time
@@ -81,11 +82,13 @@ def test_a_reader_that_takes_nothing_does_not_keep_the_pipeline(printing: Pipeli
     command = [sys.executable, "-m", "cdckit", "run", str(printing.written())]
     with (printing.folder / "stderr.log").open("wb") as errors:
         process = subprocess.Popen(command, stdout=writer, stderr=errors, env={**os.environ, **_WITHOUT_BUFFER})
-    os.close(writer)
     os.read(reader, 1)
-    time.sleep(1)
+    while select.select([], [writer], [], 0)[1]:  # until the pipe is full
+        assert process.poll() is None
+        time.sleep(0.01)
     process.terminate()
     assert process.wait(30) == 4
+    os.close(writer)
     assert "who reads it takes nothing" in (printing.folder / "stderr.log").read_text()
     os.close(reader)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -24,6 +26,16 @@ def test_each_name_of_the_stub_is_in_it() -> None:
     listed = {line.split("(")[0] for line in face.listing()}
     assert names
     assert {f"cdckit.{name}" for name in names} <= listed
+
+
+def test_what_the_changelog_and_the_guide_send_to_is_there() -> None:
+    guide = (face.ROOT / "docs" / "writing-a-plugin.md").read_text(encoding="utf-8")
+    stable = guide.partition("## What is stable")[2].partition("\n## ")[0].partition("What these offer")[0]
+    rows = [line.split("|") for line in face.unreleased().splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(cdckit[a-z_.]*)`", row[2])}
+    modules = named | set(re.findall(r"`(cdckit[a-z_.]*)`", stable))
+    assert {"cdckit", "cdckit.connector.include_lists", "cdckit.testing"} <= modules
+    assert not [name for name in sorted(modules) if importlib.util.find_spec(name) is None]
 
 
 def test_a_change_without_a_line_is_not_recorded(

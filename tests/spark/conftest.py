@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.spark.session import start_session
 from spark.script import Script
+from spark.sound_session import kept_sound
 from testkit.running import create_reader
 from testkit.servers.mysql import MySQLServer
 
@@ -22,7 +23,7 @@ FAST_JVM = {
 
 
 @pytest.fixture(scope="session")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two processors with Delta Lake."""
     tests = Path(__file__).parents[1]
     places = [str(tests), str(tests.parent), os.environ.get("PYTHONPATH")]
@@ -32,9 +33,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         **FAST_JVM,
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
-    found = start_session("tests", settings, delta=True)
-    yield found
-    found.stop()
+    with kept_sound(request):
+        yield start_session("tests", settings, delta=True)
 
 
 @pytest.fixture

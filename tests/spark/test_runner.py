@@ -118,14 +118,14 @@ def test_a_workers_error_keeps_its_class(
     assert str(raised.value) == message
 
 
-def test_a_source_that_was_away_is_read_again(script: Script, tmp_path: Path) -> None:
+def test_a_source_that_was_away_is_read_again(script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     fill(script, 0, 3)
     script.fault("away")
     out, stopping = tmp_path / "out.jsonl", StopSignal()
     runner = SparkRunner(script.pipeline(tmp_path / "state", "file", path=out), stopping)
     thread = threading.Thread(target=runner.run)
     thread.start()
-    time.sleep(3)
+    wait_for(lambda: "the connection is gone; trying again" in caplog.text)
     script.repair()
     fill(script, 3, 5)
     wait_for(lambda: ids(out)[-2:] == [3, 4])
