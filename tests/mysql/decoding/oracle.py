@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -58,7 +58,7 @@ def theirs(reading: Reading, start: FilePosition, **options: Any) -> list[Change
     ]
 
 
-def their_events(reading: Reading, start: FilePosition, kinds: Sequence[type], **options: Any) -> Iterator[Any]:
+def their_events(reading: Reading, start: FilePosition, kinds: Sequence[type], **options: Any) -> Generator[Any]:
     """The events of some kinds, as the library gives them; raises as `theirs`."""
     login = {"host": "127.0.0.1", "port": reading.server.port, "user": "dbz", "password": "dbz", "ssl_disabled": True}
     asked = {"log_file": start.file, "log_pos": start.position, "resume_stream": True, "enable_logging": False}

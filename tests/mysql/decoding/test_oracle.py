@@ -10,11 +10,12 @@ import json
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from pymysqlreplication.event import GtidEvent, MariadbGtidEvent
+from pymysqlreplication.event import GtidEvent, MariadbGtidEvent, RotateEvent
 
 from cdckit_mysql.binlog.events import Gtid, MariaDbGtid
 from mysql.decoding.oracle import OPTIONS, plain_ours, plain_selected, plain_theirs, their_events, theirs
@@ -242,5 +243,8 @@ def test_as_mariadb_it_takes_no_position(mariadb_reading: Reading) -> None:
     mariadb_reading.execute("INSERT INTO t VALUES (2)")
     ours = mariadb_reading.changes(mariadb_reading.events(start))
     assert theirs(mariadb_reading, start) == ours == [("t", "write", None, {"id": 2})]
-    own = {"is_mariadb": True, "only_schemas": [mariadb_reading.database]}
-    assert theirs(mariadb_reading, start, **own) == [("t", "write", None, {"id": 1}), *ours]
+    [first, *_] = mariadb_reading.server.execute("SHOW BINARY LOGS")
+    for options, begins in (({}, start), ({"is_mariadb": True}, (first[0], 4))):
+        with closing(their_events(mariadb_reading, start, [RotateEvent], **options)) as events:
+            place = next(events)
+        assert (place.next_binlog, place.position) == begins
