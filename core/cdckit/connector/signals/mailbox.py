@@ -25,6 +25,7 @@ class Mailbox:
     Raises:
         ConfigError: a channel cannot be used as it is configured.
         RetriableSourceError: a channel's server is away.
+        SourceError: it refuses the source's login, or its topic.
     """
 
     def __init__(self, config: SignalOptions, topic_prefix: str, inbox: Path | None) -> None:
