@@ -8,6 +8,7 @@ from .api.checks import (
     unmatched_findings as unmatched_findings,
     why_unwritable as why_unwritable,
 )
+from .api.event_traits import EventTraits as EventTraits
 from .api.hookspecs import (
     ColumnConverter as ColumnConverter,
     ColumnDescription as ColumnDescription,
@@ -25,6 +26,7 @@ from .api.marks import (
     TableMark as TableMark,
 )
 from .api.messages import EncodedHeaders as EncodedHeaders, Messages as Messages
+from .api.notices import UNHEARD as UNHEARD, Notice as Notice, Notices as Notices
 from .api.places import ClientFiles as ClientFiles, FolderUrl as FolderUrl, LocalPath as LocalPath, Located as Located
 from .api.plugin_config import PluginConfig as PluginConfig, did_you_mean as did_you_mean
 from .api.record import (
@@ -70,12 +72,11 @@ from .api.snapshotting import (
     SnapshotQuery as SnapshotQuery,
 )
 from .api.source import (
-    Notify as Notify,
     Source as Source,
     SourceContext as SourceContext,
     Split as Split,
-    silent as silent,
 )
+from .api.source_config import SourceConfig as SourceConfig
 from .api.source_counts import SourceCounts as SourceCounts
 from .api.state_store import HistoryEntry as HistoryEntry, StateStore as StateStore
 from .api.struct import (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit import Registration, hookimpl
+from cdckit import EventTraits, Registration, hookimpl
+
+_PLACE = (("ts", "ts_ms"), ("ord", "ord"))
+"""What tells events of the oplog apart."""
 
 
 @hookimpl
@@ -19,5 +22,8 @@ def cdckit_sources() -> Sequence[Registration]:
             extra="mongodb",
             requires=("pymongo", "bson", "cryptography"),
             aliases=("io.debezium.connector.mongodb.MongoDbConnector",),
+            events=(
+                EventTraits("mongodb", (("ts", "ts_ms"), ("ord", "ord")), ("before", "after", "updateDescription")),
+            ),
         ),
     ]

@@ -179,7 +179,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         if again is None and not self._reads_documents(StreamOffset.from_json(start)):
             return []
         only = None if again is None else again.tables
-        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism, self._context.notify, only)
+        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism, self._context.notices, only)
         names = dict.fromkeys((chunk.database, chunk.collection) for chunk in chunks) if self._context.marks else ()
         for chunk in chunks:
             self._collections.taken(chunk.database, chunk.collection)
@@ -279,7 +279,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def _read_chunks(self, work: ChunkWork, moment: StreamOffset) -> Iterator[Batch]:
         if work.marked:
             yield Batch([], None, marks=list(self._marker.of_snapshot(work.marked, moment.moment)))
-        client, notify = self._asked(), self._context.notify
+        client, notify = self._asked(), self._context.notices
         yield from read_chunks(client, self._config, self._collections, work.chunks, moment, notify)
 
     @cached_property
@@ -312,7 +312,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
                 self._collections.taken(*name)
             self._captured_told = True
             check_guardrail(self._config, len(names))
-            self._context.notify("captured", data_collections=names)
+            self._context.notices.captured(data_collections=names)
 
     # -- the servers
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit import ColumnConverter, ColumnDescription, Registration, hookimpl
+from cdckit import ColumnConverter, ColumnDescription, EventTraits, Registration, hookimpl
 
+_PLACE = (("file", "file"), ("pos", "pos"))
+"""What tells events of the log apart."""
 _CONVERTERS = ("TinyIntOneToBooleanConverter", "ZeroDateFallbackConverter", "JdbcSinkDataTypesConverter")
 _REQUIRES = ("pymysql", "cryptography", "zstandard")
 _PACKAGES = ("io.debezium.connector.binlog.converters.", "io.debezium.connector.mysql.converters.")
@@ -23,6 +25,7 @@ def cdckit_sources() -> Sequence[Registration]:
             extra="mysql",
             requires=_REQUIRES,
             aliases=("io.debezium.connector.mysql.MySqlConnector",),
+            events=(EventTraits("mysql", _PLACE),),
         ),
         Registration(
             name="mariadb",
@@ -32,6 +35,7 @@ def cdckit_sources() -> Sequence[Registration]:
             extra="mysql",
             requires=_REQUIRES,
             aliases=("io.debezium.connector.mariadb.MariaDbConnector",),
+            events=(EventTraits("mariadb", _PLACE, data=None),),
         ),
     ]
 

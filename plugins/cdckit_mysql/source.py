@@ -227,7 +227,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         if self._context.counts.wanted and not self._captured_told:
             self._captured_told = True
             names = [str(table.id) for table in tables if self._filters.captures(*table.id)]
-            self._context.notify("captured", data_collections=names)
+            self._context.notices.captured(data_collections=names)
 
     # -- reading
 
@@ -262,7 +262,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             marker = TableMarker(self._filters, versions)
             yield Batch([], None, marks=list(marker.of_snapshot(point.position, work.marked, work.captured)))
         if work.chunks:
-            notify = self._context.notify
+            notify = self._context.notices
             yield from read_chunks(self._config, self._filters, versions, work.chunks, point, notify, work.dialect)
 
     def _read_between(self, start: LogOffset, end: LogOffset, signalled: bool) -> Iterator[Batch]:
@@ -277,7 +277,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         read_from = start if work.reader or self._context.state is None else self._ends.known(start)
         history = self._history if self._context.state is not None else None
         definitions = Definitions(
-            work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
+            work.tables, self._config, self._filters, work.dialect, history=history, notices=self._context.notices
         )
         if history is not None and not work.reader:
             take_over_missing(self._asked.ready()[1], self._config, self._filters, definitions, start.position)
@@ -353,7 +353,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
 
     @cached_property
     def _history(self) -> SchemaHistory:
-        return SchemaHistory(self._state, self._context.notify, self._renewal.topic)
+        return SchemaHistory(self._state, self._context.notices, self._renewal.topic)
 
     def _beginnings(self) -> LogBeginnings | None:
         return LogBeginnings(self._config, self._context.state) if self._context.state is not None else None
@@ -365,7 +365,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._filters,
             self._asked.dialect,
             self._history,
-            self._context.notify,
+            self._context.notices,
             self._run_id,
             self._ends,
         )

@@ -144,6 +144,7 @@ class TicdcConfig(TopicsConfig):
     """Options of the source `ticdc`."""
 
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix", "storage_url")
+    named_by: ClassVar[str] = "topic_prefix"
 
     protocol: Protocol
     """The changefeed's protocol: `debezium`, `debezium-avro`, `canal-json`, `open-protocol`, `simple` or `avro`; with

@@ -103,7 +103,7 @@ class DebeziumSource(TopicSource):
         yield Batch(records, LogOffset(at).to_json(), time_ms, chunk.size)
 
     def _tell(self, ddl: Ddl) -> None:
-        self.context.notify("schema_changed", position=f"{ddl.commit_ts:020d}", ddl=ddl.statement, tables=ddl.tables)
+        self.context.notices.schema_changed(position=f"{ddl.commit_ts:020d}", ddl=ddl.statement, tables=ddl.tables)
 
     def _has_schemaless(self, partitions: Sequence[Partition]) -> bool:
         """Whether messages come without schemas, so that their types are in schema changes if anywhere."""

@@ -12,13 +12,12 @@ from cdckit import (
     OPTIONAL_INT64,
     OPTIONAL_STRING,
     STRING,
-    Header,
     Record,
     Struct,
     logical,
     struct_schema,
 )
-from cdckit.connector.envelope import NEW_KEY, OLD_KEY
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY, key_header
 from cdckit_ticdc.layout import Images, Layout
 from cdckit_ticdc.message import Message
 
@@ -107,13 +106,13 @@ class RecordMaker:
         assert old is not None
         times = (stamp.made_ms, None, None)
         gone = Struct(layout.envelope, (before, None, source, None, "d", *times))
-        headers = (Header(NEW_KEY, new, new.schema),)
+        headers = (key_header(NEW_KEY, new),)
         position = _position(stamp, place, "d")
         made = [Record(layout.topic, old, gone, headers, position, stamp.made_ms)]
         if self._tombstones:
             made.append(Record(layout.topic, old, None, headers, f"{position}-1", stamp.made_ms))
         come = Struct(layout.envelope, (None, after, source, None, "c", *times))
-        headers = (Header(OLD_KEY, old, old.schema),)
+        headers = (key_header(OLD_KEY, old),)
         position = _position(stamp, f"{place}-2", "c")
         made.append(Record(layout.topic, new, come, headers, position, stamp.made_ms))
         return made

@@ -186,7 +186,7 @@ class TicdcSource(TopicSource):
     # -- what the messages tell besides rows
 
     def _tell(self, ddl: Ddl) -> None:
-        self.context.notify("schema_changed", position=f"{ddl.commit_ts:020d}", ddl=ddl.statement, tables=ddl.tables)
+        self.context.notices.schema_changed(position=f"{ddl.commit_ts:020d}", ddl=ddl.statement, tables=ddl.tables)
 
     def _scan_from(self, start: LogOffset) -> Scan:
         """What has been looked through beyond an offset so far: asked again, it goes on where it was."""

@@ -9,8 +9,32 @@ from pydantic import BeforeValidator, Field, PositiveFloat, field_validator, mod
 
 from cdckit import PluginConfig
 from cdckit.kafka import PRODUCER, ClientProperties, ClientSettings, Named, Text, from_java
-from cdckit_kafka.settings import OWN_SETTINGS, check_acks
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRules, partition_count, split_list
+
+_ONE_REQUEST = "cannot be changed: with more than one request under way records are lost; remove it"
+
+_JAVAS = (
+    "sasl.jaas.config",
+    "ssl.keystore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
+)
+_ALL = ("all", "-1")
+_OWN_SETTINGS: Mapping[str, str] = {
+    "bootstrap.servers": "is the sink's own option: write `bootstrap.servers`",
+    "metadata.broker.list": "is the sink's own option: write `bootstrap.servers`",
+    "acks": "is the sink's own option: write `acks`",
+    "request.required.acks": "is the sink's own option: write `acks`",
+    "enable.idempotence": "is the sink's own option: write `enable.idempotence`",
+    "allow.auto.create.topics": "follows from the sink's own option `topic.creation.enable`",
+    "delivery.report.only.error": "cannot be changed: the sink relies on it",
+    "max.in.flight": _ONE_REQUEST,
+    "max.in.flight.requests.per.connection": _ONE_REQUEST,
+    "transactional.id": "is not supported: the sink writes without transactions; remove it",
+    **{name: f"is the Java producer's: write `producer.{name}`" for name in _JAVAS},
+}
+"""librdkafka's settings which are not passed through, and what to do instead."""
 
 
 def _comma_separated(value: Any) -> Any:
@@ -79,7 +103,7 @@ class KafkaSinkConfig(PluginConfig):
     @field_validator("kafka")
     @classmethod
     def _not_the_sinks_own(cls, kafka: dict[str, str]) -> dict[str, str]:
-        faults = [f"'{name}' {OWN_SETTINGS[name]}" for name in kafka if name in OWN_SETTINGS]
+        faults = [f"'{name}' {_OWN_SETTINGS[name]}" for name in kafka if name in _OWN_SETTINGS]
         if faults:
             raise ValueError("; ".join(faults))
         return kafka
@@ -90,8 +114,15 @@ class KafkaSinkConfig(PluginConfig):
         problems = self.java_options.problems(self.kafka)
         if problems:
             raise ValueError("; ".join(problems))
-        check_acks(self)
+        self._check_acks()
         return self
+
+    def _check_acks(self) -> None:
+        acks = self.chosen_acks
+        if acks not in (*_ALL, "1"):
+            raise ValueError(f"acks={acks} would lose records unnoticed: use acks=all")
+        if acks == "1" and self._idempotence_wish is True:
+            raise ValueError("enable.idempotence needs acks=all: change one of the two")
 
     def identity(self) -> dict[str, str | list[str]]:
         """The brokers, of which one that is asked still makes it the same cluster."""
@@ -103,6 +134,26 @@ class KafkaSinkConfig(PluginConfig):
         plain = {name: value for name, value in self.producer.items() if not name.startswith(_OVERRIDE)}
         over = {name.removeprefix(_OVERRIDE): v for name, v in self.producer.items() if name.startswith(_OVERRIDE)}
         return from_java(plain | over, PRODUCER, Named("producer", "kafka"))
+
+    @property
+    def chosen_acks(self) -> str:
+        """`acks`, unless only the Java producer's says something."""
+        java = self.java_options.settings.get("acks")
+        return self.acks if java is None or "acks" in self.model_fields_set else java
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether the producer is; where nobody has said so, `acks` decides."""
+        wish = self._idempotence_wish
+        return self.chosen_acks in _ALL if wish is None else wish
+
+    @property
+    def _idempotence_wish(self) -> bool | None:
+        """What the user asked for, or None."""
+        if "enable_idempotence" in self.model_fields_set:
+            return self.enable_idempotence
+        java = self.java_options.settings.get("enable.idempotence")
+        return None if java is None else java.lower() == "true"
 
     @property
     def topic_rules(self) -> TopicRules:

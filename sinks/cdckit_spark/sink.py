@@ -79,10 +79,10 @@ class LakeSink(SparkTableSink):
         Raises:
             ConfigError: a mirror is wanted of a source whose updates do not carry whole rows.
         """
-        if self.config.mode == "mirror" and not context.whole_updates:
+        if self.config.mode == "mirror" and context.partial_updates is not None:
             raise ConfigError(
-                "sink.mode: 'mirror' needs whole documents, and the source sends only what an update has changed; "
-                "set source.capture.mode to change_streams_update_full"
+                "sink.mode: 'mirror' needs whole rows, and the source sends only what an update has changed; "
+                f"{context.partial_updates}"
             )
         self._session = session
         self._context = context

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, PositiveInt, SecretStr
 
 from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.source_config import SourceConfig
 
 
 class NoOptions(PluginConfig):
@@ -24,8 +25,10 @@ class FailingConfig(PluginConfig):
     """Options of its producer."""
 
 
-class ScriptedConfig(PluginConfig):
+class ScriptedConfig(SourceConfig):
     """Options of the source `scripted`."""
+
+    named_by: ClassVar[str] = "topic_prefix"
 
     topic_prefix: str = "scripted"
     """The pipeline's name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from cdckit import errors
 from cdckit.api.checks import Finding
@@ -51,18 +52,12 @@ class ScriptedSource(Source):
             if self.context.stopping():
                 return
 
-    def _records(self, line: dict[str, object], at: int) -> list[Record]:
+    def _records(self, line: dict[str, Any], at: int) -> list[Record]:
         if "raise" in line:
             kind: type[Exception] = getattr(errors, str(line["raise"]), RuntimeError)
             raise kind(line["say"])
         if "snapshot" in line:
-            self.context.notify(
-                "snapshot_progress",
-                data_collection=line["snapshot"],
-                rows=line["rows"],
-                estimate=line["estimate"],
-                finished=line["finished"],
-            )
+            self.context.notices.snapshot_progress(line["snapshot"], line["rows"], line["estimate"], line["finished"])
             return []
         return [Record("events", None, SchemaAndValue(None, line), position=f"{at:08}")]
 

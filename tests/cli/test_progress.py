@@ -8,14 +8,20 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from cdckit.cli.meter import Meter, size
+from cdckit.api.plugins import plugin_manager
+from cdckit.api.source_counts import SourceCounts
 from cdckit.cli.progress import ProgressPlugin
+from cdckit.cli.progress_line import progress_facts, progress_line, size
 from cdckit.connector.durations import duration
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.listener import FiguresListener
+from cdckit.engine.notices import RunNotices
 
 PROGRAM = Path(sys.executable).parent / "cdc"
 
@@ -23,65 +29,97 @@ PROGRAM = Path(sys.executable).parent / "cdc"
 class Clock:
     """A clock that stands until it is moved."""
 
-    def __init__(self, now: float = 0.0) -> None:
+    def __init__(self, now: float = 1000.0) -> None:
         self.now = now
 
     def __call__(self) -> float:
         return self.now
 
 
-def test_a_snapshot_has_rows_rate_and_time_left() -> None:
-    clock = Clock()
-    meter = Meter(clock)
-    meter.snapshot("shop.orders", 0, 500_000, finished=False)
-    clock.now = 2
-    meter.snapshot("shop.orders", 100_000, 500_000, finished=False)
-    assert meter.line() == "snapshot of shop.orders: 100,000 of about 500,000 rows, 50,000 rows/s, 8 s left"
-    assert meter.facts() == {
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, for the figures."""
+    made = Clock()
+    monkeypatch.setattr(time, "time", made)
+    return made
+
+
+@pytest.fixture
+def figures(clock: Clock) -> Figures:
+    return Figures("inv", "scripted", "s", "direct")
+
+
+def committed(figures: Figures, records: int, log_time_ms: int | None, lag_bytes: int | None) -> None:
+    figures.commit(records, {}, log_time_ms, 0)
+    figures.lag(records, lag_bytes, None)
+
+
+def test_a_snapshot_has_rows_rate_and_time_left(figures: Figures, clock: Clock) -> None:
+    read = figures.snapshot.read
+    read("shop.orders", 0, 500_000, finished=False)
+    clock.now += 2
+    read("shop.orders", 100_000, 500_000, finished=False)
+    assert progress_line(figures) == ("snapshot of shop.orders: 100,000 of about 500,000 rows, 50,000 rows/s, 8 s left")
+    assert progress_facts(figures) == {
         "phase": "snapshot", "table": "shop.orders", "rows": 100_000, "estimate": 500_000,
         "rows_per_second": 50_000, "seconds_left": 8,
     }  # fmt: skip
-    meter.snapshot("shop.users", 10, None, finished=False)
-    clock.now = 3
-    assert meter.line() == "snapshot of shop.users (and 1 more): 10 rows"
-    meter.snapshot("shop.orders", 150_000, 500_000, finished=False)
-    assert meter.line() == (
+    read("shop.users", 10, None, finished=False)
+    clock.now += 1
+    assert progress_line(figures) == "snapshot of shop.users (and 1 more): 10 rows"
+    read("shop.orders", 150_000, 500_000, finished=False)
+    assert progress_line(figures) == (
         "snapshot of shop.orders (and 1 more): 150,000 of about 500,000 rows, 50,000 rows/s, 7 s left"
     )
-    meter.snapshot("shop.orders", 500_000, 500_000, finished=True)
-    assert meter.line() == "snapshot of shop.users: 10 rows"
-    meter.snapshot("shop.users", 10, None, finished=True)
-    assert meter.line() == "streaming: 0 events/s, 0 delivered"
+    read("shop.orders", 500_000, 500_000, finished=True)
+    assert progress_line(figures) == "snapshot of shop.users: 10 rows"
+    read("shop.users", 10, None, finished=True)
+    assert progress_line(figures) == "streaming: 0 events/s, 0 delivered"
 
 
-def test_an_estimate_that_was_too_low_is_not_shown_any_more() -> None:
-    clock = Clock()
-    meter = Meter(clock)
-    meter.snapshot("shop.orders", 700, 42, finished=False)
-    clock.now = 2
-    meter.snapshot("shop.orders", 30_700, 42, finished=False)
-    assert meter.line() == "snapshot of shop.orders: 30,700 rows, 15,000 rows/s"
-    assert meter.facts()["seconds_left"] is None
+def test_a_snapshot_that_was_broken_off_is_not_shown_any_more(figures: Figures) -> None:
+    figures.snapshot.begin({"shop.orders": 5, "shop.users": 5})
+    assert progress_line(figures).startswith("streaming")
+    figures.snapshot.read("shop.orders", 1, 5, finished=False)
+    assert progress_line(figures).startswith("snapshot of shop.orders: 1 of about 5 rows")
+    figures.snapshot.end(completed=False)
+    assert progress_line(figures).startswith("streaming")
 
 
-def test_streaming_has_a_rate_over_the_last_seconds_and_the_lag() -> None:
-    clock, wall = Clock(), Clock(1000.0)
-    meter = Meter(clock, wall)
-    clock.now = 5
-    meter.committed(500, log_time_ms=998_500, lag_bytes=2_500_000)
-    assert meter.line() == "streaming: 100 events/s, 1.5 s and 2.5 MB behind, 500 delivered"
-    clock.now = 12
-    meter.committed(100, log_time_ms=999_900, lag_bytes=None)
-    assert meter.line() == "streaming: 60 events/s, 0.1 s behind, 600 delivered"
-    clock.now = 100
-    assert meter.events_per_second() == 0
+def test_an_estimate_that_was_too_low_is_not_shown_any_more(figures: Figures, clock: Clock) -> None:
+    figures.snapshot.read("shop.orders", 700, 42, finished=False)
+    clock.now += 2
+    figures.snapshot.read("shop.orders", 30_700, 42, finished=False)
+    assert progress_line(figures) == "snapshot of shop.orders: 30,700 rows, 15,000 rows/s"
+    assert progress_facts(figures)["seconds_left"] is None
+
+
+def test_streaming_has_a_rate_over_the_last_seconds_and_the_lag(figures: Figures, clock: Clock) -> None:
+    clock.now += 5
+    committed(figures, 500, log_time_ms=1_003_500, lag_bytes=2_500_000)
+    assert progress_line(figures) == "streaming: 100 events/s, 1.5 s and 2.5 MB behind, 500 delivered"
+    clock.now += 7
+    committed(figures, 100, log_time_ms=1_011_900, lag_bytes=None)
+    assert progress_line(figures) == "streaming: 60 events/s, 0.1 s behind, 600 delivered"
+    clock.now += 88
+    assert figures.events_per_second == 0
+
+
+def test_the_rate_counts_every_record_however_often_there_are_some(figures: Figures, clock: Clock) -> None:
+    """A thousand commits a second are more than are kept one by one."""
+    for _ in range(20_000):
+        clock.now += 0.001
+        committed(figures, 2, None, None)
+    assert len(figures.commits) <= 256
+    assert figures.events_per_second == pytest.approx(2000, rel=0.01)
 
 
 @pytest.mark.parametrize(("records", "lag_bytes"), [(0, None), (5, 0)])
-def test_at_the_logs_end_there_is_no_lag_however_old_the_last_change(records: int, lag_bytes: int | None) -> None:
-    meter = Meter(Clock(), Clock(1000.0))
-    meter.committed(records, log_time_ms=1, lag_bytes=lag_bytes)
-    assert meter.facts()["lag_seconds"] == 0
+def test_at_the_logs_end_there_is_no_lag_however_old_the_last_change(
+    figures: Figures, records: int, lag_bytes: int | None
+) -> None:
+    committed(figures, records, log_time_ms=1, lag_bytes=lag_bytes)
+    assert progress_facts(figures)["lag_seconds"] == 0
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0 s"), (59, "59 s"), (125, "2 min 05 s"), (11_220, "3 h 07 min")])
@@ -96,19 +134,31 @@ def test_sizes_are_short(number: float, text: str) -> None:
     assert size(number) == text
 
 
-def test_log_lines_come_now_and_then_and_for_milestones(caplog: pytest.LogCaptureFixture) -> None:
-    clock = Clock()
-    plugin = ProgressPlugin(Meter(clock, Clock(1000.0)), 10, clock)
+@pytest.fixture
+def told(figures: Figures, clock: Clock) -> Iterator[RunNotices]:
+    """What a runner tells its plugins by: the figures' listener, and the one that logs."""
+    manager = plugin_manager()
+    plugins = ProgressPlugin(figures, 10, clock), FiguresListener(figures, lambda: None)
+    for plugin in plugins:
+        manager.register(plugin)
+    yield RunNotices("inv")
+    for plugin in plugins:
+        manager.unregister(plugin)
+
+
+def test_log_lines_come_now_and_then_and_for_milestones(
+    told: RunNotices, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO, logger="cdckit.progress"):
-        plugin.cdckit_started("inv", "direct", {"line": 1})
-        for clock.now in (1, 9, 11, 12):
-            plugin.cdckit_batch_committed(6, log_time_ms=None, lag_bytes=0)
-        plugin.cdckit_snapshot_progress("db.t", 24, None, finished=True)
-        plugin.cdckit_schema_changed("p1", "ALTER TABLE t", ["db.t"])
-        plugin.cdckit_stopped("inv", None)
+        told.started("direct", {"line": 1})
+        for clock.now in (1001, 1009, 1011, 1012):
+            told.batch_committed(6, {}, None, 0, 0, None, SourceCounts())
+        told.snapshot_progress("db.t", 24, None, finished=True)
+        told.schema_changed("p1", "ALTER TABLE t", ["db.t"])
+        told.stopped(None)
     assert [record.getMessage() for record in caplog.records] == [
         "pipeline 'inv' starts on the runner direct; its offset is saved",
-        "streaming: 2 events/s, 0.0 s and 0 bytes behind, 18 delivered",
+        "streaming: 1 events/s, 0.0 s and 0 bytes behind, 18 delivered",
         "snapshot of db.t is done: 24 rows in 0 s",
         "the definition of db.t changes at p1",
         "pipeline 'inv' stopped; 24 events delivered",
@@ -164,25 +214,23 @@ def _read_until(terminal: int, text: str) -> str:
 
 
 def test_nothing_is_left_registered(cdc: Callable[..., object], pipeline: Path) -> None:
-    from cdckit.api.plugins import plugin_manager
-
     before = set(plugin_manager().get_plugins())
     cdc("run", pipeline.name, "--once")
     assert set(plugin_manager().get_plugins()) == before
 
 
-def test_what_is_waited_for_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    clock = Clock()
-    plugin = ProgressPlugin(Meter(clock, Clock(1000.0)), 10, clock)
+def test_what_is_waited_for_is_told(
+    told: RunNotices, figures: Figures, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO, logger="cdckit.progress"):
-        plugin.cdckit_activity("")
-        plugin.cdckit_activity("starting Spark")
-        clock.now = 12
-        assert plugin.meter.line() == "starting Spark 12 s …"
-        assert plugin.meter.facts() == {"phase": "starting Spark", "seconds": 12}
-        plugin.cdckit_activity("")
+        told.activity("")
+        told.activity("starting Spark")
+        clock.now += 12
+        assert progress_line(figures) == "starting Spark 12 s …"
+        assert progress_facts(figures) == {"phase": "starting Spark", "seconds": 12}
+        told.activity("")
     assert [record.getMessage() for record in caplog.records] == ["starting Spark …", "starting Spark took 12 s"]
-    assert plugin.meter.line().startswith("streaming")
+    assert progress_line(figures).startswith("streaming")
 
 
 def test_warnings_and_faults_of_threads_are_json_lines_too() -> None:

@@ -31,7 +31,7 @@ def alike(one: type[PluginConfig], other: type[PluginConfig]) -> list[str]:
     return sorted(found)
 
 
-@pytest.mark.parametrize(("one", "other"), combinations(SOURCES, 2))
+@pytest.mark.parametrize(("one", "other"), [*combinations(SOURCES, 2)])
 def test_no_option_is_declared_twice(one: type[PluginConfig], other: type[PluginConfig]) -> None:
     assert len(set(one.model_fields) & set(other.model_fields)) > 50
     assert alike(one, other) == []

@@ -8,22 +8,19 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.notices import UNHEARD
 from cdckit.api.record import Batch, Record
-from cdckit.api.source import silent
 from cdckit.connector.notifications import Notification, NotificationOptions, Notifications
 from cdckit.connector.notifications.listener import SnapshotListener
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.testing.notices import RecordedNotices
 
 
-def _notifications(told: list[Notification], **options: str) -> Notifications:
+def _notifications(told: RecordedNotices, **options: str) -> Notifications:
     named = {name.replace("_", "."): value for name, value in options.items()}
 
-    def notify(notice: str, /, **facts: Any) -> None:
-        if notice == "notification":
-            told.append(facts["notification"])
-
-    return Notifications(NotificationOptions.load(named, "source")[0], "shop", notify)
+    return Notifications(NotificationOptions.load(named, "source")[0], "shop", told)
 
 
 def test_a_notification_is_a_record_as_debezium_makes_it() -> None:
@@ -50,38 +47,39 @@ def test_a_notification_is_a_record_as_debezium_makes_it() -> None:
 def test_channels_are_those_that_are_enabled(caplog: pytest.LogCaptureFixture) -> None:
     """Plugins are told whatever is enabled."""
     caplog.set_level(logging.INFO)
-    told: list[Notification] = []
+    told = RecordedNotices()
     silent = _notifications(told)
     silent.send("Initial Snapshot", "STARTED")
-    assert (silent.take(), caplog.text, len(told)) == ([], "", 1)
+    assert (silent.take(), caplog.text, len(told.notifications)) == ([], "", 1)
     loud = _notifications(told, notification_enabled_channels="sink,log", notification_sink_topic_name="told")
     loud.send("Initial Snapshot", "STARTED", "mine", data_collections="a,b")
     [record] = loud.take()
     assert (record.topic, loud.take()) == ("told", [])
     assert 'Initial Snapshot STARTED: {"connector_name": "shop", "data_collections": "a,b"}' in caplog.text
-    assert (told[1].id, told[1].additional_data["data_collections"]) == ("mine", "a,b")
+    second = told.notifications[1]
+    assert (second.id, second.additional_data["data_collections"]) == ("mine", "a,b")
 
 
 @pytest.mark.parametrize(("last", "ends_as"), [({"done": True}, "COMPLETED"), ({"done": False}, "ABORTED")])
 def test_a_snapshot_tells_how_it_ends(last: dict[str, bool], ends_as: str) -> None:
     """Its batches carry the notifications; the names come from what the source tells the hooks."""
-    told: list[Notification] = []
+    told = RecordedNotices()
     options = {"notification_enabled_channels": "sink", "notification_sink_topic_name": "told"}
     notifications = _notifications(told, **options)
-    listener = SnapshotListener(notifications, silent, "d.signals")
+    listener = SnapshotListener(notifications, UNHEARD, "d.signals")
 
     def batches() -> Any:
-        listener("snapshot_started", data_collections={"d.a": 3})
-        listener("snapshot_progress", data_collection="d.a", rows=2, estimate=3, finished=False)
+        listener.snapshot_started({"d.a": 3})
+        listener.snapshot_progress("d.a", rows=2, estimate=3, finished=False)
         yield Batch([Record("d.a", None, None)], {"done": False})
-        listener("snapshot_progress", data_collection="d.a", rows=3, estimate=3, finished=True)
+        listener.snapshot_progress("d.a", rows=3, estimate=3, finished=True)
         yield Batch([], last)
 
     found = list(listener.snapshot(batches(), lambda offset: offset["done"]))
-    assert [one.type for one in told] == ["STARTED", "IN_PROGRESS", "TABLE_SCAN_COMPLETED", ends_as]
+    assert [one.type for one in told.notifications] == ["STARTED", "IN_PROGRESS", "TABLE_SCAN_COMPLETED", ends_as]
     assert [[record.topic for record in batch.records] for batch in found] == [
         ["d.a", "told", "told"],
         ["told"],
         ["told"],
     ]
-    assert told[2].additional_data["data_collections"] == "d.a,d.signals"
+    assert told.notifications[2].additional_data["data_collections"] == "d.a,d.signals"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cdckit.api import plugins
+from cdckit.engine.notices import RunNotices
 from cdckit.errors import ConfigError
 
 PROJECT = Path(__file__).parents[2]
@@ -24,6 +26,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     plugins.plugin_manager.cache_clear()
     plugins.broken_plugins.cache_clear()
     yield tmp_path
+    for name in [name for name, module in sys.modules.items() if str(tmp_path) in str(getattr(module, "__file__", ""))]:
+        del sys.modules[name]
     plugins.plugin_manager.cache_clear()
     plugins.broken_plugins.cache_clear()
 
@@ -89,6 +93,75 @@ def test_a_good_plugin_beside_a_broken_one_is_found(installed: Path) -> None:
     assert plugins.find("sink", "well").factory == "good_one:Well"
     with pytest.raises(ConfigError, match="'well' is registered as good_one:WellConfig, which does not exist"):
         plugins.config_model(plugins.find("sink", "well"))
+
+
+REGISTERS = """
+from cdckit import Registration, hookimpl
+@hookimpl
+def cdckit_sinks(): return [Registration("well", "{name}:Well", "{name}:WellConfig", "swallows")]
+"""
+
+WRAPS = """
+from dataclasses import replace
+from cdckit import Registration, hookimpl
+@hookimpl(wrapper=True)
+def cdckit_sinks():
+    found = yield
+    all_of_them = [one for each in found for one in each]
+    given = [replace(one, aliases=(*one.aliases, "abyss")) if one.name == "well" else one for one in all_of_them]
+    return [[*given, Registration("pit", "{name}:Pit", "{name}:PitConfig", "swallows, too")]]
+"""
+
+
+def test_a_wrapper_stands_around_what_all_answer(installed: Path) -> None:
+    install(installed, "a_wrapper", WRAPS.format(name="a_wrapper"))
+    install(installed, "one_more", REGISTERS.format(name="one_more"))
+    install(installed, "the_other", REGISTERS.format(name="the_other").replace('"well"', '"wall"'))
+    assert plugins.find("sink", "abyss").factory == "one_more:Well"
+    assert plugins.find("sink", "pit").factory == "a_wrapper:Pit"
+    names = [(plugin, one.name) for plugin, one in plugins.registrations("sink") if one.name[0] in "pw"]
+    assert names == [("a_wrapper", "pit"), ("the_other", "wall"), ("a_wrapper", "well")]
+    assert plugins.broken_plugins() == {}
+
+
+BROKEN = ["1 / 0; yield", "found = yield; 1 / 0", "yield; return 5", "yield; return ['well']", "yield; yield"]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_wrapper_that_breaks_is_named_and_left_out(installed: Path, broken: str) -> None:
+    """The other wrapper, the other plugins and the order in which they were installed are of no account."""
+    raising = f"from cdckit import hookimpl\n@hookimpl(wrapper=True)\ndef cdckit_sinks(): {broken}"
+    install(installed, "a_wrapper", WRAPS.format(name="a_wrapper"))
+    install(installed, "between", raising)
+    install(installed, "well", REGISTERS.format(name="well"))
+    install(installed, "z_wrapper", WRAPS.format(name="z_wrapper").replace("abyss", "chasm"))
+    assert plugins.find("sink", "abyss") == plugins.find("sink", "chasm")
+    assert list(plugins.broken_plugins()) == ["between"]
+    assert plugins.find("sink", "file").name == "file"
+
+
+LISTENS = """
+from cdckit import hookimpl
+heard = []
+@hookimpl
+def cdckit_unmatched(pipeline, entries): heard.append((pipeline, entries))
+"""
+
+
+def test_a_listener_that_raises_keeps_nothing_from_the_others(
+    installed: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    raising = "from cdckit import hookimpl\n@hookimpl\ndef cdckit_unmatched(): raise RuntimeError('deaf')"
+    around = LISTENS.replace("hookimpl\ndef", "hookimpl(wrapper=True)\ndef").rstrip() + "; return (yield)"
+    for name, code in [("first", LISTENS), ("loud", raising), ("outer", around), ("third", LISTENS)]:
+        install(installed, f"listener_{name}", code)
+    RunNotices("p").unmatched(["nothing matches"])
+    RunNotices("p").unmatched(["nothing matches"])
+    for name in ("first", "outer", "third"):
+        assert sys.modules[f"listener_{name}"].heard == [("p", ["nothing matches"])] * 2
+
+    assert plugins.broken_plugins() == {"listener_loud": "RuntimeError: deaf"}
+    assert caplog.messages == ["the plugin 'listener_loud' fails in cdckit_unmatched"]
 
 
 def test_an_extra_brings_what_its_components_require() -> None:

@@ -340,9 +340,7 @@ def test_what_was_read_at_a_server_that_died_with_it(
                             for _ in batches:
                                 pass
                         return
-                    while not any(
-                        notice == "connection" and not facts["connected"] for notice, facts in reading.notices
-                    ):
+                    while not any(not facts["connected"] for facts in reading.heard.of("connection")):
                         assert not next(batches).records
                     replica.execute(f"START {word}")
                     three.primary.run_sql(f"INSERT INTO {table} VALUES (3)")

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from cdckit.api.notices import Notices
 from cdckit.connector.snapshot_progress import PartProgress, PartsProgress
 
 Told = tuple[str, int, int | None, bool]
 
 
-class Hooks:
-    """Keeps what the hooks are told of tables."""
+class Tables(Notices):
+    """Keeps what is told of tables."""
 
     def __init__(self) -> None:
         self.told: list[Told] = []
 
-    def __call__(self, notice: str, /, **facts: Any) -> None:
-        assert notice == "snapshot_progress"
-        self.told.append((facts["data_collection"], facts["rows"], facts["estimate"], facts["finished"]))
+    def snapshot_progress(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> None:
+        self.told.append((data_collection, rows, estimate, finished))
+
+
+class Parts(Notices):
+    """Hands what is told of parts to whoever adds them up."""
+
+    def __init__(self, progress: PartsProgress) -> None:
+        self.progress = progress
+
+    def snapshot_part(self, data_collection: str, part: int, parts: int, rows: int, finished: bool) -> None:
+        self.progress.part(data_collection, part, parts, rows, finished)
 
 
 def test_a_table_is_finished_when_all_its_parts_are() -> None:
-    hooks = Hooks()
-    parts = PartsProgress(hooks)
+    tables = Tables()
+    parts = PartsProgress(tables)
     parts.begin({"db.a": 50, "db.b": None})
-
-    def told(_notice: str, /, **facts: Any) -> None:
-        parts.part(**facts)
-
+    told = Parts(parts)
     first, second, other = (
         PartProgress(told, "db.a", 0, 2),
         PartProgress(told, "db.a", 1, 2),
@@ -39,7 +44,7 @@ def test_a_table_is_finished_when_all_its_parts_are() -> None:
     first.finished()
     other.finished()
     second.finished()
-    assert hooks.told == [
+    assert tables.told == [
         ("db.a", 10, 50, False),
         ("db.a", 30, 50, False),
         ("db.b", 1, None, False),
@@ -50,8 +55,8 @@ def test_a_table_is_finished_when_all_its_parts_are() -> None:
 
 
 def test_a_part_that_is_read_again_begins_anew() -> None:
-    hooks = Hooks()
-    parts = PartsProgress(hooks)
+    tables = Tables()
+    parts = PartsProgress(tables)
     parts.part("db.a", 0, 1, 10, finished=True)
     parts.part("db.a", 0, 1, 3, finished=False)
-    assert hooks.told == [("db.a", 10, None, True), ("db.a", 3, None, False)]
+    assert tables.told == [("db.a", 10, None, True), ("db.a", 3, None, False)]

@@ -18,6 +18,7 @@ from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import RetriableSourceError
+from cdckit.testing.notices import RecordedNotices
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.source import MongoDbSource
 
@@ -30,7 +31,7 @@ class Capture:
         self.options = {"topic.prefix": "t", "mongodb.connection.string": uri, **named}
         self.offset: Offset | None = None
         self.records: list[Record] = []
-        self.notifications: list[Notification] = []
+        self.heard = RecordedNotices()
         self.counts = SourceCounts(wanted=True)
         self._state = TemporaryDirectory()
         self.folder = Path(self._state.name)
@@ -46,15 +47,16 @@ class Capture:
         state = SqliteStateStore(self.folder)
         inbox = self.folder / "signals"
         try:
-            source.open(SourceContext("test", state, self._notify, inbox=inbox, counts=self.counts, **context))
+            source.open(SourceContext("test", state, self.heard, inbox=inbox, counts=self.counts, **context))
             yield source
         finally:
             source.close()
             state.close()
 
-    def _notify(self, notice: str, /, **facts: Any) -> None:
-        if notice == "notification":
-            self.notifications.append(facts["notification"])
+    @property
+    def notifications(self) -> list[Notification]:
+        """All that were sent."""
+        return self.heard.notifications
 
     def once(self, until: Callable[[], bool] = lambda: False) -> list[Record]:
         """Reads to the end of the stream as it is now, or `until`; gives what came."""

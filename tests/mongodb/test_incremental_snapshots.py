@@ -315,7 +315,7 @@ def test_how_keys_are_told(mongo: MongoReplicaSet, own_database: Own) -> None:
         signalled.once()
         (told,) = [one.additional_data for one in signalled.notifications if one.type == "IN_PROGRESS"]
         assert (told["last_processed_key"], told["maximum_key"]) == (text, text)
-        signalled.notifications.clear()
+        signalled.heard.told.clear()
 
 
 @pytest.mark.parametrize(

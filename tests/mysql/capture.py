@@ -13,12 +13,11 @@ from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.source import SourceContext, Split
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.testing.notices import RecordedNotices
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.source import MySqlSource
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql_family import SQLServer
-
-Notice = tuple[str, dict[str, Any]]
 
 
 def config_for(server: SQLServer, **options: Any) -> MySqlConfig:
@@ -45,16 +44,13 @@ class Capture:
 
     config: MySqlConfig
     folder: Path
-    notices: list[Notice] = field(default_factory=list)
+    heard: RecordedNotices = field(default_factory=RecordedNotices)
     stop: StopSignal = field(default_factory=StopSignal)
 
     def __post_init__(self) -> None:
         self.state = SqliteStateStore(self.folder)
         self.source = MySqlSource(self.config)
-        self.source.open(SourceContext("p", self.state, self._notify, self.stop, idle_seconds=0.05))
-
-    def _notify(self, notice: str, /, **facts: Any) -> None:
-        self.notices.append((notice, facts))
+        self.source.open(SourceContext("p", self.state, self.heard, self.stop, idle_seconds=0.05))
 
     def offset(self) -> Offset:
         """Where reading goes on."""

@@ -12,6 +12,7 @@ from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.source import SourceContext
 from cdckit.connector.notifications import Notification
 from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.testing.notices import RecordedNotices
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import changes, config_for
 from testkit.servers.mysql_family import SQLServer
@@ -25,7 +26,7 @@ class Signalled:
     Attributes:
         options: those of the next start.
         records: everything that came.
-        notifications: everything that was told.
+        heard: everything that was told.
     """
 
     def __init__(self, server: SQLServer, database: str, folder: Path, **options: Any) -> None:
@@ -41,7 +42,7 @@ class Signalled:
             **options,
         }
         self.records: list[Record] = []
-        self.notifications: list[Notification] = []
+        self.heard = RecordedNotices()
         self.offset: Offset | None = None
         self.batches = 0
         self._signals = 0
@@ -61,7 +62,7 @@ class Signalled:
         source = MySqlSource(config_for(self.server, **self.options))
         inbox = self.folder / "signals"
         try:
-            source.open(SourceContext("p", state, self._notify, until, idle_seconds=0.05, inbox=inbox))
+            source.open(SourceContext("p", state, self.heard, until, idle_seconds=0.05, inbox=inbox))
             yield source
         finally:
             source.close()
@@ -100,9 +101,10 @@ class Signalled:
             self.offset = json.loads(json.dumps(batch.offset))
             source.committed(batch.offset)
 
-    def _notify(self, notice: str, /, **facts: Any) -> None:
-        if notice == "notification":
-            self.notifications.append(facts["notification"])
+    @property
+    def notifications(self) -> list[Notification]:
+        """All that were sent."""
+        return self.heard.notifications
 
     def told(self) -> list[tuple[str, str]]:
         """The notifications in short."""

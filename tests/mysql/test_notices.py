@@ -7,13 +7,14 @@ from typing import Any
 
 from cdckit.api.source import SourceContext
 from cdckit.api.source_counts import SourceCounts
-from mysql.capture import Capture, Notice
+from cdckit.testing.notices import RecordedNotices
+from mysql.capture import Capture
 from mysql.conftest import NewCapture
 from testkit.servers.mysql_family import SQLServer
 
 
 def told(reading: Capture, notice: str) -> list[dict[str, Any]]:
-    return [facts for name, facts in reading.notices if name == notice]
+    return reading.heard.of(notice)
 
 
 def end_log_connections(server: SQLServer) -> None:
@@ -40,15 +41,11 @@ def test_a_lost_connection_and_the_next_one(
     assert connections[1]["reason"]
 
 
-def counted(reading: Capture, *, wanted: bool) -> tuple[SourceCounts, list[Notice]]:
+def counted(reading: Capture, *, wanted: bool) -> tuple[SourceCounts, RecordedNotices]:
     """What is counted up to the log's end."""
-    notices: list[Notice] = []
+    notices = RecordedNotices()
     counts = SourceCounts(wanted=wanted)
-
-    def notify(notice: str, /, **facts: Any) -> None:
-        notices.append((notice, facts))
-
-    reading.source.open(SourceContext("p", reading.state, notify, reading.stop, idle_seconds=0.05, counts=counts))
+    reading.source.open(SourceContext("p", reading.state, notices, reading.stop, idle_seconds=0.05, counts=counts))
     reading.once()
     return counts, notices
 
@@ -78,7 +75,7 @@ def test_counts_by_operation_where_they_are_wanted(
     sql("insert into t values (100)")
     counts, notices = counted(reading, wanted=False)
     assert not counts
-    assert "captured" not in [name for name, _ in notices]
+    assert not notices.of("captured")
 
 
 def test_what_is_skipped_is_counted_though_nothing_else_is(

@@ -170,9 +170,7 @@ def test_progress_is_told(capture: NewCapture, sql: Sql, database: str) -> None:
     reading = capture()
     reading.once()
     finished = {
-        facts["data_collection"]: facts["rows"]
-        for notice, facts in reading.notices
-        if notice == "snapshot_progress" and facts["finished"]
+        facts["data_collection"]: facts["rows"] for facts in reading.heard.of("snapshot_progress") if facts["finished"]
     }
     assert finished == {f"{database}.t": 10, f"{database}.other": 2}
 

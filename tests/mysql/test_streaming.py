@@ -106,7 +106,7 @@ def test_rows_are_read_with_the_definition_at_their_place(streaming: NewCapture,
         ("c", "u", None, (9, 4)),
         ("c", "t", None, ("new",)),
     ]
-    assert [facts["tables"] for notice, facts in reading.notices if notice == "schema_changed"] != []
+    assert [facts["tables"] for facts in reading.heard.of("schema_changed")] != []
 
 
 def test_definitions_are_those_of_the_offset_when_reading_is_repeated(streaming: NewCapture, sql: Sql) -> None:

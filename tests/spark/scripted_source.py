@@ -20,11 +20,11 @@ from typing import Any
 from cdckit import logical
 from cdckit.api.hookspecs import Registration
 from cdckit.api.marks import MarkKind, TableExample, TableMark
-from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.schema import OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
 from cdckit.api.source import Source, SourceContext, Split
+from cdckit.api.source_config import SourceConfig
 from cdckit.api.struct import Struct
 from cdckit.connector.example_values import example_struct
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
@@ -48,7 +48,7 @@ LOGICAL = {
 }
 
 
-class ScriptedConfig(PluginConfig):
+class ScriptedConfig(SourceConfig):
     """Options of the scripted source."""
 
     folder: Path
@@ -108,7 +108,7 @@ class ScriptedSource(Source):
             return [Split(start, None)]
         for number, text in enumerate(_lines(self.log)[start["line"] : end["line"]], start["line"]):
             if "ddl" in (line := json.loads(text)):
-                self.context.notify("schema_changed", position=f"s{number:012d}", ddl=line["ddl"], tables=())
+                self.context.notices.schema_changed(position=f"s{number:012d}", ddl=line["ddl"], tables=())
         return _parts(start["line"], end["line"], parallelism, None)
 
     def read(self, split: Split) -> Iterator[Batch]:

@@ -3,65 +3,63 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from cdckit.api.source_counts import SourceCounts
-from cdckit.engine.spark.notices import Notices, PlannedBatch
+from cdckit.engine.spark.notices import PlannedBatch, QueryNotices
+from cdckit.testing.notices import RecordedNotices
 
-Told = list[tuple[str, dict[str, Any]]]
 
-
-def listening() -> tuple[Notices, Told]:
-    told: Told = []
-
-    def notify(notice: str, /, **facts: Any) -> None:
-        told.append((notice, facts))
-
-    return Notices(notify), told
+def listening() -> tuple[QueryNotices, RecordedNotices]:
+    heard = RecordedNotices()
+    return QueryNotices(heard), heard
 
 
 def test_committed_batches_have_the_time_of_the_last_and_the_bytes_of_all() -> None:
-    notices, told = listening()
+    notices, heard = listening()
     for number in range(1, 4):
-        notices("planned", batch=PlannedBatch({"line": number}, 1000 * number, 10 * number))
+        notices.planned(PlannedBatch({"line": number}, 1000 * number, 10 * number))
     assert notices.committed({"line": 2}) == (2000, 30)
     assert notices.committed({"line": 3}) == (3000, 30)
     assert notices.committed({"line": 3}) == (None, 0)  # of a batch that was planned by another run nothing is known
-    assert told == [("connection", {"connected": True, "reason": ""})]
+    assert heard.told == [("connection", {"connected": True, "reason": ""})]
 
 
 def test_a_source_that_was_away_and_is_back() -> None:
-    notices, told = listening()
-    notices("planned", batch=PlannedBatch({"line": 1}, None, 0))
+    notices, heard = listening()
+    notices.planned(PlannedBatch({"line": 1}, None, 0))
     notices.lost("gone")
-    notices("planned", batch=PlannedBatch({"line": 1}, None, 0))
-    assert [(facts["connected"], facts["reason"]) for _, facts in told] == [(True, ""), (False, "gone"), (True, "")]
+    notices.planned(PlannedBatch({"line": 1}, None, 0))
+    assert [(facts["connected"], facts["reason"]) for facts in heard.of("connection")] == [
+        (True, ""),
+        (False, "gone"),
+        (True, ""),
+    ]
 
 
 def test_a_snapshot_ends_when_its_batch_is_committed() -> None:
-    notices, told = listening()
-    notices("planned", batch=PlannedBatch({"line": 0}, None, 0))
-    notices("snapshot_started", data_collections={"db.a": 30})
+    notices, heard = listening()
+    notices.planned(PlannedBatch({"line": 0}, None, 0))
+    notices.snapshot_started({"db.a": 30})
     for part, rows, finished in ((0, 10, False), (1, 20, True), (0, 10, True)):
-        notices("snapshot_part", data_collection="db.a", part=part, parts=2, rows=rows, finished=finished)
+        notices.snapshot_part("db.a", part=part, parts=2, rows=rows, finished=finished)
     notices.told_of({"line": -1})
-    assert "snapshot_ended" not in [name for name, _ in told]
+    assert not heard.of("snapshot_ended")
     notices.told_of({"line": 0})
-    progress = [(facts["rows"], facts["estimate"], facts["finished"]) for name, facts in told if "progress" in name]
+    progress = [(facts["rows"], facts["estimate"], facts["finished"]) for facts in heard.of("snapshot_progress")]
     assert progress == [(10, 30, False), (30, 30, False), (30, 30, True)]
-    assert told[-1] == ("snapshot_ended", {"completed": True})
+    assert heard.told[-1] == ("snapshot_ended", {"completed": True})
 
 
 def test_counts_add_up_until_they_are_taken() -> None:
     notices, _ = listening()
     for position in ("2", "1"):
-        notices("counted", counts=SourceCounts(operations=Counter(c=2), transactions=1, event=position))
+        notices.counted(SourceCounts(operations=Counter(c=2), transactions=1, event=position))
     taken = notices.take_counts()
     assert (taken.operations, taken.transactions, taken.event) == ({"c": 4}, 2, "2")
     assert not notices.take_counts()
 
 
 def test_other_notices_are_passed_on() -> None:
-    notices, told = listening()
-    notices("schema_changed", position="1", ddl="ALTER", tables=())
-    assert told == [("schema_changed", {"position": "1", "ddl": "ALTER", "tables": ()})]
+    notices, heard = listening()
+    notices.schema_changed(position="1", ddl="ALTER", tables=())
+    assert heard.told == [("schema_changed", {"position": "1", "ddl": "ALTER", "tables": ()})]

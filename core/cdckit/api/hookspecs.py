@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pluggy
 
+from cdckit.api.event_traits import EventTraits
 from cdckit.api.record import Offset
 from cdckit.api.schema import Schema
 from cdckit.api.snapshotting import SnapshotLock, SnapshotMode, SnapshotQuery
@@ -37,6 +38,7 @@ class Registration:
         extra: the extra of cdckit (or the package) that installs what it needs; None when nothing more is needed.
         requires: the import packages which that extra brings.
         aliases: other names for it, such as Debezium's and Kafka's class names.
+        events: of a source: what is particular to the events of the connectors that it stands for.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Registration:
     extra: str | None = None
     requires: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    events: tuple[EventTraits, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

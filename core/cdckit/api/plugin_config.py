@@ -80,8 +80,6 @@ class PluginConfig(BaseModel):
     identifying: ClassVar[tuple[str, ...]] = ()
     """Of a source or sink: the fields that say which one it is. An offset that was saved for others is not gone on
     from (`cdckit.engine.state.made_for`), so they hold no secrets."""
-    choosing: ClassVar[tuple[str, ...]] = ()
-    """Of a source: the fields that say which tables are captured, where these can be listed (`Source.readable`)."""
 
     @field_validator("*")
     @classmethod

@@ -5,14 +5,16 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import logging
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pluggy
 
 from cdckit.api import hookspecs
+from cdckit.api.hook_calls import HookCall
 from cdckit.api.hookspecs import Registration
 from cdckit.errors import ConfigError
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     import click
 
     from cdckit.api.plugin_config import PluginConfig
+
+log = logging.getLogger("cdckit.plugins")
+
+_Answer = TypeVar("_Answer")
 
 Kind = Literal["source", "sink", "transform", "predicate", "serializer"]
 KINDS: tuple[Kind, ...] = ("source", "sink", "transform", "predicate", "serializer")
@@ -40,7 +46,7 @@ def plugin_manager() -> pluggy.PluginManager:
             manager.register(entry.load(), name=entry.name)
             manager.check_pending()
         except Exception as error:  # noqa: BLE001 - anything can go wrong while foreign code is imported
-            broken_plugins()[entry.name] = f"{type(error).__name__}: {error}"
+            _note_broken(entry.name, error)
             if manager.has_plugin(entry.name):
                 manager.unregister(name=entry.name)
     return manager
@@ -54,23 +60,50 @@ def broken_plugins() -> dict[str, str]:
 
 def registrations(kind: Kind) -> list[tuple[str, Registration]]:
     """All components of a kind, each with the name of the plugin that brings it, sorted by name."""
-    return sorted(answers(f"cdckit_{kind}s"), key=lambda pair: pair[1].name)
+    return sorted(answers(f"cdckit_{kind}s", Registration), key=lambda pair: pair[1].name)
 
 
-def answers(hook: str) -> list[tuple[str, Any]]:
-    """All that the plugins answer to a hook which gives a sequence, each with the plugin's name."""
-    found: list[tuple[str, Any]] = []
-    for implementation in getattr(plugin_manager().hook, hook).get_hookimpls():
-        try:
-            found += [(implementation.plugin_name, answer) for answer in implementation.function()]
-        except Exception as error:  # noqa: BLE001 - foreign code again
-            broken_plugins()[implementation.plugin_name] = f"{type(error).__name__}: {error}"
-    return found
+def answers(hook: str, kind: type[_Answer]) -> list[tuple[str, _Answer]]:
+    """All that the plugins answer to a hook which gives a sequence, each with the name of the plugin that made it.
+
+    Args:
+        hook: its name.
+        kind: what the sequences hold; who answers with anything else is broken.
+    """
+
+    def read(answered: list[Any]) -> list[_Answer]:
+        found = [answer for each in answered for answer in each]
+        if strange := [answer for answer in found if not isinstance(answer, kind)]:
+            raise TypeError(f"{hook} gives {strange[0]!r}, which is no {kind.__name__}")
+        return found
+
+    call = HookCall(plugin_manager(), hook, {}, _note_broken, read)
+    found = call.results()
+    makers = {id(answer): plugin for plugin, given in call.answered.items() for answer in given}
+    wrapping = next(iter(call.wrapping.values()), "")
+    return [(makers.get(id(answer), wrapping), answer) for answer in found]
+
+
+def tell(hook: str, **facts: Any) -> None:
+    """Calls a hook that nobody answers. A plugin that raises is logged, the first time; the others are told as ever."""
+
+    def failed(plugin: str, error: Exception) -> None:
+        level = logging.DEBUG if plugin in broken_plugins() else logging.WARNING
+        _note_broken(plugin, error)
+        log.log(level, "the plugin '%s' fails in %s", plugin, hook, exc_info=error)
+
+    HookCall(plugin_manager(), hook, facts, failed).results()
+
+
+def _note_broken(plugin: str, error: Exception) -> None:
+    broken_plugins()[plugin] = f"{type(error).__name__}: {error}"
 
 
 def commands() -> list[click.Command]:
     """The commands that plugins add to `cdc`."""
-    return [command for _, command in answers("cdckit_commands")]
+    import click  # noqa: PLC0415 - plugins need it only for commands
+
+    return [command for _, command in answers("cdckit_commands", click.Command)]
 
 
 def find(kind: Kind, name: str, where: str = "") -> Registration:

@@ -6,26 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from cdckit.api.checks import Unmatched
+from cdckit.api.notices import UNHEARD, Notices
 from cdckit.api.record import Batch, Offset
 from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.api.takeover import ConnectOffset, HistoryRecord
 from cdckit.errors import ConfigError, StateError
-
-
-class Notify(Protocol):
-    """Tells the plugins' lifecycle hooks; `notice` is the hook's name without its prefix."""
-
-    def __call__(self, notice: str, /, **facts: Any) -> None:
-        """Calls hook `cdckit_NOTICE` of every plugin with `facts`."""
-
-
-def silent(_notice: str, /, **_facts: Any) -> None:
-    """No one listens, as in a worker process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +25,7 @@ class SourceContext:
     Attributes:
         name: the pipeline's name.
         state: the pipeline's state store; None in a worker process, where `read` may not need one.
-        notify: for schema changes and snapshot progress.
+        notices: takes what the source tells of its work: changes of definition, how far a snapshot is.
         stopping: asked between batches; once true, `read` returns soon.
         idle_seconds: an open-ended `read` yields an empty batch at least this often.
         inbox: the folder where `cdc signal` leaves signals for this pipeline; None where none are taken.
@@ -48,7 +38,7 @@ class SourceContext:
 
     name: str
     state: StateStore | None = None
-    notify: Notify = silent
+    notices: Notices = UNHEARD
     stopping: Callable[[], bool] = field(default=lambda: False)
     idle_seconds: float = 0.5
     inbox: Path | None = None

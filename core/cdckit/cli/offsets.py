@@ -88,7 +88,7 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None, consum
     """
     client = HistoryClient.of_file(consumer) if consumer else None
     pipeline = load(chosen)
-    prefix = str(getattr(pipeline.source.config, "topic_prefix", ""))
+    prefix = pipeline.source_config.logical_name or ""
     found = offsets_of(source_file, prefix)
     with held(pipeline) as state:
         if state.load_offset() is not None:

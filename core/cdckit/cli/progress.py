@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from cdckit.api.hookspecs import hookimpl
 from cdckit.api.plugins import plugin_manager
 from cdckit.api.record import Offset
-from cdckit.cli.meter import Meter
+from cdckit.cli.progress_line import progress_facts, progress_line
 from cdckit.connector.durations import duration
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.metrics.figures import Figures
 
 log = logging.getLogger("cdckit.progress")
 
@@ -25,15 +26,16 @@ class ProgressPlugin:
     """Listens to the lifecycle hooks; logs milestones, and now and then where the pipeline is.
 
     Args:
-        meter: adds up what the hooks tell.
+        figures: the run's. Their own listener is registered later than this one, and so is told first.
         log_seconds: how often to log where the pipeline is; None: never, a live line shows it.
         clock: seconds that only grow.
     """
 
     def __init__(
-        self, meter: Meter, log_seconds: float | None = LOG_SECONDS, clock: Callable[[], float] = time.monotonic
+        self, figures: Figures, log_seconds: float | None = LOG_SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.meter = meter
+        self._figures = figures
+        self._waited_for = "", 0.0
         self._log_seconds = log_seconds
         self._clock = clock
         self._logged = clock()
@@ -47,28 +49,26 @@ class ProgressPlugin:
     @hookimpl
     def cdckit_activity(self, activity: str) -> None:
         """Milestones: what is waited for now, and what was waited for so long."""
-        before, seconds = self.meter.activity, self.meter.activity_seconds
-        self.meter.begin(activity)
+        (before, began), self._waited_for = self._waited_for, (activity, self._clock())
         if activity:
             log.info("%s …", activity, extra={"phase": activity})
         elif before:
+            seconds = self._clock() - began
             log.info("%s took %s", before, duration(round(seconds)), extra={"phase": before, "seconds": seconds})
 
     @hookimpl
-    def cdckit_snapshot_progress(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> None:
+    def cdckit_snapshot_progress(self, data_collection: str, rows: int, finished: bool) -> None:
         """A milestone where a table is done."""
-        table = self.meter.snapshot(data_collection, rows, estimate, finished)
         if finished:
-            took = duration(round(self._clock() - table.began))
+            took = duration(round(self._figures.snapshot.tables[data_collection].seconds))
             facts = {"table": data_collection, "rows": rows}
             log.info("snapshot of %s is done: %s rows in %s", data_collection, f"{rows:,}", took, extra=facts)
         else:
             self._log_now_and_then()
 
     @hookimpl
-    def cdckit_batch_committed(self, records: int, log_time_ms: int | None, lag_bytes: int | None) -> None:
+    def cdckit_batch_committed(self) -> None:
         """Events are safe in the sink."""
-        self.meter.committed(records, log_time_ms, lag_bytes)
         self._log_now_and_then()
 
     @hookimpl
@@ -81,24 +81,23 @@ class ProgressPlugin:
     def cdckit_stopped(self, pipeline: str, error: BaseException | None) -> None:
         """The last milestone."""
         why = "" if error is None else f" by {type(error).__name__}"
-        log.info("pipeline '%s' stopped%s; %s events delivered", pipeline, why, f"{self.meter.events:,}")
+        log.info("pipeline '%s' stopped%s; %s events delivered", pipeline, why, f"{self._figures.records:,}")
 
     def _log_now_and_then(self) -> None:
         if self._log_seconds is not None and self._clock() - self._logged >= self._log_seconds:
             self._logged = self._clock()
-            log.info("%s", self.meter.line(), extra=self.meter.facts())
+            log.info("%s", progress_line(self._figures), extra=progress_facts(self._figures))
 
 
 @contextmanager
-def shown_progress(pipeline: ResolvedPipeline, log_format: str) -> Iterator[None]:
+def shown_progress(pipeline: ResolvedPipeline, figures: Figures, log_format: str) -> Iterator[None]:
     """Shows the pipeline's progress on standard error while the context lasts."""
-    meter = Meter()
     live = log_format == "text" and sys.stderr.isatty() and not _prints_events(pipeline)
-    plugin = ProgressPlugin(meter, None if live else LOG_SECONDS)
+    plugin = ProgressPlugin(figures, None if live else LOG_SECONDS)
     manager = plugin_manager()
     manager.register(plugin)
     try:
-        with _live_line(meter) if live else nullcontext():
+        with _live_line(figures) if live else nullcontext():
             yield
     finally:
         manager.unregister(plugin)
@@ -109,14 +108,14 @@ def _prints_events(pipeline: ResolvedPipeline) -> bool:
     return pipeline.sink.registration.name == "stdout" and sys.stdout.isatty()
 
 
-def _live_line(meter: Meter) -> AbstractContextManager[object]:
+def _live_line(figures: Figures) -> AbstractContextManager[object]:
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
     from rich.live import Live  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     return Live(
         console=Console(stderr=True),
-        get_renderable=lambda: Text(meter.line(), no_wrap=True, overflow="ellipsis"),
+        get_renderable=lambda: Text(progress_line(figures), no_wrap=True, overflow="ellipsis"),
         refresh_per_second=4,
         transient=True,
     )

@@ -11,6 +11,7 @@ from cdckit.cli.progress import shown_progress
 from cdckit.cli.settings import INTERRUPTED, Chosen, Command, current_settings, pipeline_options
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.config.requirements import unmet_requirements
+from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError
 
@@ -29,12 +30,13 @@ def run(chosen: Chosen, once: bool) -> int:
         pipeline = load(chosen)
         if problems := unmet_requirements(pipeline):
             raise ConfigError(*problems)
-        with shown_progress(pipeline, current_settings().log_format):
-            _drive(pipeline, stopping, once)
+        runner = _runner(pipeline, stopping)
+        with shown_progress(pipeline, runner.figures, current_settings().log_format):
+            runner.run(once=once)
     return INTERRUPTED if stopping.interrupted else 0
 
 
-def _drive(pipeline: ResolvedPipeline, stopping: StopSignal, once: bool) -> None:
+def _runner(pipeline: ResolvedPipeline, stopping: StopSignal) -> Runner:
     module, _, name = RUNNERS[pipeline.runner].partition(":")
-    runner = getattr(importlib.import_module(module), name)
-    runner(pipeline, stopping).run(once=once)
+    made: type[Runner] = getattr(importlib.import_module(module), name)
+    return made(pipeline, stopping)

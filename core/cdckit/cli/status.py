@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import click
 
-from cdckit.cli.meter import size
 from cdckit.cli.pipelines import load
+from cdckit.cli.progress_line import lag_text, size
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.connector.durations import duration
 from cdckit.engine.metrics.status import STALE_SECONDS, PipelineStatus, SnapshotStatus, TableStatus, pipeline_status
@@ -93,12 +93,10 @@ def _again(found: PipelineStatus) -> str:
 
 
 def _lag(found: PipelineStatus) -> str:
-    parts = [] if found.lag_seconds is None else [f"{found.lag_seconds:.1f} s"]
-    parts += [] if found.lag_bytes is None else [size(found.lag_bytes)]
-    parts += [] if found.lag_messages is None else [f"{found.lag_messages:,} messages"]
-    if not parts or found.saved_ago is None:
+    lag = lag_text(found.lag_seconds, found.lag_bytes, found.lag_messages)
+    if not lag or found.saved_ago is None:
         return ""
-    return f"{' and '.join(parts)} behind the log's end when the offset was saved, {duration(found.saved_ago)} ago"
+    return f"{lag} behind the log's end when the offset was saved, {duration(found.saved_ago)} ago"
 
 
 def _snapshot(snapshot: SnapshotStatus) -> Iterator[tuple[str, str]]:

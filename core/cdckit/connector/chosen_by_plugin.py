@@ -29,7 +29,7 @@ def query_by_plugin(name: str) -> SnapshotQuery | None:
 
 def converter_types() -> frozenset[str]:
     """What may stand behind `NAME.type` of a converter."""
-    return frozenset(name for _, name in answers("cdckit_converter_types"))
+    return frozenset(name for _, name in answers("cdckit_converter_types", str))
 
 
 def column_converter(type_name: str, options: Mapping[str, str], column: ColumnDescription) -> ColumnConverter | None:

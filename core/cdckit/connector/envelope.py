@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cdckit.api.record import Header
 from cdckit.api.schema import INT64, OPTIONAL_INT64, STRING, Schema, struct_schema
 from cdckit.api.struct import Struct
@@ -15,6 +17,10 @@ TRANSACTION_BLOCK = struct_schema(
     "event.block", {"id": STRING, "total_order": INT64, "data_collection_order": INT64}, optional=True, version=1
 )
 """The schema of `transaction`: which transaction an event is of, and its place in it."""
+
+
+MakeEnvelope = Callable[[str, Schema, Schema], Schema]
+"""Makes the schema of an event's value, of its name and those of the row and of the source block."""
 
 
 def key_header(name: str, key: Struct) -> Header:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cdckit.api.source import Notify
+from cdckit.api.notices import Notices
 
 _NOTICE_SECONDS = 0.5
 
@@ -15,7 +15,7 @@ class SnapshotProgress:
     """Counts the rows of a table or collection and tells the lifecycle hooks.
 
     Args:
-        notify: told at most twice a second, and at the end.
+        notices: told at most twice a second, and at the end.
         data_collection: which one: `database.table`.
         estimate: about how many rows it has.
 
@@ -23,9 +23,9 @@ class SnapshotProgress:
         rows: how many rows were read.
     """
 
-    def __init__(self, notify: Notify, data_collection: str, estimate: int | None) -> None:
+    def __init__(self, notices: Notices, data_collection: str, estimate: int | None) -> None:
         self.rows = 0
-        self._notify = notify
+        self._notices = notices
         self._data_collection = data_collection
         self._estimate = estimate
         self._next_notice = time.monotonic()
@@ -43,40 +43,27 @@ class SnapshotProgress:
 
     def _tell(self, *, finished: bool) -> None:
         """Tells the hooks."""
-        self._notify(
-            "snapshot_progress",
-            data_collection=self._data_collection,
-            rows=self.rows,
-            estimate=self._estimate,
-            finished=finished,
-        )
+        self._notices.snapshot_progress(self._data_collection, self.rows, self._estimate, finished)
 
 
 class PartProgress(SnapshotProgress):
     """Counts the rows of one part of a table, and tells whoever runs the readers of all parts (`PartsProgress`).
 
     Args:
-        notify: told at most twice a second, and at the end.
+        notices: told at most twice a second, and at the end.
         data_collection: the table: `database.table`.
         part: tells this part from the table's others.
         parts: how many parts the table has.
     """
 
-    def __init__(self, notify: Notify, data_collection: str, part: int, parts: int) -> None:
-        super().__init__(notify, data_collection, None)
+    def __init__(self, notices: Notices, data_collection: str, part: int, parts: int) -> None:
+        super().__init__(notices, data_collection, None)
         self._part = part
         self._parts = parts
 
     def _tell(self, *, finished: bool) -> None:
         """Tells the parts' keeper."""
-        self._notify(
-            "snapshot_part",
-            data_collection=self._data_collection,
-            part=self._part,
-            parts=self._parts,
-            rows=self.rows,
-            finished=finished,
-        )
+        self._notices.snapshot_part(self._data_collection, self._part, self._parts, self.rows, finished)
 
 
 @dataclass(slots=True)
@@ -92,11 +79,11 @@ class PartsProgress:
     """Puts together what the readers of parts tell. A part that is read again begins anew.
 
     Args:
-        notify: told of whole tables.
+        notices: told of whole tables.
     """
 
-    def __init__(self, notify: Notify) -> None:
-        self._notify = notify
+    def __init__(self, notices: Notices) -> None:
+        self._notices = notices
         self._tables: dict[str, _Table] = {}
 
     def begin(self, estimates: Mapping[str, int | None]) -> None:
@@ -108,10 +95,5 @@ class PartsProgress:
         table = self._tables.setdefault(data_collection, _Table())
         table.rows[part] = rows
         (table.finished.add if finished else table.finished.discard)(part)
-        self._notify(
-            "snapshot_progress",
-            data_collection=data_collection,
-            rows=sum(table.rows.values()),
-            estimate=table.estimate,
-            finished=len(table.finished) == parts,
-        )
+        read, done = sum(table.rows.values()), len(table.finished) == parts
+        self._notices.snapshot_progress(data_collection, read, table.estimate, done)

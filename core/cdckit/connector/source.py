@@ -63,9 +63,9 @@ class ConnectorSource(Source, Generic[Config, At]):
             ConfigError: a channel of signals cannot be used.
             RetriableSourceError: that channel's server is away.
         """
-        self._notifications = Notifications(self._config, self._config.topic_prefix, context.notify)
-        self._told = SnapshotListener(self._notifications, context.notify, self._unread)
-        self._context = replace(context, notify=self._told)
+        self._notifications = Notifications(self._config, self._config.topic_prefix, context.notices)
+        self._told = SnapshotListener(self._notifications, context.notices, self._unread)
+        self._context = replace(context, notices=self._told)
         if self._config.takes_signals and context.state is not None:
             self._mailbox = Mailbox(self._config, self._config.topic_prefix, context.inbox)
 

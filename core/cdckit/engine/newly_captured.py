@@ -7,19 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.record import Offset
 from cdckit.api.source import SourceContext
 from cdckit.api.state_store import StateStore
-from cdckit.connector.include_lists import Matcher
 from cdckit.connector.resnapshot import ask
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
 
 log = logging.getLogger("cdckit.runner")
-
-_WITHOUT_ROWS = frozenset({"no_data", "never", "recovery"})
-"""The snapshot modes that read no rows."""
 
 
 class Captured(NamedTuple):
@@ -67,12 +62,13 @@ def settle_lists(
     found = compared(pipeline, lists)
     if found.gone:
         log.info("no longer captured: %s; what the sink has of them stays there", ", ".join(found.gone))
-    wanted = _wanted(pipeline.source.config, mirrors=mirrors)
+    config = pipeline.source_config
+    wanted = config.new_tables or ("snapshot" if mirrors and config.snapshot_takes_rows else "warn")
     if not found.new or wanted == "off":
         return
     names = ", ".join(found.new)
     if wanted == "snapshot" and found.readable:
-        tables = [table for table in found.new if _in_snapshot(pipeline.source.config, table)]
+        tables = list(filter(config.snapshot_takes, found.new))
         if tables:
             ask(state, offset, tables)
         log.info("newly captured, and read as by a snapshot (snapshot.new.tables): %s", ", ".join(tables) or "none")
@@ -82,18 +78,6 @@ def settle_lists(
         "`cdc resnapshot FILE --table NAME` reads those of a table, source.snapshot.new.tables=snapshot those of all",
         names,
     )
-
-
-def _wanted(config: PluginConfig, *, mirrors: bool) -> str:
-    chosen: str | None = getattr(config, "snapshot_new_tables", None)
-    if chosen is not None:
-        return chosen
-    return "snapshot" if mirrors and getattr(config, "snapshot_mode", "") not in _WITHOUT_ROWS else "warn"
-
-
-def _in_snapshot(config: PluginConfig, table: str) -> bool:
-    chosen = Matcher(getattr(config, "snapshot_include_collection_list", ""))
-    return not chosen or chosen(table)
 
 
 def _captured(pipeline: ResolvedPipeline) -> tuple[Sequence[str], bool]:

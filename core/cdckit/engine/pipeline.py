@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cdckit.api.messages import Messages
-from cdckit.api.plugins import make, plugin_manager
+from cdckit.api.plugins import make
 from cdckit.api.record import Record
 from cdckit.api.serializer import Serializer
 from cdckit.api.sink import Sink, SinkContext, TableSink
-from cdckit.api.source import Notify, Source
+from cdckit.api.source import Source
 from cdckit.engine.chain import TransformChain, make_chain
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
 
@@ -117,13 +117,3 @@ def sink_context(
 
 def _made(component: Component) -> Any:
     return make(component.registration, component.config)
-
-
-def notifier(pipeline: str) -> Notify:
-    """Calls the lifecycle hooks of every plugin for one pipeline."""
-    hooks = plugin_manager().hook
-
-    def notify(notice: str, /, **facts: Any) -> None:
-        getattr(hooks, f"cdckit_{notice}")(pipeline=pipeline, **facts)
-
-    return notify

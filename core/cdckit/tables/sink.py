@@ -77,7 +77,8 @@ class TableContext:
         name: the pipeline's name.
         generation: tells batch numbers of one checkpoint from those of another.
         skipped: the operations (`c`, `u`, `d`, `t`) that the source leaves out.
-        whole_updates: whether updates carry the whole row.
+        partial_updates: where updates carry only what has changed: what the user can do to have whole rows; None: they
+            carry whole rows.
         marks: whether the source tells table marks. Of one that does not, only records say what happens to tables.
         pause: waits before another attempt, or raises the error where there is to be none.
         read_again: gives the source tables that are to be read again (`cdc resnapshot`), or were lately, each with a
@@ -90,7 +91,7 @@ class TableContext:
     name: str
     generation: str
     skipped: frozenset[str] = frozenset()
-    whole_updates: bool = True
+    partial_updates: str | None = None
     marks: bool = False
     pause: Callable[[RetriableSinkError], None] = _give_up
     read_again: Callable[[], Mapping[str, str]] = dict

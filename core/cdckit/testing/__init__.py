@@ -16,8 +16,17 @@ pytest.register_assert_rewrite(
 
 from cdckit.testing.component_suite import ComponentSuite  # noqa: E402 - rewriting must be asked for first
 from cdckit.testing.events import change_events  # noqa: E402
+from cdckit.testing.notices import RecordedNotices  # noqa: E402
 from cdckit.testing.sink_suite import Delivered, SinkSuite  # noqa: E402
 from cdckit.testing.source_suite import SourceSuite  # noqa: E402
 from cdckit.testing.transform_suite import TransformSuite  # noqa: E402
 
-__all__ = ["ComponentSuite", "Delivered", "SinkSuite", "SourceSuite", "TransformSuite", "change_events"]
+__all__ = [
+    "ComponentSuite",
+    "Delivered",
+    "RecordedNotices",
+    "SinkSuite",
+    "SourceSuite",
+    "TransformSuite",
+    "change_events",
+]

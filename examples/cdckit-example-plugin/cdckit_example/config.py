@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field, PositiveInt
 
-from cdckit import PluginConfig
+from cdckit import PluginConfig, SourceConfig
 
 
-class FolderConfig(PluginConfig):
+class FolderConfig(SourceConfig):
     """Options of the source `folder`."""
+
+    named_by: ClassVar[str] = "topic_prefix"
 
     topic_prefix: str
     """The first part of each topic's name; the file's name is the second."""

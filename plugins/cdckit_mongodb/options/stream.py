@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, field_validator, model_validator
 
-from cdckit import PluginConfig
+from cdckit import SourceConfig
 
 Stage = dict[str, Any]
 """A stage of an aggregation, or a filter."""
@@ -35,7 +35,7 @@ def _stages(value: Any) -> list[Stage]:
     return stages
 
 
-class StreamOptions(PluginConfig):
+class StreamOptions(SourceConfig):
     """The change stream."""
 
     capture_mode: Literal[
@@ -104,6 +104,11 @@ class StreamOptions(PluginConfig):
     def whole_updates(self) -> bool:
         """Whether an update's event carries the whole document."""
         return "update_full" in self.capture_mode
+
+    @property
+    def partial_updates(self) -> str | None:
+        """What brings whole documents."""
+        return None if self.whole_updates else "set source.capture.mode to change_streams_update_full"
 
     @property
     def asks_for_pre_images(self) -> bool:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from bson import MaxKey, MinKey, Timestamp
 
-from cdckit import Batch, Notify
+from cdckit import Batch, Notices
 from cdckit.connector.snapshot_progress import PartProgress
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import Collections
@@ -39,7 +39,7 @@ def plan_chunks(
     config: MongoDbConfig,
     filters: Filters,
     parallelism: int,
-    notify: Notify,
+    notices: Notices,
     only: Collection[str] | None = None,
 ) -> list[Chunk]:
     """The chunks of a snapshot, in the order of their positions.
@@ -49,12 +49,12 @@ def plan_chunks(
         config: the source's options.
         filters: what is captured.
         parallelism: how many readers there are.
-        notify: told which collections are read.
+        notices: told which collections are read.
         only: the full names of those that were asked for; None: as the options say.
     """
     with driver_errors(config, "planning the snapshot"):
         chosen = choose_collections(client, config, filters, only)
-        notify("snapshot_started", data_collections={one.full_name: one.estimate for one in chosen})
+        notices.snapshot_started(data_collections={one.full_name: one.estimate for one in chosen})
         size = part_size(chosen, parallelism)
         chunks = [chunk for one in chosen for chunk in divided(client, one, size)]
     return [replace(chunk, first_row=number * _ROWS_EACH) for number, chunk in enumerate(chunks)]
@@ -101,7 +101,7 @@ def read_chunks(
     collections: Collections,
     chunks: Sequence[Chunk],
     moment: StreamOffset,
-    notify: Notify,
+    notices: Notices,
 ) -> Iterator[Batch]:
     """The chunks' batches; reading cannot go on in the middle.
 
@@ -111,7 +111,7 @@ def read_chunks(
         collections: what makes records.
         chunks: what to read.
         moment: what the snapshot counts from.
-        notify: told how far each chunk is.
+        notices: told how far each chunk is.
 
     Raises:
         RetriableSourceError: the connection was lost.
@@ -123,7 +123,7 @@ def read_chunks(
             made = collections.of(chunk.database, chunk.collection)
             collection = ChosenCollection(chunk.database, chunk.collection, chunk.estimate)
             row = chunk.first_row
-            progress = PartProgress(notify, collection.full_name, chunk.number, chunk.of)
+            progress = PartProgress(notices, collection.full_name, chunk.number, chunk.of)
             for found in documents(client, config, session, collection, low=chunk.low, high=chunk.high):
                 yield Batch(made.reads(found, moment.moment, row), None)
                 row += len(found)

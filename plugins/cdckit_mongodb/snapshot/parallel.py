@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bson import Timestamp
 
-from cdckit import Notify
+from cdckit import Notices
 from cdckit.connector.parallel_reading import ParallelReading
 from cdckit.connector.snapshot_progress import SnapshotProgress
 from cdckit.waiting import ended_by_stop
@@ -70,7 +70,7 @@ class ParallelSnapshot:
         left: the collections to read, in order.
         place: how far the snapshot has come in the first of them, or None.
         moment: what the snapshot counts from.
-        notify: told how far each collection is.
+        notices: told how far each collection is.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ParallelSnapshot:
         left: Sequence[ChosenCollection],
         place: SnapshotPlace | None,
         moment: Moment,
-        notify: Notify,
+        notices: Notices,
     ) -> None:
         self._client = client
         self._config = config
@@ -91,7 +91,7 @@ class ParallelSnapshot:
         with ended_by_stop():
             self._parts = list(self._plan(left))
         self._reached = Reached(self._parts, self._after)
-        self._progress = {one.full_name: SnapshotProgress(notify, one.full_name, one.estimate) for one in left}
+        self._progress = {one.full_name: SnapshotProgress(notices, one.full_name, one.estimate) for one in left}
         self._open = Counter(part.collection.full_name for part in self._parts)
 
     def found(self) -> Iterator[FoundDocuments]:

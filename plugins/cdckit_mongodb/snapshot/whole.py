@@ -74,14 +74,14 @@ class WholeSnapshot:
         offset = start if start.snapshot is not None else self._begin()
         with driver_errors(self._config, "asking for the collections"):
             left = list(self._left(start))
-        self._context.notify("snapshot_started", data_collections={one.full_name: one.estimate for one in left})
+        self._context.notices.snapshot_started(data_collections={one.full_name: one.estimate for one in left})
         with driver_errors(self._config, "reading the snapshot", waits=False):
             for found, following in _with_following(self._found(left, start.snapshot, offset)):
                 if self._context.stopping():
                     return
                 unfinished = offset.with_changes(snapshot_due=True, snapshot=self._place(found, following))
                 yield Batch(self._records(found, offset, last=following is None), unfinished.to_json())
-        self._context.notify("snapshot_ended", completed=True)
+        self._context.notices.snapshot_ended(completed=True)
         pause(self._config.streaming_delay_ms, "the stream (streaming.delay.ms)", self._context.stopping)
         again = offset.resnapshot and offset.resnapshot.finished()
         done = offset.with_changes(snapshot_due=False, snapshot=None, resnapshot=again)
@@ -129,7 +129,7 @@ class WholeSnapshot:
         """The documents of the collections that are left, through one connection or several."""
         if self._config.snapshot_max_threads > 1:
             yield from ParallelSnapshot(
-                self._client, self._config, left, place, offset.moment, self._context.notify
+                self._client, self._config, left, place, offset.moment, self._context.notices
             ).found()
             return
         with self._client.start_session() as session:
@@ -151,7 +151,7 @@ class WholeSnapshot:
     def _documents(
         self, session: ClientSession, collection: ChosenCollection, after: str | None, rows: int
     ) -> Iterator[FoundDocuments]:
-        progress = SnapshotProgress(self._context.notify, collection.full_name, collection.estimate)
+        progress = SnapshotProgress(self._context.notices, collection.full_name, collection.estimate)
         in_order = after is not None or (collection.indexed and collection.estimate > IN_ORDER_FROM)
         begin = rows
         for found in documents(self._client, self._config, session, collection, low=after, in_order=in_order):

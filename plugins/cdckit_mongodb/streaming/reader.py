@@ -65,7 +65,7 @@ class StreamReader:
         self._filters = filters
         self._collections = collections
         self._stopping = context.stopping
-        self._notify = context.notify
+        self._notices = context.notices
         self._counts = context.counts
         answered = config.mongodb_socket_timeout_ms / 2 or config.poll_interval_ms
         longest = min(context.idle_seconds * 1000, config.poll_interval_ms, answered)
@@ -124,7 +124,7 @@ class StreamReader:
     def _opened(self, start: StreamOffset, end: StreamOffset | None = None) -> Iterator[Batch]:
         yield from self._rest_of_event(start)
         with self._stream(start) as stream, self._signalling(start) as signalling:
-            self._notify("connection", connected=True, reason="")
+            self._notices.connection(connected=True, reason="")
             if stream.member:
                 log.info("the change stream is read from %s", stream.member)
             processor = StreamProcessor(self._config, self._filters, self._collections, start, signalling, self._marker)

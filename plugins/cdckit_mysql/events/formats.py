@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from cdckit import OPTIONAL_INT64, STRING, Schema, struct_schema
-from cdckit.connector.envelope import envelope_schema
+from cdckit.connector.envelope import MakeEnvelope, envelope_schema
 from cdckit.connector.transactions import OLD_TRANSACTIONS, TRANSACTIONS, TransactionSchemas
 from cdckit_mysql.config import MySqlConfig
-
-MakeEnvelope = Callable[[str, Schema, Schema], Schema]
-"""Makes the schema of an event's value from its name and the schemas of rows and source blocks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from functools import cached_property
 from cdckit import DecodeError, Schema
 from cdckit.connector.avro_names import field_names, schema_names
 from cdckit.connector.context_headers import context_headers
+from cdckit.connector.table_events import RecordOptions, TableEvents
 from cdckit.connector.topics import Topics
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.converters.configured import Converters, converter_options
 from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.events.source_block import source_blocks
-from cdckit_mysql.events.table_events import EventOptions, TableEvents
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.facts import RowLogging
 from cdckit_mysql.table import Column, Table, TableId
@@ -90,7 +90,7 @@ class TableVersions:
         self._key_options = replace(self._options, propagates_type=_nowhere, mapping=_unmapped, complete_images=True)
         headers = context_headers(config.topic_prefix, config.connector, run_id)
         self.headers = headers if config.extended_headers_enabled and self.format.context_headers else ()
-        self._events = EventOptions(
+        self._events = RecordOptions(
             headers=self.headers,
             source=self.blocks.schema,
             envelope=self.format.envelope,

@@ -151,7 +151,7 @@ class LogFileSource(Source):
         state = self._context.state
         history = SchemaHistory(state) if state is not None else None
         definitions = FileDefinitions(
-            work.tables, self._config, self._filters, work.dialect, history=history, notify=self._context.notify
+            work.tables, self._config, self._filters, work.dialect, history=history, notices=self._context.notices
         )
         versions = TableVersions(self._config, self._filters, work.dialect.rows, run_id=work.run_id)
 
@@ -268,7 +268,7 @@ class LogFileSource(Source):
             self._filters,
             self._dialect,
             self._history,
-            self._context.notify,
+            self._context.notices,
             self._run_id,
             self._ends,
             open_log=self._open_log,

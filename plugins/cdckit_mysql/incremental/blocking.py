@@ -11,9 +11,9 @@ from cdckit import Record
 from cdckit.connector.incremental import UnreadableError, Wanted
 from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices, ScanStatus
 from cdckit.connector.signals.signal import one_line
+from cdckit.connector.table_events import Row
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import DdlReader, load_table
-from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.incremental.conditions import is_statement
 from cdckit_mysql.incremental.limits import conditioned

@@ -10,11 +10,11 @@ from typing import Any
 from cdckit import Batch, DecodeError, Record, Struct
 from cdckit.connector.incremental import Finished, IncrementalSnapshot, IncrementalState, SignalListener
 from cdckit.connector.signals import Signal
-from cdckit.connector.signals.signal import SCHEMA_CHANGES, SET_BINLOG_POSITION, one_line
+from cdckit.connector.signals.signal import one_line
+from cdckit.connector.table_events import Row
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.blocking import BlockingSnapshot
@@ -26,6 +26,7 @@ from cdckit_mysql.incremental.table_marks import TableMarks
 from cdckit_mysql.incremental.told_definitions import told_definitions
 from cdckit_mysql.incremental.visibility import begin_behind
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.options.snapshot import SCHEMA_CHANGES, SET_BINLOG_POSITION
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.server.connection import Connection, driver_errors
 from cdckit_mysql.server.facts import query

@@ -12,9 +12,9 @@ import pymysql
 from pymysql.constants import ER
 
 from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
+from cdckit.connector.table_events import Row
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import load_table
-from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.conditions import Askable, checked_condition, checked_statement, is_statement

@@ -11,8 +11,10 @@ from cdckit import NameList, split_names
 from cdckit.connector.chosen_by_plugin import lock_by_plugin, query_by_plugin
 from cdckit.connector.options import snapshot
 from cdckit.connector.signals import SignalOptions
-from cdckit.connector.signals.signal import OF_EVERY_SOURCE, SCHEMA_CHANGES, SET_BINLOG_POSITION
+from cdckit.connector.signals.signal import OF_EVERY_SOURCE
 
+SET_BINLOG_POSITION = "set-binlog-position"
+SCHEMA_CHANGES = "schema-changes"
 _SNAPSHOT_MODES = {"schema_only": "no_data", "schema_only_recovery": "recovery"}
 _LOCKING_MODES = {"minimal_percona_no_table_locks": "minimal_percona"}
 
@@ -38,6 +40,8 @@ LockingMode = Annotated[
 
 class SnapshotOptions(snapshot.SnapshotOptions):
     """The snapshot."""
+
+    modes_without_rows: ClassVar[frozenset[str]] = frozenset({"no_data", "never", "recovery"})
 
     snapshot_mode: SnapshotModeName = "initial"
     """When tables are read as they are now: `initial` (the first time), `initial_only` (and end after it), `no_data`

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from cdckit import HistoryEntry, Notify, StateError, StateStore, silent
+from cdckit import UNHEARD, HistoryEntry, Notices, StateError, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.offsets import LogOffset, LogPosition
@@ -34,14 +34,14 @@ class SchemaHistory:
 
     Args:
         state: where it is kept.
-        notify: told when it is read.
+        notices: told when it is read.
         topic: gets a copy, before the state does.
     """
 
-    def __init__(self, state: StateStore, notify: Notify = silent, topic: HistoryTopic | None = None) -> None:
+    def __init__(self, state: StateStore, notices: Notices = UNHEARD, topic: HistoryTopic | None = None) -> None:
         self._state = state
         self._topic = topic
-        self._notify = notify
+        self._notices = notices
         self._outdated = 0
         """About how many entries are of no use to who needs the newest definitions only."""
         self._known = 0
@@ -135,16 +135,16 @@ class SchemaHistory:
         Raises:
             StateError: the history does not reach back to it.
         """
-        self._notify("schema_history", recovering=True, changes=0, last=None)
-        return self._replay(position, self._notify)
+        self._notices.schema_history(recovering=True, changes=0, last=None)
+        return self._replay(position, self._notices)
 
-    def _replay(self, position: LogPosition, notify: Notify = silent) -> Tables:
+    def _replay(self, position: LogPosition, notices: Notices = UNHEARD) -> Tables:
         tables: Tables | None = None
         read, last = 0, None
         for place, entry in self._state.read_history(HISTORY, position.end()):
             tables = _read(place, entry, tables)
             read, last = read + 1, place
-        notify("schema_history", recovering=False, changes=read, last=last)
+        notices.schema_history(recovering=False, changes=read, last=last)
         if tables is None:
             raise StateError(
                 f"the schema history knows no definitions at {position}: the state is incomplete; where none has "

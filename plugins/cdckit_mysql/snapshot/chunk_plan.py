@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from cdckit import Notify
+from cdckit import Notices
 from cdckit.connector.snapshot_progress import SnapshotProgress
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import query, quoted
@@ -71,12 +71,12 @@ def plan_chunks(connection: Connection, chosen: Sequence[ChosenTable], paralleli
     return chunks
 
 
-def tell_of(chosen: Sequence[ChosenTable], chunks: Sequence[Chunk], notify: Notify) -> None:
+def tell_of(chosen: Sequence[ChosenTable], chunks: Sequence[Chunk], notices: Notices) -> None:
     """Tells which tables are read; those without a chunk have no row, and are done."""
-    notify("snapshot_started", data_collections={str(table.id): table.estimate for table in chosen})
+    notices.snapshot_started({str(table.id): table.estimate for table in chosen})
     filled = {chunk.table.id for chunk in chunks}
     for table in (table for table in chosen if table.id not in filled):
-        SnapshotProgress(notify, str(table.id), 0).finished()
+        SnapshotProgress(notices, str(table.id), 0).finished()
 
 
 def cut(connection: Connection, table: ChosenTable, parts: int) -> list[str]:

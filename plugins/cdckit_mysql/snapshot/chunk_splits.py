@@ -71,7 +71,7 @@ class ChunkSplits:
             return [definitions] if told else []
         require_point(connection, self._config, point)
         chosen, chunks = self._chunks(connection, tables, point, parallelism)
-        tell_of(chosen, chunks, context.notify)
+        tell_of(chosen, chunks, context.notices)
         warn_of_missing(point.resnapshot, chosen)
         groups = share_out(chunks, parallelism)
         splits = [replace(whole, payload=self._work(group), records=estimate_of(group)) for group in groups]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cdckit import Batch, Notify, Record
+from cdckit import Batch, Notices, Record
 from cdckit.connector.snapshot_progress import PartProgress
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.versions import TableVersions
@@ -27,10 +27,10 @@ def read_chunks(
     versions: TableVersions,
     chunks: Sequence[Chunk],
     point: LogOffset,
-    notify: Notify,
+    notices: Notices,
     dialect: Dialect,
 ) -> Iterator[Batch]:
-    """The records of some chunks; `point` is where the log goes on from, `notify` is told how far each chunk is.
+    """The records of some chunks; `point` is where the log goes on from, `notices` is told how far each chunk is.
 
     Raises:
         RetriableSourceError: the connection was lost, leads to a server that has not come to the point yet, or
@@ -41,7 +41,7 @@ def read_chunks(
     try:
         require_point(connection, config, point)
         for chunk in chunks:
-            progress = PartProgress(notify, str(chunk.table.id), chunk.number, chunk.of)
+            progress = PartProgress(notices, str(chunk.table.id), chunk.number, chunk.of)
             with driver_errors(config, f"reading {chunk.table.id}"), as_noted(connection, config, dialect, chunk.table):
                 for records in _records(connection, config, filters, versions, chunk, point, progress):
                     if records:

@@ -93,7 +93,7 @@ class ConsistentSnapshot:
         if self._context.stopping():
             return
         threads = self._config.snapshot_max_threads if work.with_rows else 1
-        with consistent_point(self._config, self._filters, threads, self._context.notify) as point:
+        with consistent_point(self._config, self._filters, threads, self._context.notices) as point:
             since = work.since and on_server(work.since, point.server, place(self._config))
             offset = _noted(point, self._config, self._history, since.epoch if since else work.epoch)
             if since is not None:
@@ -142,7 +142,7 @@ class ConsistentSnapshot:
             if self._context.stopping():
                 return
             yield Batch(records, unfinished.with_changes(snapshot_chunks=reader.progress).to_json())
-        self._context.notify("snapshot_ended", completed=True)
+        self._context.notices.snapshot_ended(completed=True)
 
 
 def pause(context: SourceContext, milliseconds: int) -> None:

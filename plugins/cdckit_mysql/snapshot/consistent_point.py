@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from cdckit import Notify, SourceError, silent
+from cdckit import UNHEARD, Notices, SourceError
 from cdckit.connector.guardrail import check_guardrail
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import Flavor, ServerDefinitions, read_definitions
@@ -51,7 +51,7 @@ class ConsistentPoint:
 
 @contextmanager
 def consistent_point(
-    config: MySqlConfig, filters: Filters, connections: int = 1, notify: Notify = silent
+    config: MySqlConfig, filters: Filters, connections: int = 1, notices: Notices = UNHEARD
 ) -> Iterator[ConsistentPoint]:
     """Takes the point with `snapshot.locking.mode`; the locks of mode `extended` are held until the context ends.
 
@@ -59,7 +59,7 @@ def consistent_point(
         config: the source's options.
         filters: what is captured.
         connections: how many connections see the rows as they were then.
-        notify: told of the locks.
+        notices: told of the locks.
 
     Raises:
         RetriableSourceError: the connection was lost.
@@ -67,7 +67,7 @@ def consistent_point(
     """
     with ExitStack() as stack:
         opened = [_opened(config, stack) for _ in range(connections)]
-        locks = SnapshotLocks(config, filters, notify)
+        locks = SnapshotLocks(config, filters, notices)
         stack.callback(locks.release)
         locks.take()
         with driver_errors(config, "taking a consistent point for the snapshot"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pymysql
 from pymysql.constants import ER
 
-from cdckit import Notify, SourceError, silent
+from cdckit import UNHEARD, Notices, SourceError
 from cdckit.connector.chosen_by_plugin import lock_by_plugin
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
@@ -34,12 +34,12 @@ class SnapshotLocks:
     Args:
         config: the source's options.
         filters: what is captured.
-        notify: told when writers are locked out, and when they may go on.
+        notices: told when writers are locked out, and when they may go on.
     """
 
     config: MySqlConfig
     filters: Filters
-    notify: Notify = silent
+    notices: Notices = UNHEARD
     to_the_end: bool = False
     """Whether the locks are held until the snapshot is over."""
     _holder: Connection | None = None
@@ -55,7 +55,7 @@ class SnapshotLocks:
             self._holder = connect_for_snapshot(self.config)
             with driver_errors(self.config, "locking for the snapshot"):
                 self._take(self._holder)
-            self.notify("snapshot_locked", locked=True)
+            self.notices.snapshot_locked(locked=True)
 
     def _take(self, holder: Connection) -> None:
         match self.config.snapshot_locking_mode:
@@ -80,7 +80,7 @@ class SnapshotLocks:
                 query(holder, "UNLOCK TABLES")
         release(holder)
         if holder is not None:
-            self.notify("snapshot_locked", locked=False)
+            self.notices.snapshot_locked(locked=False)
 
     def _lock_everything(self, holder: Connection) -> None:
         try:

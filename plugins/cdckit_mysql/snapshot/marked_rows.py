@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from cdckit import Record
+from cdckit.connector.table_events import Row
 from cdckit_mysql.events.source_block import SnapshotMark, SourceBlocks
-from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.table import TableId

@@ -8,8 +8,8 @@ from functools import partial
 from typing import NamedTuple
 
 from cdckit.connector.parallel_reading import ParallelReading
+from cdckit.connector.table_events import Row
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.events.table_events import Row
 from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.rows import open_rows
 from cdckit_mysql.server.connection import Connection, driver_errors

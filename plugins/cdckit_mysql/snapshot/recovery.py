@@ -7,9 +7,9 @@ the log is looked through for that.
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Sequence
 
-from cdckit import DecodeError, SourceError
+from cdckit import DecodeError, Notices, SourceError
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
@@ -46,17 +46,23 @@ def recover_history(
     log.info("the schema history was made anew at %s, with the definitions of %d tables", at.position, len(tables))
 
 
+class _Changes(Notices):
+    """The changes of definitions that a reader of the log meets."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def schema_changed(self, position: str, ddl: str, tables: Sequence[str]) -> None:
+        self.found.append(f"{position}: {ddl}")
+
+
 def _first_change(
     config: MySqlConfig, filters: Filters, dialect: Dialect, tables: Tables, start: LogOffset, end: LogOffset
 ) -> str | None:
     """The first statement between two offsets that changes a definition, or None."""
-    found: list[str] = []
-
-    def notify(_notice: str, /, **facts: Any) -> None:
-        found.append(f"{facts['position']}: {facts['ddl']}")
-
+    changes = _Changes()
     strict = config.model_copy(update={"schema_history_internal_skip_unparseable_ddl": False})
-    definitions = Definitions(tables.copy(), strict, filters, dialect, notify=notify)
+    definitions = Definitions(tables.copy(), strict, filters, dialect, notices=changes)
     connection, start = LogOpener(config, follow=False, by_file=True)(start)
     with connection:
         if (start.file, start.pos) == (end.file, end.pos):
@@ -73,5 +79,5 @@ def _first_change(
         try:
             survey.pieces(end)
         except DecodeError as error:  # the definitions of now contradict a statement: it was carried out since
-            return found[0] if found else str(error)
-    return found[0] if found else None
+            return changes.found[0] if changes.found else str(error)
+    return changes.found[0] if changes.found else None

@@ -73,7 +73,7 @@ class SnapshotRows:
         chosen = choose_tables(point.connections[0], point.tables, self._config, self._filters, only)
         self._chosen = {table.id: table for table in chosen}
         estimates = {str(table.id): table.estimate for table in chosen}
-        self._context.notify("snapshot_started", data_collections=estimates)
+        self._context.notices.snapshot_started(data_collections=estimates)
 
         def cut_up(table: ChosenTable) -> Sequence[str]:
             return cut(point.connections[0], table, self._parts(table.estimate))
@@ -143,7 +143,7 @@ class _TablesInHand:
         table = version.table.id
         progress = self._progress.get(table)
         if progress is None:
-            progress = SnapshotProgress(self._context.notify, str(table), self._chosen[table].estimate)
+            progress = SnapshotProgress(self._context.notices, str(table), self._chosen[table].estimate)
             self._progress[table] = progress
         if rows is not None:
             first = table not in self._begun

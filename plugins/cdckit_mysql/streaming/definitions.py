@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from cdckit import DecodeError, Notify
+from cdckit import UNHEARD, DecodeError, Notices
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
@@ -38,7 +38,7 @@ class Definitions:
         filters: what is captured and tracked.
         dialect: whose statements they are.
         history: where changes are noted before anything beyond them is; None where that is done already.
-        notify: told of changes.
+        notices: told of changes.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Definitions:
         dialect: Dialect,
         *,
         history: SchemaHistory | None = None,
-        notify: Notify | None = None,
+        notices: Notices = UNHEARD,
     ) -> None:
         self.tables = tables
         self.changes = 0
@@ -62,7 +62,7 @@ class Definitions:
         """Reads this server's statements."""
         self._passes_over = config.schema_history_internal_skip_unparseable_ddl
         self._history = history
-        self._notify = notify
+        self._notices = notices
         self._topics = TableTopics(config, filters, tables)
 
     def of(self, announced: TableMap) -> Table | None:
@@ -133,8 +133,7 @@ class Definitions:
     def _tell(self, changes: Sequence[SchemaChange], position: LogPosition) -> None:
         names = [str(change.after or change.before or change.database) for change in changes]
         log.debug("%s: definitions changed: %s", position, ", ".join(names))
-        if self._notify is not None:
-            self._notify("schema_changed", position=position.prefix, ddl=changes[0].ddl, tables=names)
+        self._notices.schema_changed(position.prefix, changes[0].ddl, names)
 
     def refuse_row_change(self, event: Query, place: str) -> None:
         """A change of rows that was logged as a statement.

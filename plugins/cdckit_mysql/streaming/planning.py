@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cdckit import Notify, Offset, RetriableSourceError, Split
+from cdckit import Notices, Offset, RetriableSourceError, Split
 from cdckit_mysql.binlog.gtid import GtidSet
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
@@ -34,7 +34,7 @@ class LogPlanner:
         filters: what is captured.
         dialect: whose log it is.
         history: where definitions are found, and noted.
-        notify: told of changed definitions.
+        notices: told of changed definitions.
         run_id: the run's id in the records' headers.
         ends: what is known of the ends of ranges.
         open_log: gives the log; by default the server.
@@ -46,7 +46,7 @@ class LogPlanner:
         filters: Filters,
         dialect: Dialect,
         history: SchemaHistory,
-        notify: Notify,
+        notices: Notices,
         run_id: str,
         ends: RangeEnds,
         *,
@@ -56,7 +56,7 @@ class LogPlanner:
         self._filters = filters
         self._dialect = dialect
         self._history = history
-        self._notify = notify
+        self._notices = notices
         self._run_id = run_id
         self._ends = ends
         self._open_log = open_log or LogOpener(config, follow=False, by_file=True)
@@ -131,7 +131,7 @@ class LogPlanner:
             self._filters,
             self._dialect,
             history=self._history,
-            notify=self._notify,
+            notices=self._notices,
         )
         connection, start = self._open_log(self._ends.known(start), end)
         self._history.moved(start.position, definitions.tables)

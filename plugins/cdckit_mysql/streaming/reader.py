@@ -52,7 +52,7 @@ class LogReader:
         self._open_log = open_log
         self._make_processor = make_processor
         self._stopping = context.stopping
-        self._notify = context.notify
+        self._notices = context.notices
         self._idle = min(context.idle_seconds, config.poll_interval_ms / 1000)
         self._heartbeat_action = HeartbeatAction(config)
         self._heartbeats = Heartbeats(
@@ -84,7 +84,7 @@ class LogReader:
                 if self._stopping():
                     return
                 attempts += 1
-                self._notify("connection", connected=False, reason=str(error))
+                self._notices.connection(connected=False, reason=str(error))
                 yield from self._wait(error, attempts, at)
             else:
                 return
@@ -144,7 +144,7 @@ class LogReader:
     def _connected(self, start: LogOffset) -> Iterator[Batch]:
         connection, start = self._open_log(start)
         with connection, closing(self._heartbeat_action):
-            self._notify("connection", connected=True, reason="")
+            self._notices.connection(connected=True, reason="")
             processor = self._make_processor(start)
             yield from processor.between()
             while not self._stopping() and not processor.ended:

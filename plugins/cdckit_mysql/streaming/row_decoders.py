@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from cdckit import UNAVAILABLE_HEADER, DecodeError, Header
+from cdckit.connector.table_events import MakeRecords
 from cdckit_mysql.binlog.rows_event import Change, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
-from cdckit_mysql.events.table_events import MakeRecords
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.rows import RowDecoder

@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
+from cdckit.api.notices import Notice, Notices
 from cdckit.api.record import Batch, Offset
-from cdckit.api.source import Notify
 from cdckit.connector.notifications.notifications import Notifications
 from cdckit.connector.notifications.snapshots import InitialSnapshotNotices
 
 
-class SnapshotListener:
-    """Stands before a source's `notify`.
+class SnapshotListener(Notices):
+    """Stands before those whom a source tells.
 
     Args:
         notifications: sends what is told.
-        notify: told everything as ever.
+        notices: told everything as ever.
         besides: what is captured and not read.
     """
 
-    def __init__(self, notifications: Notifications, notify: Notify, besides: str = "") -> None:
+    def __init__(self, notifications: Notifications, notices: Notices, besides: str = "") -> None:
         self._notifications = notifications
-        self._notify = notify
+        self._passed_to = notices
         self._besides = besides
-        self._notices = InitialSnapshotNotices(notifications)
+        self._snapshot = InitialSnapshotNotices(notifications)
         self._begun: set[str] = set()
         self._taken = False
 
-    def __call__(self, notice: str, /, **facts: Any) -> None:
-        """Passes it on, and sends a notification where it is one."""
-        self._notify(notice, **facts)
-        if notice == "snapshot_started":
-            names = list(facts["data_collections"])
-            captured = sorted({*names, *filter(None, [self._besides])})
-            self._notices = InitialSnapshotNotices(self._notifications, names, captured)
-        elif notice == "snapshot_progress":
-            self._progress(facts["data_collection"], facts["rows"], finished=facts["finished"])
+    def tell(self, notice: Notice) -> None:
+        """Passes it on."""
+        notice.tell(self._passed_to)
 
-    def _progress(self, name: str, rows: int, *, finished: bool) -> None:
-        if name not in self._begun:
-            self._begun.add(name)
-            self._notices.begins(name)
+    def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:
+        """Notes what is read."""
+        super().snapshot_started(data_collections)
+        captured = sorted({*data_collections, *filter(None, [self._besides])})
+        self._snapshot = InitialSnapshotNotices(self._notifications, data_collections, captured)
+
+    def snapshot_progress(self, data_collection: str, rows: int, estimate: int | None, finished: bool) -> None:
+        """Sends a notification where a table begins or ends."""
+        super().snapshot_progress(data_collection, rows, estimate, finished)
+        if data_collection not in self._begun:
+            self._begun.add(data_collection)
+            self._snapshot.begins(data_collection)
         if finished:
-            self._begun.remove(name)
-            self._notices.scanned(name, rows)
+            self._begun.remove(data_collection)
+            self._snapshot.scanned(data_collection, rows)
 
     def snapshot(self, batches: Iterator[Batch], is_behind: Callable[[Offset], bool]) -> Iterator[Batch]:
         """The batches of a snapshot, with the notifications of it.
@@ -54,7 +55,7 @@ class SnapshotListener:
             is_behind: whether an offset lies behind the whole snapshot.
         """
         self._taken = True
-        self._notices.send("STARTED")
+        self._snapshot.send("STARTED")
         last: Offset = {}
         completed = False
         try:
@@ -64,7 +65,7 @@ class SnapshotListener:
                 yield batch
             completed = bool(last) and is_behind(last)
         finally:
-            self._notices.send("COMPLETED" if completed else "ABORTED")
+            self._snapshot.send("COMPLETED" if completed else "ABORTED")
         if records := self._notifications.take():
             yield Batch(records, None)
 
@@ -72,7 +73,7 @@ class SnapshotListener:
         """The batches of the log, after a word on the snapshot that was not taken."""
         if not self._taken:
             self._taken = True
-            self._notices.send("SKIPPED")
+            self._snapshot.send("SKIPPED")
         if records := self._notifications.take():
             yield Batch(records, None)
         yield from batches

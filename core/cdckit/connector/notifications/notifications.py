@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from typing import Any
 
+from cdckit.api.notices import Notices
 from cdckit.api.notification import Notification
 from cdckit.api.record import Record
-from cdckit.api.source import Notify
 from cdckit.connector.notifications.options import NotificationOptions
 
 log = logging.getLogger("cdckit.notifications")
@@ -21,14 +20,17 @@ class Notifications:
     Args:
         config: which channels are enabled.
         name: the source's logical name, which every notification holds.
-        notify: tells the plugins.
+        notices: tells the plugins.
+
+    Attributes:
+        notices: the same, for what is no notification.
     """
 
-    def __init__(self, config: NotificationOptions, name: str, notify: Notify) -> None:
+    def __init__(self, config: NotificationOptions, name: str, notices: Notices) -> None:
         self._topic = config.notification_topic
         self._logs = config.logs_notifications
         self._name = name
-        self._notify = notify
+        self.notices = notices
         self._waiting: list[Record] = []
 
     def send(self, aggregate_type: str, kind: str, identifier: str | None = None, **details: str) -> None:
@@ -46,11 +48,7 @@ class Notifications:
             self._waiting.append(made.record(self._topic))
         if self._logs:
             log.info("%s %s: %s", aggregate_type, kind, json.dumps(data))
-        self._notify("notification", notification=made)
-
-    def tell_hooks(self, notice: str, /, **facts: Any) -> None:
-        """Tells the plugins something that is no notification."""
-        self._notify(notice, **facts)
+        self.notices.notification(made)
 
     def take(self) -> list[Record]:
         """The records that wait."""

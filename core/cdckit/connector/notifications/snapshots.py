@@ -68,12 +68,12 @@ class BlockingSnapshotNotices(InitialSnapshotNotices):
     def started(self) -> None:
         """It begins."""
         self.send("STARTED")
-        self._notifications.tell_hooks("snapshot_started", data_collections=dict.fromkeys(self._names))
+        self._notifications.notices.snapshot_started(dict.fromkeys(self._names))
 
     def begins(self, name: str) -> None:
         """A table or collection is read now."""
         super().begins(name)
-        self._progress = SnapshotProgress(self._notifications.tell_hooks, name, None)
+        self._progress = SnapshotProgress(self._notifications.notices, name, None)
 
     def read(self, rows: int) -> None:
         """So many more rows of it are read."""
@@ -86,7 +86,7 @@ class BlockingSnapshotNotices(InitialSnapshotNotices):
 
     def completed(self) -> None:
         """All of them are read."""
-        self._notifications.tell_hooks("snapshot_ended", completed=True)
+        self._notifications.notices.snapshot_ended(completed=True)
         self.send("COMPLETED")
 
 

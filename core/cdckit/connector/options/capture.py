@@ -7,7 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from cdckit.api.lists import NameList, split_names
-from cdckit.api.plugin_config import PluginConfig, dotted
+from cdckit.api.plugin_config import dotted
+from cdckit.api.source_config import SourceConfig
 from cdckit.connector.guardrail import GuardrailOptions
 
 _OPERATIONS = ("c", "u", "d", "t", "none")
@@ -29,7 +30,7 @@ NewTables = Annotated[
 """Debezium 1 says `parallel`."""
 
 
-class CaptureOptions(GuardrailOptions, PluginConfig):
+class CaptureOptions(GuardrailOptions, SourceConfig):
     """What is captured. Each source has include and exclude lists of its own: `KIND_include_list`."""
 
     snapshot_new_tables: NewTables | None = None
@@ -54,6 +55,11 @@ class CaptureOptions(GuardrailOptions, PluginConfig):
     def skipped(self) -> frozenset[str]:
         """The operations that make no records."""
         return frozenset(split_names(self.skipped_operations)) - {"none"}
+
+    @property
+    def new_tables(self) -> Literal["snapshot", "warn", "off"] | None:
+        """What becomes of the rows of newly captured tables."""
+        return self.snapshot_new_tables
 
 
 def capture_lists(*kinds: str) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
-from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.source_config import SourceConfig
 
 AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int | float) else value)
 """YAML takes an unquoted `1.9` for a number."""
@@ -16,8 +16,10 @@ _OLD = ("1.9", "1.1")
 _OLD_DEFAULTS: Mapping[str, str] = {"schema.name.adjustment.mode": "avro", "skipped.operations": "none"}
 
 
-class EventFormatDefaults(PluginConfig):
+class EventFormatDefaults(SourceConfig):
     """Gives the options of a source with an old `event.format` the defaults that Debezium 1 had."""
+
+    shaping: ClassVar[tuple[str, ...]] = ("event_format",)
 
     source_struct_version: Literal["v1", "v2"] = "v2"
     """Which source block the events of Debezium 1 have: `v2`, or `v1`, that of Debezium before 0.10 (`ts_sec`, `sec`);

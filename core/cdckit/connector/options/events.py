@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pydantic import NonNegativeInt
 
-from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.source_config import SourceConfig
 from cdckit.connector.avro_names import NameAdjustment
 
+_NOT_ON_SPARK = (
+    "Spark asks its workers for changes and none of them waits for the next heartbeat; --runner direct has them"
+)
 
-class EventOptions(PluginConfig):
+
+class EventOptions(SourceConfig):
     """Records."""
 
     provide_transaction_metadata: bool = False
@@ -21,3 +25,8 @@ class EventOptions(PluginConfig):
     """What replaces characters that Avro does not allow in schema names: nothing, `_`, or `_uXXXX`."""
     heartbeat_interval_ms: NonNegativeInt = 0
     """How often a heartbeat record is sent, in milliseconds; 0: never."""
+
+    def without_effect_on_spark(self) -> dict[str, str]:
+        """Heartbeats."""
+        beats = {"heartbeat.interval.ms": _NOT_ON_SPARK} if self.heartbeat_interval_ms else {}
+        return {**super().without_effect_on_spark(), **beats}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
 from cdckit.api.lists import split_names
-from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.source_config import SourceConfig
 
 _NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = frozenset({"pipeline", "server", "data_collection", "operation", "error", "status"})
@@ -46,8 +47,13 @@ def _joined(value: object) -> object:
     return ",".join(f"{name}={item}" for name, item in value.items()) if isinstance(value, dict) else value
 
 
-class MetricTags(PluginConfig):
+class MetricTags(SourceConfig):
     """What the options of a source say about its metrics."""
 
     custom_metric_tags: Annotated[str, BeforeValidator(_joined), AfterValidator(_checked)] = ""
     """Labels for every metric: `name=value` items with commas between."""
+
+    @property
+    def metric_labels(self) -> Mapping[str, str]:
+        """These."""
+        return parse_tags(self.custom_metric_tags)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, NonNegativeInt, model_validator
 
 from cdckit.api.lists import RegexList
-from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.snapshotting import SnapshotMode
+from cdckit.api.source_config import SourceConfig
 from cdckit.connector.chosen_by_plugin import mode_by_plugin
+from cdckit.connector.include_lists import Matcher
 
 
-class SnapshotOptions(PluginConfig):
+class SnapshotOptions(SourceConfig):
     """The snapshot. A source names the modes that it has."""
+
+    modes_without_rows: ClassVar[frozenset[str]] = frozenset({"no_data"})
+    """Those of its modes that read no rows."""
 
     snapshot_mode: str = "initial"
     """When tables or collections are read as they are now."""
@@ -47,6 +51,16 @@ class SnapshotOptions(PluginConfig):
             name = self.snapshot_mode_custom_name
             require_plugin(mode_by_plugin(name), "mode", "cdckit_snapshot_mode", name)
         return self
+
+    @property
+    def snapshot_takes_rows(self) -> bool:
+        """As the mode says."""
+        return self.snapshot_mode not in self.modes_without_rows
+
+    def snapshot_takes(self, table: str) -> bool:
+        """As `snapshot.include.collection.list` says."""
+        chosen = Matcher(self.snapshot_include_collection_list)
+        return not chosen or chosen(table)
 
     def chosen_mode(self, modes: Mapping[str, SnapshotMode]) -> SnapshotMode:
         """What `snapshot.mode` says.

@@ -14,8 +14,6 @@ RESUME_SNAPSHOT = "resume-snapshot"
 WINDOW_OPEN = "snapshot-window-open"
 WINDOW_CLOSE = "snapshot-window-close"
 LOG = "log"
-SET_BINLOG_POSITION = "set-binlog-position"
-SCHEMA_CHANGES = "schema-changes"
 
 OF_EVERY_SOURCE = (EXECUTE_SNAPSHOT, STOP_SNAPSHOT, PAUSE_SNAPSHOT, RESUME_SNAPSHOT, LOG)
 """What every source that takes signals can be told to do."""

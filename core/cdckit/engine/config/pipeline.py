@@ -12,6 +12,7 @@ from pydantic import Field, NonNegativeInt, SecretStr, StringConstraints, model_
 from cdckit.api.hookspecs import Registration
 from cdckit.api.places import LocalPath
 from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.source_config import SourceConfig
 from cdckit.engine.metrics.access import MetricsAccess
 from cdckit.engine.metrics.address import Address
 
@@ -157,3 +158,14 @@ class ResolvedPipeline:
     idle_wait_ms: int = 10_000
     metrics: MetricsAccess | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def source_config(self) -> SourceConfig:
+        """The source's options."""
+        return source_config(self.source)
+
+
+def source_config(source: Component) -> SourceConfig:
+    """The options of a source."""
+    assert isinstance(source.config, SourceConfig)  # it would not have been resolved otherwise
+    return source.config

@@ -7,9 +7,10 @@ from typing import Any
 
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import Kind, config_model, find
+from cdckit.api.source_config import SourceConfig
 from cdckit.api.variables import names_left, unresolved
 from cdckit.engine.config.components import ComponentReader
-from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline
+from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline, source_config
 from cdckit.engine.config.raw_pipeline import COMPONENTS, LISTED, Draft, Options
 from cdckit.engine.config.steps import read_steps
 from cdckit.errors import ConfigError
@@ -39,7 +40,8 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
     steps = read_steps(draft.options.get("transforms", []), draft.options.get("predicates", {}), reader)
     if pipeline is None or source is None or serializer is None or sink is None or reader.problems:
         raise ConfigError(*dict.fromkeys((*reader.problems, *lacking.values())))
-    name = pipeline.name or getattr(source.config, "topic_prefix", None) or draft.fallback_name
+    asked = source_config(source)
+    name = pipeline.name or asked.logical_name or draft.fallback_name
     return ResolvedPipeline(
         name=name,
         runner=pipeline.runner,
@@ -54,7 +56,7 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
         checkpoint=pipeline.checkpoint,
         idle_wait_ms=pipeline.idle_wait_ms,
         metrics=pipeline.metrics,
-        warnings=(*reader.warnings, *_left_out(pipeline, source), *_taken_as_text(draft)),
+        warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(draft)),
     )
 
 
@@ -63,22 +65,21 @@ def _tells_the_state(draft: Draft, path: str) -> bool:
     if path in ("name", "state"):
         return True
     first, _, option = path.partition(".")
-    return first == "source" and _source_model(draft).present_name(option) in ("topic.prefix", "type")
+    model = _source_model(draft)
+    return first == "source" and model.present_name(option) in (model.naming_option(), "type")
 
 
-def _source_model(draft: Draft) -> type[PluginConfig]:
+def _source_model(draft: Draft) -> type[SourceConfig]:
     """The model of the source's options; that of none where it cannot be had."""
-    return _model("source", draft.options.get("source")) or PluginConfig
+    model = _model("source", draft.options.get("source"))
+    return model if model is not None and issubclass(model, SourceConfig) else SourceConfig
 
 
-def _left_out(pipeline: PipelineConfig, source: Component) -> list[str]:
+def _left_out(pipeline: PipelineConfig, config: SourceConfig) -> list[str]:
     """What the source is asked for that has no place on the pipeline's runner, a sentence each."""
-    if pipeline.runner == "spark" and getattr(source.config, "heartbeat_interval_ms", None):
-        return [
-            "source.heartbeat.interval.ms: left out, for Spark asks its workers for changes and none of them waits for "
-            "the next heartbeat; --runner direct has them"
-        ]
-    return []
+    if pipeline.runner != "spark":
+        return []
+    return [f"source.{option}: left out, for {why}" for option, why in config.without_effect_on_spark().items()]
 
 
 def _taken_as_text(draft: Draft) -> list[str]:
@@ -108,7 +109,13 @@ def _source(draft: Draft, reader: ComponentReader, ignored: list[str]) -> Compon
         reader.problems.append("source: required, but not given; `type` under it names where changes are read")
         return None
     pipeline_wide = {name: name for name in PipelineConfig.option_names()}
-    return reader.component("source", "source", draft.options["source"], elsewhere=pipeline_wide, ignored=ignored)
+    found = reader.component("source", "source", draft.options["source"], elsewhere=pipeline_wide, ignored=ignored)
+    if found is not None and not isinstance(found.config, SourceConfig):
+        reader.problems.append(
+            f"{draft.label('source.type')}: the plugin of '{found.registration.name}' is made wrongly: "
+            f"{found.registration.config} should be a SourceConfig"
+        )
+    return found
 
 
 def _sink_options(draft: Draft, ignored: list[str]) -> Options:

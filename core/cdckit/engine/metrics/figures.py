@@ -2,134 +2,40 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from cdckit.api.record import Offset
 from cdckit.api.sink import QueueFill
 from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.metrics.snapshot_figures import SnapshotFigures, now
 
 RATE_SECONDS = 10.0
 """Over how long events a second are counted."""
+_COMMITS_KEPT = 256
+_COMMIT_SECONDS = RATE_SECONDS / _COMMITS_KEPT
+"""Commits that follow each other as closely are kept as one."""
 
 HistoryStatus = Literal["STOPPED", "RECOVERING", "RUNNING"]
 """What Debezium's metric `Status` of the schema history may say."""
 
-_COMMITS_KEPT = 256
 
+def rate(commits: Iterable[tuple[float, int]], started: float, at: float) -> float:
+    """Records a second over the last seconds before `at`, or since the start where that is less; at least one second.
 
-def now() -> float:
-    """Seconds since 1970."""
-    return time.time()
+    Args:
+        commits: when records were delivered, and how many.
+        started: when the run began.
+        at: now, or when `commits` were told.
+    """
+    elapsed = min(RATE_SECONDS, max(1.0, at - started))
+    return sum(records for when, records in commits if when > at - elapsed) / elapsed
 
 
 def _no_queue() -> QueueFill | None:
     return None
-
-
-@dataclass(slots=True)
-class TableFigures:
-    """The snapshot of one table or collection.
-
-    Attributes:
-        rows: how many rows were read.
-        estimate: about how many it has, or None.
-        finished: whether all were read.
-    """
-
-    rows: int = 0
-    estimate: int | None = None
-    finished: bool = False
-
-
-@dataclass(slots=True)
-class ChunkFigures:
-    """The last chunk that a snapshot beside the log has read.
-
-    Attributes:
-        data_collection: its table.
-        chunk_from: the key behind which it begins; empty for the table's first.
-        chunk_to: its last key.
-        table_to: the table's last key.
-    """
-
-    data_collection: str
-    chunk_from: str
-    chunk_to: str
-    table_to: str
-
-
-@dataclass(slots=True)
-class SnapshotFigures:
-    """The newest snapshot. Times are in seconds since 1970.
-
-    Attributes:
-        state: where it is; `none` before the first.
-        began: when it began, or None.
-        ended: when it ended, or None.
-        told: when rows were last read, or None.
-        tables: by name, in the order in which they were told of.
-        rows_before: how many rows the snapshots before it read.
-        locked: whether writers are locked out.
-        paused_since: when it was paused, or None while it runs.
-        paused_seconds: how long it was paused before that.
-        chunk: what a snapshot beside the log reads, or None.
-    """
-
-    state: Literal["none", "running", "completed", "aborted"] = "none"
-    began: float | None = None
-    ended: float | None = None
-    told: float | None = None
-    tables: dict[str, TableFigures] = field(default_factory=dict)
-    rows_before: int = 0
-    locked: bool = False
-    paused_since: float | None = None
-    paused_seconds: float = 0.0
-    chunk: ChunkFigures | None = None
-
-    def begin(self, estimates: Mapping[str, int | None]) -> None:
-        """A new one, of these tables, each of about so many rows."""
-        self.state, self.began, self.ended = "running", now(), None
-        self.rows_before += self.rows
-        self.tables = {name: TableFigures(estimate=estimate) for name, estimate in estimates.items()}
-        self.paused_since, self.paused_seconds, self.chunk = None, 0.0, None
-
-    def end(self, *, completed: bool) -> None:
-        """It is over; nothing where none runs."""
-        if self.state == "running":
-            self.pause(paused=False)
-            self.state, self.ended = "completed" if completed else "aborted", now()
-
-    def pause(self, *, paused: bool) -> None:
-        """It is paused, or goes on."""
-        if paused:
-            self.paused_since = self.paused_since or now()
-        elif self.paused_since is not None:
-            self.paused_seconds += now() - self.paused_since
-            self.paused_since = None
-
-    @property
-    def rows(self) -> int:
-        """How many rows were read of all tables."""
-        return sum(table.rows for table in list(self.tables.values()))
-
-    @property
-    def rows_ever(self) -> int:
-        """How many rows this snapshot and those before it read."""
-        return self.rows_before + self.rows
-
-    @property
-    def seconds(self) -> float:
-        """How long it has taken, or took."""
-        return 0.0 if self.began is None else (self.ended or now()) - self.began
-
-    @property
-    def seconds_paused(self) -> float:
-        """How long it has been paused."""
-        return self.paused_seconds + (0.0 if self.paused_since is None else now() - self.paused_since)
 
 
 @dataclass(slots=True)
@@ -191,6 +97,8 @@ class Figures:
         history: the schema history.
         queue: tells how full the sink's buffer is.
         metrics: where Prometheus finds the metrics, or None.
+        activity: what everything waits for; empty: nothing.
+        activity_began: since when.
     """
 
     pipeline: str
@@ -222,6 +130,8 @@ class Figures:
     history: HistoryFigures = field(default_factory=HistoryFigures)
     queue: Callable[[], QueueFill | None] = _no_queue
     metrics: str | None = None
+    activity: str = ""
+    activity_began: float = field(default_factory=now)
 
     def commit(self, records: int, offset: Offset, log_time_ms: int | None, log_bytes: int) -> None:
         """Takes what one notice of saved progress says of the sink and the log."""
@@ -230,9 +140,30 @@ class Figures:
         self.log_bytes += log_bytes
         if records:
             self.delivered = self.saved
-            self.commits.append((self.saved, records))
+            self._add_commit(self.saved, records)
         if log_time_ms is not None:
             self.log_time = log_time_ms / 1000
+
+    def _add_commit(self, when: float, records: int) -> None:
+        if self.commits and when - self.commits[-1][0] < _COMMIT_SECONDS:
+            first, before = self.commits[-1]
+            self.commits[-1] = first, before + records
+        else:
+            self.commits.append((when, records))
+
+    def begin_activity(self, activity: str) -> None:
+        """Everything waits for this now; empty: for nothing any more."""
+        self.activity, self.activity_began = activity, now()
+
+    @property
+    def activity_seconds(self) -> float:
+        """For how long everything has waited for it."""
+        return now() - self.activity_began if self.activity else 0.0
+
+    @property
+    def events_per_second(self) -> float:
+        """Over the last seconds."""
+        return rate(list(self.commits), self.started, now())
 
     def lag(self, records: int, lag_bytes: int | None, lag_messages: int | None) -> None:
         """Takes what the same notice says of the distance to the log's end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cdckit.api.notification import Notification
-from cdckit.engine.metrics.figures import ChunkFigures, SnapshotFigures, TableFigures, now
+from cdckit.engine.metrics.snapshot_figures import ChunkFigures, SnapshotFigures, TableFigures, now
 
 
 def take_notification(snapshot: SnapshotFigures, notification: Notification) -> None:

@@ -8,8 +8,9 @@ from cdckit.api.hookspecs import hookimpl
 from cdckit.api.notification import Notification
 from cdckit.api.record import Offset
 from cdckit.api.source_counts import SourceCounts
-from cdckit.engine.metrics.figures import Figures, TableFigures, now
+from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.metrics.incremental import take_notification
+from cdckit.engine.metrics.snapshot_figures import now
 
 
 class FiguresListener:
@@ -30,6 +31,12 @@ class FiguresListener:
         if pipeline == self._figures.pipeline:
             self._figures.state, self._figures.offset = "running", offset
             self._changed()
+
+    @hookimpl
+    def cdckit_activity(self, pipeline: str, activity: str) -> None:
+        """Everything waits, or goes on."""
+        if pipeline == self._figures.pipeline:
+            self._figures.begin_activity(activity)
 
     @hookimpl
     def cdckit_batch_committed(
@@ -117,14 +124,9 @@ class FiguresListener:
         self, pipeline: str, data_collection: str, rows: int, estimate: int | None, finished: bool
     ) -> None:
         """Rows of a table were read."""
-        snapshot = self._figures.snapshot
-        if pipeline != self._figures.pipeline:
-            return
-        if snapshot.state != "running":
-            snapshot.begin({})
-        snapshot.told = now()
-        snapshot.tables[data_collection] = TableFigures(rows, estimate, finished)
-        self._changed()
+        if pipeline == self._figures.pipeline:
+            self._figures.snapshot.read(data_collection, rows, estimate, finished=finished)
+            self._changed()
 
     @hookimpl
     def cdckit_notification(self, pipeline: str, notification: Notification) -> None:

@@ -6,29 +6,30 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from cdckit.api.plugins import plugin_manager
-from cdckit.connector.options.metric_tags import parse_tags
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.metrics.listener import FiguresListener
 from cdckit.engine.metrics.status_file import StatusFile
 
 
+def figures_of(pipeline: ResolvedPipeline, runner: str) -> Figures:
+    """Those of a run that is about to start."""
+    server = pipeline.source_config.logical_name or pipeline.name
+    return Figures(pipeline.name, pipeline.source.registration.name, server, runner)
+
+
 @contextmanager
-def observed(pipeline: ResolvedPipeline, runner: str) -> Iterator[Figures]:
-    """Keeps the figures of one run while the context lasts.
+def observed(pipeline: ResolvedPipeline, figures: Figures) -> Iterator[None]:
+    """Keeps the figures of a run while the context lasts.
 
     Raises:
         ConfigError: the metrics cannot be served at `metrics.address`.
     """
-    options = pipeline.source.config
-    server = getattr(options, "topic_prefix", None) or pipeline.name
-    figures = Figures(pipeline.name, pipeline.source.registration.name, server, runner)
     with ExitStack() as stack:
         if pipeline.metrics is not None:
             from cdckit.engine.metrics.server import served  # noqa: PLC0415 - most pipelines serve none
 
-            tags = parse_tags(getattr(options, "custom_metric_tags", ""))
-            labels = {"pipeline": pipeline.name, "server": server, **tags}
+            labels = {"pipeline": pipeline.name, "server": figures.server, **pipeline.source_config.metric_labels}
             stack.enter_context(served(figures, pipeline.metrics, labels))
         status = StatusFile(pipeline.state, figures)
         stack.callback(status.close)
@@ -36,4 +37,4 @@ def observed(pipeline: ResolvedPipeline, runner: str) -> Iterator[Figures]:
         manager = plugin_manager()
         manager.register(listener)
         stack.callback(manager.unregister, listener)
-        yield figures
+        yield

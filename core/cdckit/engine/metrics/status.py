@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 from cdckit.api.record import Offset
 from cdckit.connector.resnapshot import KEPT_AS, of
-from cdckit.engine.metrics.figures import RATE_SECONDS, now
+from cdckit.engine.metrics.figures import rate
+from cdckit.engine.metrics.snapshot_figures import now
 from cdckit.engine.metrics.status_file import read_status
 from cdckit.engine.state.runner_handover import current_offset
 from cdckit.engine.state.sqlite import read_history_sizes, read_kept
@@ -163,8 +164,7 @@ class PipelineStatus:
         if self.state != "running":
             return 0.0
         commits: list[tuple[float, int]] = self._said("commits") or []
-        elapsed = min(RATE_SECONDS, max(1.0, self.at - float(self._said("started"))))
-        return sum(records for at, records in commits if at > self.at - elapsed) / elapsed
+        return rate(commits, float(self._said("started")), self.at)
 
     @property
     def operations(self) -> dict[str, int]:

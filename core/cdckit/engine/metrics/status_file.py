@@ -17,7 +17,8 @@ from typing import Any
 
 import orjson
 
-from cdckit.engine.metrics.figures import Figures, TableFigures, now
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.snapshot_figures import TableFigures, now
 from cdckit.errors import StateError
 
 log = logging.getLogger("cdckit.status")

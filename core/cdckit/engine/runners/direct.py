@@ -11,7 +11,6 @@ from cdckit.api.sink import Sink
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.connector.signals.inbox import FOLDER
-from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.looks import Looks
@@ -41,7 +40,7 @@ class DirectRunner(Runner):
 
     name = "direct"
 
-    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
+    def _run(self, stack: ExitStack, once: bool) -> None:
         name, stopping = self.pipeline.name, self.stopping
         sink = self._sink()
         state = open_state(self.pipeline.state)
@@ -51,18 +50,18 @@ class DirectRunner(Runner):
         stack.callback(encode.close)
         stack.callback(sink.close)
         sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
-        figures.queue = sink.queue_fill
+        self.figures.queue = sink.queue_fill
         source = make_source(self.pipeline)
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)
         inbox = self.pipeline.state / FOLDER
-        source.open(SourceContext(name, state, self.notify, stopping, counts=counts, inbox=inbox))
+        source.open(SourceContext(name, state, self.notices, stopping, counts=counts, inbox=inbox))
         saved = state.load_offset()
-        self.notify("started", runner=self.name, offset=saved)
+        self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notify, counts)
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts)
         spare_collections()
-        looks = Looks(source, encode.chain, self.notify)
+        looks = Looks(source, encode.chain, self.notices)
         try:
             self._drive(source, encode, sink, progress, looks, once)
         except StoppedError as error:
@@ -103,7 +102,7 @@ class DirectRunner(Runner):
             except RetriableSourceError as error:
                 if not retries.due:
                     raise
-                self.notify("connection", connected=False, reason=str(error))
+                self.notices.connection(connected=False, reason=str(error))
                 progress.save()
                 retries.pause(error)
             else:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from cdckit.api.source import Notify, Source
+from cdckit.api.source import Source
 from cdckit.engine.chain import TransformChain
+from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.sought_topics import SoughtTopics
 from cdckit.engine.runners.start import look_at_lists
 
@@ -14,13 +15,13 @@ class Looks:
     Args:
         source: has the lists.
         chain: the transforms.
-        notify: tells the lifecycle hooks.
+        notices: tells the lifecycle hooks.
     """
 
-    def __init__(self, source: Source, chain: TransformChain, notify: Notify) -> None:
+    def __init__(self, source: Source, chain: TransformChain, notices: RunNotices) -> None:
         self._source = source
         self._chain = chain
-        self._notify = notify
+        self._notices = notices
         self._sought = SoughtTopics()
         self._lists_due = True
 
@@ -28,7 +29,7 @@ class Looks:
         """The source has answered, and can be asked about the lists."""
         if self._lists_due:
             self._lists_due = False
-            look_at_lists(self._source, self._notify)
+            look_at_lists(self._source, self._notices)
 
     def delivered(self) -> None:
         """Records went through the transforms."""

@@ -6,9 +6,10 @@ import time
 
 from cdckit.api.record import Batch, Offset
 from cdckit.api.sink import Sink
-from cdckit.api.source import Notify, Source
+from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.engine.notices import RunNotices
 
 
 class Progress:
@@ -25,7 +26,7 @@ class Progress:
         sink: Sink,
         state: StateStore,
         source: Source,
-        notify: Notify,
+        notices: RunNotices,
         counts: SourceCounts,
     ) -> None:
         self.offset = saved
@@ -34,7 +35,7 @@ class Progress:
         self._sink = sink
         self._state = state
         self._source = source
-        self._notify = notify
+        self._notices = notices
         self._counts = counts
         self._records = 0
         self._log_bytes = 0
@@ -66,8 +67,7 @@ class Progress:
         self._state.save_offset(self.offset)
         self._saved = self.offset
         self._source.committed(self.offset)
-        self._notify(
-            "batch_committed",
+        self._notices.batch_committed(
             records=self._records,
             offset=self.offset,
             log_time_ms=self._log_time_ms,

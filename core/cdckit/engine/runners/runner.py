@@ -7,9 +7,8 @@ from contextlib import ExitStack
 from typing import ClassVar
 
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.metrics.figures import Figures
-from cdckit.engine.metrics.observation import observed
-from cdckit.engine.pipeline import notifier
+from cdckit.engine.metrics.observation import figures_of, observed
+from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import StoppedError
 
@@ -20,6 +19,10 @@ class Runner(ABC):
     Args:
         pipeline: what to run.
         stopping: asked between batches.
+
+    Attributes:
+        notices: what it tells the plugins by.
+        figures: kept by the hooks; the runner itself adds how full the sink's buffer is.
     """
 
     name: ClassVar[str]
@@ -28,7 +31,8 @@ class Runner(ABC):
     def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None) -> None:
         self.pipeline = pipeline
         self.stopping = stopping or StopSignal()
-        self.notify = notifier(pipeline.name)
+        self.notices = RunNotices(pipeline.name)
+        self.figures = figures_of(pipeline, self.name)
 
     def run(self, *, once: bool = False) -> None:
         """Runs until the log's end (`once`) or until asked to stop.
@@ -36,18 +40,18 @@ class Runner(ABC):
         Raises:
             CdcError: what stopped it; what was saved last stands.
         """
-        with observed(self.pipeline, self.name) as figures:
+        with observed(self.pipeline, self.figures):
             error: BaseException | None = None
             try:
                 with ExitStack() as stack:
-                    self._run(stack, figures, once)
+                    self._run(stack, once)
             except StoppedError:  # before anything was read: there is nothing to save
                 pass
             except BaseException as fault:
                 error = fault
                 raise
             finally:
-                self.notify("stopped", error=error)
+                self.notices.stopped(error)
 
     @property
     def measured(self) -> bool:
@@ -55,8 +59,5 @@ class Runner(ABC):
         return self.pipeline.metrics is not None
 
     @abstractmethod
-    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
-        """Runs the pipeline; what `stack` is given is let go of at the end.
-
-        `figures` are kept by the hooks; the runner gives what only it knows: how full the sink's buffer is.
-        """
+    def _run(self, stack: ExitStack, once: bool) -> None:
+        """Runs the pipeline; what `stack` is given is let go of at the end."""

@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from cdckit.api.record import Offset
 from cdckit.api.source import SourceContext
-from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
@@ -19,7 +18,7 @@ from cdckit.engine.spark.delivery import make_delivery
 from cdckit.engine.spark.hadoop import HadoopFolder
 from cdckit.engine.spark.java import require_java
 from cdckit.engine.spark.job import Job
-from cdckit.engine.spark.notices import Notices
+from cdckit.engine.spark.notices import QueryNotices
 from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
 from cdckit.engine.spark.relay import Relay
@@ -44,7 +43,7 @@ class SparkRunner(Runner):
 
     name = "spark"
 
-    def _run(self, stack: ExitStack, figures: Figures, once: bool) -> None:
+    def _run(self, stack: ExitStack, once: bool) -> None:
         require_java()
         anew = False
         while not self.stopping():
@@ -69,9 +68,9 @@ class SparkRunner(Runner):
         generation, saved = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
         delivery.open(session, generation)
         stack.callback(self._take_back, place)
-        self.notify("started", runner=self.name, offset=saved)
-        notices = Notices(self.notify)
-        relay = Relay(notices, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
+        self.notices.started(self.name, saved)
+        told = QueryNotices(self.notices)
+        relay = Relay(told, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
         stack.callback(relay.close)
         job = Job(
             self.pipeline,
@@ -88,16 +87,16 @@ class SparkRunner(Runner):
         source = make_source(self.pipeline)
         stack.callback(source.close)
         source.open(SourceContext(self.pipeline.name, stopping=self.stopping))
-        look_at_lists(source, self.notify)
+        look_at_lists(source, self.notices)
         shown = generation.checkpoint(self.pipeline.state)
         checkpoint: Folder = shown if place is None else place / generation.id
-        parts = (session, job, delivery, checkpoint, self.notify, notices, source)
+        parts = (session, job, delivery, checkpoint, self.notices, told, source)
         self._drive(PipelineQuery(*parts, None if place is None else shown), once)
 
     def _session(self, *, delta: bool) -> SparkSession:
-        self.notify("activity", activity="starting Spark")
+        self.notices.activity("starting Spark")
         session = start_session(self.pipeline.name, self.pipeline.spark, delta=delta)
-        self.notify("activity", activity="")
+        self.notices.activity("")
         return session
 
     def _checkpoints(self, session: SparkSession) -> HadoopFolder | None:
@@ -123,14 +122,14 @@ class SparkRunner(Runner):
             except SnapshotDueError:
                 raise
             except (SourceError, RetriableSinkError) as error:
-                if query.notices.connected:
+                if query.told.connected:
                     retries.reached()
-                if query.committed != committed or query.notices.idle:
+                if query.committed != committed or query.told.is_idle:
                     retries.progressed()
                 refused = not isinstance(error, RetriableSourceError | RetriableSinkError)
                 if refused and (schedule.at_start or not retries.attempts):
                     raise
-                query.notices.lost(str(error))
+                query.told.lost(str(error))
                 retries.pause(error)
             else:
                 return

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from cdckit.api.source import Notify, Source
+from cdckit.api.source import Source
 from cdckit.api.state_store import StateStore
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.newly_captured import settle_lists
+from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
@@ -37,13 +38,13 @@ def claim(state: StateStore, pipeline: ResolvedPipeline, stopping: StopSignal, *
     keep(state, pipeline)
 
 
-def look_at_lists(source: Source, notify: Notify) -> None:
+def look_at_lists(source: Source, notices: RunNotices) -> None:
     """Says which entries of the include lists match nothing, as far as the source can tell."""
     with suppress(CdcError):
         found = list(map(str, source.unmatched()))
         for said in found:
             log.warning("%s", said)
-        notify("unmatched", entries=found)
+        notices.unmatched(found)
 
 
 def _settle(

@@ -6,33 +6,20 @@ Sources: CloudEvents 1.0.2, "JSON Event Format"; Debezium's documentation, "Expo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
+from cdckit.api.event_traits import EventTraits
 from cdckit.api.schema import Schema, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.connector.envelope import TRANSACTION_BLOCK
 from cdckit.engine.serializers.json_text import TextCompiler
 from cdckit.errors import TransformError
 
-IDENTIFIERS = {
-    "mysql": (("file", "file"), ("pos", "pos")),
-    "mariadb": (("file", "file"), ("pos", "pos")),
-    "mongodb": (("ts", "ts_ms"), ("ord", "ord")),
-}
-"""By connector, what an event's id is made of beside the source's name: labels, and fields of the source block."""
-
-DATA_FIELDS: dict[str, tuple[str, ...] | None] = {
-    "mariadb": None,
-    "mongodb": ("before", "after", "updateDescription"),
-}
-"""By connector, the fields of the change event that are the CloudEvent's data; None: all of them."""
-
-_ROW_IMAGES = ("before", "after")
 _WHOLE = ("boolean", "int8", "int16", "int32")
 """The types that a CloudEvent's attribute may have as they are; 64-bit integers become strings."""
 
@@ -74,9 +61,11 @@ class CloudEventWriter:
     Args:
         data_texts: writes their data.
         extensions: whether operation, source block and transaction become attributes.
+        traits: what is particular to the events of connectors.
     """
 
-    def __init__(self, data_texts: TextCompiler, *, extensions: bool) -> None:
+    def __init__(self, data_texts: TextCompiler, *, extensions: bool, traits: Iterable[EventTraits] = ()) -> None:
+        self._traits = {one.connector: one for one in traits}
         self._data_texts = data_texts
         self._extensions = extensions
 
@@ -90,8 +79,9 @@ class CloudEventWriter:
         if "ts_ms" not in parts.source.schema.index:
             raise TransformError("the source block has no ts_ms, which CloudEvents need: set source.struct.version=v2")
         connector, name = parts.source["connector"], parts.source["name"]
+        traits = self._traits.get(connector) or EventTraits(connector)
         attributes: Attributes = [
-            ("id", parts.id or _identifier(parts, connector, name)),
+            ("id", parts.id or _identifier(parts, traits.identity, name)),
             ("source", f"/debezium/{connector}/{name}"),
             ("specversion", "1.0"),
             ("type", parts.type or f"io.debezium.connector.{connector}.DataChangeEvent"),
@@ -103,21 +93,20 @@ class CloudEventWriter:
             attributes.append((_extension("op"), parts.operation))
             attributes += _extensions(parts.source.schema)(parts.source)
             attributes += _extensions(TRANSACTION_BLOCK, "tx")(parts.transaction)
-        attributes.append(("data", orjson.Fragment(self._data(parts, connector))))
+        attributes.append(("data", orjson.Fragment(self._data(parts, traits))))
         return orjson.dumps(dict(attributes))
 
-    def _data(self, parts: EventParts, connector: str) -> bytes:
+    def _data(self, parts: EventParts, traits: EventTraits) -> bytes:
         value = parts.value
-        name = parts.data_name or f"io.debezium.connector.{connector}.Data"
-        fields = None if parts.whole else DATA_FIELDS.get(connector, _ROW_IMAGES)
+        name = parts.data_name or f"io.debezium.connector.{traits.connector}.Data"
+        fields = None if parts.whole else traits.data
         schema, places = _data_schema(value.schema, name, fields)
         values = value.values
         return self._data_texts.text(schema)(Struct(schema, tuple(values[place] for place in places)))
 
 
-def _identifier(parts: EventParts, connector: str, name: str) -> str:
-    fields = IDENTIFIERS.get(connector)
-    if fields is None:
+def _identifier(parts: EventParts, fields: Sequence[tuple[str, str]], name: str) -> str:
+    if not fields:
         return f"name:{name};position:{parts.position}"
     return ";".join((f"name:{name}", *(f"{label}:{parts.source[field]}" for label, field in fields)))
 

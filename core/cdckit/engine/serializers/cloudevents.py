@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cdckit.api.messages import Messages
+from cdckit.api.plugins import registrations
 from cdckit.api.record import Record
 from cdckit.api.serializer import Serializer
 from cdckit.api.struct import Struct
@@ -53,7 +54,8 @@ class CloudEventsSerializer(Serializer):
             }
         )
         texts = TextCompiler(PayloadCompiler(data), with_schema=config.json_schemas_enable)
-        self._writer = CloudEventWriter(texts, extensions=config.extension_attributes_enable)
+        traits = [one for _, source in registrations("source") for one in source.events]
+        self._writer = CloudEventWriter(texts, extensions=config.extension_attributes_enable, traits=traits)
         self._told: set[str] = set()
 
     @property

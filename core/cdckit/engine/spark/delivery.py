@@ -15,7 +15,8 @@ from cdckit.api.sink import Sink, SinkContext, TableSink
 from cdckit.connector.resnapshot import KEPT_AS as RESNAPSHOT, Resnapshot
 from cdckit.engine.accepted import KEPT_AS as ACCEPTED, acceptances
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.pipeline import make_encoder, make_sink, make_source, notifier, sink_context
+from cdckit.engine.notices import RunNotices
+from cdckit.engine.pipeline import make_encoder, make_sink, make_source, sink_context
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark.failures import sealed_errors
@@ -216,17 +217,17 @@ class TableDelivery(Delivery):
 
     def open(self, session: SparkSession, generation: Generation) -> None:
         """Opens the sink."""
-        source, notify = self.pipeline.source.config, notifier(self.pipeline.name)
+        source = self.pipeline.source_config
         context = TableContext(
             self.pipeline.name,
             generation.id,
-            skipped=getattr(source, "skipped", frozenset()),
-            whole_updates=getattr(source, "whole_updates", True),
+            skipped=source.skipped,
+            partial_updates=source.partial_updates,
             marks=self.told,
             pause=self._pause,
             read_again=self._read_again,
             accepted=lambda: acceptances(read_kept(self.pipeline.state, ACCEPTED)),
-            activity=lambda activity: notify("activity", activity=activity),
+            activity=RunNotices(self.pipeline.name).activity,
         )
         self.sink.open(session, context)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from cdckit.api.notices import Notice, Notices
 from cdckit.api.record import Offset
-from cdckit.api.source import Notify
 from cdckit.api.source_counts import SourceCounts
 from cdckit.connector.snapshot_progress import PartsProgress
 from cdckit.engine.runners.sought_topics import SoughtTopics
@@ -30,76 +29,102 @@ class PlannedBatch:
     log_bytes: int
 
 
-class Notices:
+class ProcessNotices(Notices):
+    """What the planner and the workers tell: a source's notices, and their own."""
+
+    def planned(self, batch: PlannedBatch) -> None:
+        """A batch is planned; Spark has yet to commit it."""
+        self.tell(Notice("planned", {"batch": batch}))
+
+    def idle(self) -> None:
+        """The source has answered that there is nothing to read."""
+        self.tell(Notice("idle", {}))
+
+    def counted(self, counts: SourceCounts) -> None:
+        """A worker's source has counted so much."""
+        self.tell(Notice("counted", {"counts": counts}))
+
+    def topics_found(self, found: Mapping[str, bool]) -> None:
+        """What a worker's transforms look for among the topics, and whether they have found it."""
+        self.tell(Notice("topics_found", {"found": found}))
+
+
+class QueryNotices(ProcessNotices):
     """Takes the notices of a query's processes, which may come at the same time.
 
     Hooks are told as they are; what only makes sense together is kept until then: parts of tables, counts, and plans
     of batches that Spark has not committed yet.
 
     Args:
-        notify: calls the lifecycle hooks.
+        notices: calls the lifecycle hooks.
 
     Attributes:
         counts: what the workers have counted since it was last taken.
         connected: whether the source has answered since the query began.
-        idle: whether it has answered, since then, that there was nothing left to read.
+        is_idle: whether it has answered, since then, that there was nothing left to read.
     """
 
-    def __init__(self, notify: Notify) -> None:
+    def __init__(self, notices: Notices) -> None:
         self.counts = SourceCounts()
         self.connected = False
-        self.idle = False
-        self._notify = notify
-        self._parts = PartsProgress(notify)
+        self.is_idle = False
+        self._notices = notices
+        self._parts = PartsProgress(notices)
         self._sought = SoughtTopics()
         self._planned: deque[PlannedBatch] = deque()
         self._snapshot_end: Offset | None = None
         self._lock = threading.Lock()
-        self._own: dict[str, Callable[..., None]] = {
-            "planned": self._plan,
-            "idle": self._rest,
-            "snapshot_started": self._begin_snapshot,
-            "snapshot_part": self._parts.part,
-            "counted": self._count,
-            "topics_found": self._sought.add,
-        }
 
-    def __call__(self, notice: str, /, **facts: Any) -> None:
-        """Takes a notice."""
+    def tell(self, notice: Notice) -> None:
+        """Passes on what means the same whoever tells it."""
         with self._lock:
-            own = self._own.get(notice)
-            if own is None:
-                self._notify(notice, **facts)
-            else:
-                own(**facts)
+            notice.tell(self._notices)
 
-    def _plan(self, batch: PlannedBatch) -> None:
-        self._planned.append(batch)
-        self._connect()
+    def planned(self, batch: PlannedBatch) -> None:
+        """Keeps the plan until Spark commits the batch."""
+        with self._lock:
+            self._planned.append(batch)
+            self._connect()
 
-    def _rest(self) -> None:
-        self.idle = True
-        self._connect()
+    def idle(self) -> None:
+        """Notes that the source has answered."""
+        with self._lock:
+            self.is_idle = True
+            self._connect()
 
     def _connect(self) -> None:
         if not self.connected:
             self.connected = True
-            self._notify("connection", connected=True, reason="")
+            self._notices.connection(connected=True)
 
-    def _begin_snapshot(self, data_collections: Mapping[str, int | None]) -> None:
-        self._snapshot_end = self._planned[-1].end if self._planned else None
-        self._parts.begin(data_collections)
-        self._notify("snapshot_started", data_collections=data_collections)
+    def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:
+        """Notes which batch the snapshot is."""
+        with self._lock:
+            self._snapshot_end = self._planned[-1].end if self._planned else None
+            self._parts.begin(data_collections)
+            self._notices.snapshot_started(data_collections)
 
-    def _count(self, counts: SourceCounts) -> None:
-        self.counts.add(counts)
+    def snapshot_part(self, data_collection: str, part: int, parts: int, rows: int, finished: bool) -> None:
+        """Adds the parts of a table up."""
+        with self._lock:
+            self._parts.part(data_collection, part, parts, rows, finished)
+
+    def counted(self, counts: SourceCounts) -> None:
+        """Adds the workers' counts up."""
+        with self._lock:
+            self.counts.add(counts)
+
+    def topics_found(self, found: Mapping[str, bool]) -> None:
+        """Puts together what the workers have found."""
+        with self._lock:
+            self._sought.add(found)
 
     def lost(self, reason: str) -> None:
         """The source was away; the query begins anew."""
         with self._lock:
-            self.connected = self.idle = False
+            self.connected = self.is_idle = False
             self._planned.clear()
-            self._notify("connection", connected=False, reason=reason)
+            self._notices.connection(connected=False, reason=reason)
 
     def committed(self, end: Offset) -> tuple[int | None, int]:
         """Takes the plans of the batches up to `end`, which Spark has committed.
@@ -123,7 +148,7 @@ class Notices:
             self._sought.say()
             if self._snapshot_end is not None and self._snapshot_end == end:
                 self._snapshot_end = None
-                self._notify("snapshot_ended", completed=True)
+                self._notices.snapshot_ended(completed=True)
 
     def take_counts(self) -> SourceCounts:
         """What was counted since the last call."""

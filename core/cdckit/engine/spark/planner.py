@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cdckit.api.record import Offset
-from cdckit.api.source import Notify, Source, SourceContext, Split
+from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
-from cdckit.engine.pipeline import make_source, notifier
+from cdckit.engine.notices import RunNotices
+from cdckit.engine.pipeline import make_source
 from cdckit.engine.spark.job import Job
-from cdckit.engine.spark.notices import PlannedBatch
+from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.relay import driver_of, relayed
 from cdckit.engine.state.copies import number_copy
 from cdckit.engine.state.runner_handover import open_for_planner
@@ -63,7 +64,7 @@ class Planner:
         end = self._log_end(start) if self._ends else self.source.latest_offset(start, wait_seconds)
         self._answered = True
         if end == start:
-            self._tell("idle", {})
+            self._notices.idle()
             return end
         seen_ms = time.time_ns() // 1_000_000
         cut = end if max_bytes is None else self.source.cut(start, end, max_bytes)
@@ -94,7 +95,7 @@ class Planner:
         """The splits of a batch; of one that is repeated after a restart little else is known."""
         known, self._planned = self._planned, None
         batch = known if known is not None and known.end == end else PlannedBatch(end, self.source.time_ms(end), 0)
-        self._tell("planned", {"batch": batch})
+        self._notices.planned(batch)
         parallelism = self._parallelism()
         splits = self.source.plan(start, end, parallelism)
         self._copy()
@@ -137,7 +138,7 @@ class Planner:
                 SourceContext(
                     name,
                     self.store,
-                    self._notifier(),
+                    relayed(self.job) or RunNotices(name),
                     counts=counts,
                     starts=self.job.starts,
                     marks=self.job.marks,
@@ -146,15 +147,10 @@ class Planner:
             self._source = source
         return self._source
 
-    def _notifier(self) -> Notify:
-        """Tells the driver's plugins, where there is a runner that listens; else this process's."""
-        return relayed(self.job) or notifier(self.job.pipeline.name)
-
-    def _tell(self, notice: str, facts: dict[str, Any]) -> None:
-        """Tells the driver alone."""
-        driver = driver_of(self.job)
-        if driver is not None:
-            driver(notice, facts)
+    @property
+    def _notices(self) -> ProcessNotices:
+        """Tells the driver, where there is a runner that listens."""
+        return relayed(self.job) or ProcessNotices()
 
     def close(self) -> None:
         """Lets go of the source and the state."""

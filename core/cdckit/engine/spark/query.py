@@ -13,13 +13,14 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from cdckit.api.source import Notify, Source
+from cdckit.api.source import Source
+from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark.datasource import bound_to
 from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.failures import behind
 from cdckit.engine.spark.job import Job
-from cdckit.engine.spark.notices import Notices
+from cdckit.engine.spark.notices import QueryNotices
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, committed_batch, planned_batch, show_batch
 from cdckit.errors import CdcError, RetriableSinkError
 from cdckit.tables.passing import passes
@@ -48,8 +49,8 @@ class PipelineQuery:
         job: what it is.
         delivery: takes its batches.
         checkpoint: where Spark keeps how far it has come.
-        notify: calls the lifecycle hooks.
-        notices: what planner and workers tell.
+        notices: calls the lifecycle hooks.
+        told: what planner and workers tell.
         source: open in the driver, to be asked how far the log's end is away.
         shown: the folder where a checkpoint that stands elsewhere is shown to commands.
     """
@@ -60,8 +61,8 @@ class PipelineQuery:
         job: Job,
         delivery: Delivery,
         checkpoint: Folder,
-        notify: Notify,
-        notices: Notices,
+        notices: RunNotices,
+        told: QueryNotices,
         source: Source,
         shown: Path | None = None,
     ) -> None:
@@ -69,8 +70,8 @@ class PipelineQuery:
         self.job = job
         self.delivery = delivery
         self.checkpoint = checkpoint
-        self.notify = notify
         self.notices = notices
+        self.told = told
         self.source = source
         self.shown = shown
         self.committed: CommittedBatch | None = committed_batch(checkpoint)
@@ -153,18 +154,17 @@ class PipelineQuery:
             show_batch(self.shown, now)
         done = [batch for batch in self._delivered if batch <= now.number]
         records = sum(self._delivered.pop(batch) for batch in done)
-        log_time_ms, log_bytes = self.notices.committed(now.end)
-        self.notify(
-            "batch_committed",
+        log_time_ms, log_bytes = self.told.committed(now.end)
+        self.notices.batch_committed(
             records=records,
             offset=now.end,
             log_time_ms=log_time_ms,
             log_bytes=log_bytes,
             lag_bytes=self.source.lag_bytes(now.end),
             lag_messages=self.source.lag_messages(now.end),
-            counts=self.notices.take_counts(),
+            counts=self.told.take_counts(),
         )
-        self.notices.told_of(now.end)
+        self.told.told_of(now.end)
 
     def _drain(self, query: StreamingQuery) -> None:
         """Waits for the batch in hand and for Spark's note that it is done, and refuses the next one."""

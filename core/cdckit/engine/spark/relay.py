@@ -18,10 +18,11 @@ from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from cdckit.api.source import Notify
+from cdckit.api.notices import Notice
 from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.errors import StateError
 
 log = logging.getLogger("cdckit.runner")
@@ -35,12 +36,12 @@ class Relay:
     """The driver's end.
 
     Args:
-        notify: takes notices.
+        notices: takes what the others tell.
         answers: what others may ask for.
     """
 
-    def __init__(self, notify: Notify, answers: Answers | None = None) -> None:
-        self._notify = notify
+    def __init__(self, notices: ProcessNotices, answers: Answers | None = None) -> None:
+        self._notices = notices
         self._answers = answers or {}
         self._folder = Path(tempfile.mkdtemp(prefix="cdckit-"))
         self.address = str(self._folder / "relay")
@@ -65,7 +66,7 @@ class Relay:
                 elif kind == "ask":
                     connection.send(self._answer(**content))
                 else:
-                    self._notify(kind, **content)
+                    content.tell(self._notices)
 
     def _answer(self, what: str, arguments: tuple[Any, ...]) -> tuple[Any, str]:
         """The answer, and what went wrong instead; empty where nothing did."""
@@ -90,7 +91,7 @@ class Driver:
         self._connection = connection
         self._lock = threading.Lock()
 
-    def __call__(self, kind: str, content: dict[str, Any]) -> None:
+    def send(self, kind: Literal["log", "notice"], content: Any) -> None:
         """Tells it something; nothing where it has gone."""
         with self._lock, suppress(OSError):
             self._connection.send((kind, content))
@@ -137,16 +138,21 @@ def driver_of(job: Job) -> Driver | None:
     return connect(job.relay, job.log_level) if job.relay else None
 
 
-def relayed(job: Job) -> Notify | None:
+class RelayedNotices(ProcessNotices):
+    """Tells the driver."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    def tell(self, notice: Notice) -> None:
+        """Sends it; there its method is called."""
+        self._driver.send("notice", notice)
+
+
+def relayed(job: Job) -> RelayedNotices | None:
     """What tells the driver of a notice; None where there is no driver to be reached."""
     driver = driver_of(job)
-    if driver is None:
-        return None
-
-    def notify(notice: str, /, **facts: Any) -> None:
-        driver(notice, facts)
-
-    return notify
+    return None if driver is None else RelayedNotices(driver)
 
 
 class _Sending(logging.Handler):
@@ -154,7 +160,7 @@ class _Sending(logging.Handler):
 
     def __init__(self, driver: Driver) -> None:
         super().__init__()
-        self._send = driver
+        self._driver = driver
 
     def emit(self, record: logging.LogRecord) -> None:
         """Sends one record."""
@@ -162,4 +168,4 @@ class _Sending(logging.Handler):
         if record.exc_info:
             text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"
         plain = {key: value for key, value in vars(record).items() if isinstance(value, str | int | float | None)}
-        self._send("log", {**plain, "msg": text, "args": None, "exc_info": None, "exc_text": None})
+        self._driver.send("log", {**plain, "msg": text, "args": None, "exc_info": None, "exc_text": None})

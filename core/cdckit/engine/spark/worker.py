@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 
 from cdckit.api.marks import TableMark
+from cdckit.api.notices import Notices
 from cdckit.api.record import Record
-from cdckit.api.source import Source, SourceContext, Split, silent
+from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.mark_routes import MarkRoutes
@@ -22,6 +22,7 @@ from cdckit.engine.pipeline import make_encoder, make_sink, make_source
 from cdckit.engine.spark.arrow import to_arrow
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, table_packets
 from cdckit.engine.spark.relay import relayed
 from cdckit.engine.spark.worker_cache import Kept
@@ -38,30 +39,37 @@ Output = Callable[[Sequence[Record], Sequence[TableMark]], Iterator[pa.RecordBat
 """Turns records, given in order, and the marks that belong among them into the Arrow batches of a form."""
 
 
+class _PartsAlone(Notices):
+    """Passes on what only a reader knows; the planner tells the rest."""
+
+    def __init__(self, notices: Notices) -> None:
+        self._notices = notices
+
+    def snapshot_part(self, data_collection: str, part: int, parts: int, rows: int, finished: bool) -> None:
+        self._notices.snapshot_part(data_collection, part, parts, rows, finished)
+
+
 class _Reading:
     """A source and what becomes of its records, ready to read any split of one query."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.counts = SourceCounts(wanted=job.measured)
-        self.tell = relayed(job) or silent
+        self.notices = relayed(job) or ProcessNotices()
         self.source: Source = make_source(job.pipeline)
-        context = SourceContext(job.pipeline.name, notify=self._notify, counts=self.counts, marks=job.marks)
+        context = SourceContext(
+            job.pipeline.name, notices=_PartsAlone(self.notices), counts=self.counts, marks=job.marks
+        )
         self.source.open(context)
         self._encoder = make_encoder(job.pipeline, positions=True)
         self._found: dict[str, bool] = {}
-
-    def _notify(self, notice: str, /, **facts: Any) -> None:
-        """Passes on what only a reader knows; the planner tells the rest."""
-        if notice == "snapshot_part":
-            self.tell(notice, **facts)
 
     def tell_found(self) -> None:
         """Tells what transforms have found among the topics' names, where that is new."""
         found = self._encoder.chain.found()
         if found != self._found:
             self._found = found
-            self.tell("topics_found", found=found)
+            self.notices.topics_found(found)
 
     def output(self, buckets: int) -> Output:
         """The output for one split."""
@@ -98,7 +106,7 @@ def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]
         for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
             yield from output(records, marks)
         if counts := reading.counts.take():
-            reading.tell("counted", counts=counts)
+            reading.notices.counted(counts)
         reading.tell_found()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+from cdckit.api.plugin_config import dotted
 from cdckit.api.state_store import Json, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
@@ -44,10 +45,9 @@ class MadeFor:
     @classmethod
     def of(cls, pipeline: ResolvedPipeline) -> Self:
         """That of a pipeline."""
-        source = pipeline.source.config
+        source = pipeline.source_config
         form = {"serializer.type": pipeline.serializer.registration.name}
-        if hasattr(source, "event_format"):
-            form["source.event.format"] = str(source.event_format)
+        form |= {f"source.{dotted(name)}": str(getattr(source, name)) for name in source.shaping}
         lists = {name: str(getattr(source, name)) for name in source.choosing}
         return cls(_identity("source", pipeline.source), _identity("sink", pipeline.sink), lists, form)
 

@@ -1,4 +1,8 @@
-"""The records of one table: schemas made once for a definition, and generated code that turns rows into records."""
+"""The records of one table: schemas made once for a definition, and generated code that turns rows into records.
+
+For sources whose log tells of rows. A row is a tuple of values as events show them, an update a pair of rows. The
+functions are written as text for each table, so that nothing is asked at a row that is the same for all rows of it.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,10 @@ from itertools import count
 from types import CodeType
 from typing import Any, Protocol
 
-from cdckit import STRING, Header, Record, Schema, Struct, Template, TemplateStruct, struct_schema
-from cdckit.connector.envelope import NEW_KEY, OLD_KEY, envelope_schema, key_header
-from cdckit_mysql.events.formats import MakeEnvelope
+from cdckit.api.record import Header, Record
+from cdckit.api.schema import STRING, Schema, struct_schema
+from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY, MakeEnvelope, envelope_schema, key_header
 
 Row = tuple[Any, ...]
 Functions = dict[str, Callable[..., list[Record]]]
@@ -53,21 +58,22 @@ class MakeRecords(Protocol):
 
         Args:
             rows: the rows, or for updates pairs of a row before and after.
-            source: their source block, as it is for row 0.
+            source: their source block, as it is for row 0 of the event.
             prefix: what their positions begin with.
-            first: the number of the first row in its event, for `source.row`.
+            first: the number of the first row in its event, for `source.row` where there is that.
             first_position: the number of the first row in the positions.
             blocks: their transaction blocks, or None without transaction metadata.
         """
 
 
 @dataclass(frozen=True, slots=True)
-class EventOptions:
+class RecordOptions:
     """What is the same for the records of all tables.
 
     Attributes:
         headers: those of every record.
-        source: the schema of the source block.
+        source: the schema of the source block. Where it has a field `row`, that is the row's number in its event, but
+            for rows that a snapshot found.
         envelope: makes the schema of an event's value.
         tombstones: whether a delete is followed by a record without value.
         skip_unchanged: whether an update that changes nothing makes no record.
@@ -106,7 +112,7 @@ class TableEvents:
         topic: str,
         fields: dict[str, Schema],
         key: dict[str, Schema],
-        options: EventOptions,
+        options: RecordOptions,
         *,
         schemas: str = "",
         masks: Mapping[int, Callable[[Any], Any]] | None = None,
@@ -239,13 +245,14 @@ class _Writer:
     masked = False
 
     def __init__(
-        self, key_places: Sequence[int], envelope: Schema, options: EventOptions, *, blocks: bool, alone: bool
+        self, key_places: Sequence[int], envelope: Schema, options: RecordOptions, *, blocks: bool, alone: bool
     ) -> None:
         self._key_places = key_places
         self._envelope = envelope
         self._options = options
         self._blocks = blocks
         self._alone = alone
+        self._numbered = "row" in options.source.index
 
     def rows(self, name: str, operation: str) -> Iterator[str]:
         """A record a row, with the row in `after`."""
@@ -300,11 +307,15 @@ class _Writer:
             return "None"
         at = self._envelope.index
         holes = [f"({at[image]},)" for image in _IMAGES.get(operation, _AFTER)]
-        if operation != "r":
+        if self._numbers(operation):
             holes.append(f"({at['source']}, {self._options.source.index['row']})")
         if self._blocks:
             holes.append(f"({at['transaction']},)")
         return f"Template(envelope, {self._members(operation, {})}, ({', '.join(holes)},))"
+
+    def _numbers(self, operation: str) -> bool:
+        """Whether the source blocks of one event differ, in the row's number."""
+        return self._numbered and operation != "r"
 
     def _members(self, operation: str, given: Mapping[str, str]) -> str:
         """The tuple of an envelope's values, in its schema's order; what is not given and differs is None."""
@@ -325,7 +336,7 @@ class _Writer:
 
     def _filled(self, operation: str, rows: tuple[str, ...]) -> str:
         fills = [self._row(row) for row in rows]
-        if operation != "r":
+        if self._numbers(operation):
             fills.append("number")
         if self._blocks:
             fills.append("next(blocks)")

@@ -1,0 +1,74 @@
+"""The base of a source's config model: its options, and what others must know of a source before there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from cdckit.api.plugin_config import PluginConfig, dotted
+
+
+class SourceConfig(PluginConfig):
+    """Options of a source. What follows is true of a plain one; a source overrides what is not true of it.
+
+    A theme of options that overrides something here is a subclass of this class, so that Python asks it first.
+    """
+
+    named_by: ClassVar[str | None] = None
+    """The field, such as `topic_prefix`, that holds the source's own name: that of a pipeline which has none, the label
+    `server` of its metrics, and what a connector's offsets are found by when they are taken over."""
+    choosing: ClassVar[tuple[str, ...]] = ()
+    """The fields that say which tables are captured, where these can be listed (`Source.readable`)."""
+    shaping: ClassVar[tuple[str, ...]] = ()
+    """The fields that say what events look like: with others a saved offset is not gone on from in silence."""
+
+    @property
+    def logical_name(self) -> str | None:
+        """The source's own name, where it has one."""
+        found = None if self.named_by is None else getattr(self, self.named_by)
+        return None if found is None else str(found)
+
+    @classmethod
+    def naming_option(cls) -> str | None:
+        """The option that says it."""
+        return None if cls.named_by is None else cls.model_fields[cls.named_by].alias or dotted(cls.named_by)
+
+    @property
+    def metric_labels(self) -> Mapping[str, str]:
+        """Labels that every metric of its pipeline has beside the usual ones."""
+        return {}
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The operations (`c`, `u`, `d`, `t`) that it leaves out."""
+        return frozenset()
+
+    @property
+    def partial_updates(self) -> str | None:
+        """Where updates carry only what has changed: what to do to have whole rows. None: they carry whole rows."""
+        return None
+
+    @property
+    def new_tables(self) -> Literal["snapshot", "warn", "off"] | None:
+        """What becomes of the rows of tables that its lists capture now, and did not when the offset was saved.
+
+        `snapshot` reads them (`Source.readable`), `warn` says that they are not read, `off` says nothing. None: they
+        are read where the sink keeps mirrors and the snapshot reads rows.
+        """
+        return None
+
+    @property
+    def snapshot_takes_rows(self) -> bool:
+        """Whether its snapshot reads rows."""
+        return True
+
+    def snapshot_takes(self, table: str) -> bool:
+        """Whether the snapshot is to read the rows of one table, where it reads any."""
+        return True
+
+    def without_effect_on_spark(self) -> dict[str, str]:
+        """The options that are set and do nothing while Spark reads: the reason, and what to do instead.
+
+        What would be done wrongly there is refused by `not_on_spark`.
+        """
+        return {}
