@@ -284,3 +284,8 @@ def test_offsets_keep_what_every_database_has(state: SqliteStateStore) -> None:
     )
     assert ToyOffset.from_json(offset.to_json()) == offset
     assert offset.to_json()["transaction_data_collection_order_d.t"] == 2
+
+
+def test_what_the_kits_options_name_they_have() -> None:
+    named = {*ToyConfig.shaping, *ToyConfig.choosing, *ToyConfig.identifying}
+    assert named <= ToyConfig.model_fields.keys()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
@@ -26,6 +26,8 @@ TopicNaming = Annotated[topics.NamingName, BeforeValidator(topics.naming_of(_DEB
 
 class FormatOptions(event_format.EventFormatDefaults):
     """The format of events."""
+
+    shaping: ClassVar[tuple[str, ...]] = ("event_format",)
 
     event_format: Annotated[Literal["3", "1.9"], AS_TEXT] = "3"
     """Which Debezium's events to send: `3` or `1.9`, which brings its defaults with it:

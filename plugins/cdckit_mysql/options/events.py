@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
@@ -31,6 +31,8 @@ TopicNaming = Annotated[NamingName, BeforeValidator(topics.naming_of(_DEBEZIUM))
 
 class FormatOptions(event_format.EventFormatDefaults):
     """The format of events."""
+
+    shaping: ClassVar[tuple[str, ...]] = ("event_format",)
 
     event_format: EventFormatName = "3"
     """Which Debezium's events to send: `3`, `1.9` or `1.1`. The old ones bring their defaults with them:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BeforeValidator, model_validator
 
@@ -18,8 +18,6 @@ _OLD_DEFAULTS: Mapping[str, str] = {"schema.name.adjustment.mode": "avro", "skip
 
 class EventFormatDefaults(SourceConfig):
     """Gives the options of a source with an old `event.format` the defaults that Debezium 1 had."""
-
-    shaping: ClassVar[tuple[str, ...]] = ("event_format",)
 
     source_struct_version: Literal["v1", "v2"] = "v2"
     """Which source block the events of Debezium 1 have: `v2`, or `v1`, that of Debezium before 0.10 (`ts_sec`, `sec`);
