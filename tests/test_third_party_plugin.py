@@ -1,4 +1,4 @@
-"""The example plugin as a stranger uses it: both wheels in a fresh environment, driven by the installed command."""
+"""The example plugins as a stranger uses them: wheels in a fresh environment, driven by the installed command."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import sysconfig
 import time
 import venv
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import pytest
 import yaml
 
 _ROOT = Path(__file__).parent.parent
-_EXAMPLE = _ROOT / "examples" / "cdckit-example-plugin"
+_EXAMPLES = [_ROOT / "examples" / name for name in ("cdckit-example-plugin", "cdckit-example-database")]
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class Project:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with both wheels. What they depend on is borrowed from the tests' environment."""
+    """A fresh environment with the wheels. What they depend on is borrowed from the tests' environment."""
     folder = tmp_path_factory.mktemp("installed")
-    wheels = [_wheel(project, folder / "wheels") for project in (_ROOT, _EXAMPLE)]
+    wheels = [_wheel(project, folder / "wheels") for project in (_ROOT, *_EXAMPLES)]
     home = folder / "venv"
     venv.create(home, with_pip=False, symlinks=True)
     python = home / "bin" / "python"
@@ -89,8 +90,11 @@ def test_the_environment_runs_the_wheels_and_not_the_checkout(environment: Path)
         assert place.startswith(str(environment))
 
 
-def test_the_plugin_passes_the_suites_that_cdckit_brings_for_plugins(environment: Path, tmp_path: Path) -> None:
-    tests = shutil.copytree(_EXAMPLE / "tests", tmp_path / "tests")
+@pytest.mark.parametrize("example", _EXAMPLES, ids=lambda path: path.name)
+def test_a_plugin_passes_the_suites_that_cdckit_brings_for_plugins(
+    environment: Path, tmp_path: Path, example: Path
+) -> None:
+    tests = shutil.copytree(example / "tests", tmp_path / "tests")
     python = str(environment / "bin" / "python")
     assert " passed" in _run([python, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", str(tests)])
 
@@ -176,6 +180,90 @@ def test_a_file_that_was_cut_is_refused(project: Project) -> None:
     done = project.cdc("run", "pipeline.yaml", "--once")
     assert done.returncode == 3
     assert "lines may only be appended" in " ".join(done.stderr.split())
+
+
+@pytest.fixture
+def shop(environment: Path, tmp_path: Path) -> Project:
+    """A pipeline from the tables of an SQLite file to a file."""
+    pipeline = {
+        "name": "shop",
+        "runner": "direct",
+        "source": {
+            "type": "sqlite-log",
+            "topic.prefix": "shop",
+            "database.path": "shop.db",
+            "table.include.list": r"main\.orders",
+        },
+        "serializer": {"type": "json", "schemas.enable": False},
+        "sink": {"type": "file", "path": "out.jsonl"},
+    }
+    (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))
+    made = Project(environment, tmp_path)
+    _sql(made, "CREATE TABLE orders (id INTEGER PRIMARY KEY, city TEXT, price REAL, mark BLOB)")
+    _sql(made, "CREATE TABLE signals (id TEXT PRIMARY KEY, type TEXT, data TEXT)")
+    for number in range(10):
+        _sql(made, "INSERT INTO orders VALUES (?, 'Graz', ?, x'00ff')", number, number / 2)
+    return made
+
+
+def _sql(project: Project, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(project.folder / "shop.db", isolation_level=None)) as database:
+        database.execute(statement, values)
+
+
+def _told(project: Project) -> list[tuple[str, int, str | None]]:
+    """The changes in the file: operation, key and city."""
+    lines = (project.folder / "out.jsonl").read_text().splitlines()
+    changes = [json.loads(line) for line in lines]
+    return [(c["value"]["op"], c["key"]["id"], (c["value"]["after"] or {}).get("city")) for c in changes if c["value"]]
+
+
+def _change_orders(project: Project) -> None:
+    _sql(project, "UPDATE orders SET city = 'Wien' WHERE id = 3")
+    _sql(project, "DELETE FROM orders WHERE id = 4")
+    _sql(project, "INSERT INTO orders VALUES (77, 'Linz', NULL, NULL)")
+
+
+CHANGED = [("u", 3, "Wien"), ("d", 4, None), ("c", 77, "Linz")]
+
+
+@pytest.mark.parametrize("runner", ["direct", pytest.param("spark", marks=pytest.mark.spark)])
+def test_a_database_source_has_a_snapshot_and_a_log_on_either_runner(shop: Project, runner: str) -> None:
+    _ok(shop.cdc("run", "pipeline.yaml", "--once", "--runner", runner))
+    assert _told(shop) == [("r", number, "Graz") for number in range(10)]
+    _change_orders(shop)
+    _ok(shop.cdc("run", "pipeline.yaml", "--once", "--runner", runner))
+    assert _told(shop)[10:] == CHANGED
+    _ok(shop.cdc("resnapshot", "pipeline.yaml", "--table", "main.orders"))
+    _ok(shop.cdc("run", "pipeline.yaml", "--once", "--runner", "direct"))
+    again = {key: city for op, key, city in _told(shop)[13:] if op == "r"}
+    assert again == {**dict.fromkeys([0, 1, 2, 5, 6, 7, 8, 9], "Graz"), 3: "Wien", 77: "Linz"}
+
+
+def test_a_database_source_does_what_signals_ask_for(shop: Project) -> None:
+    _ok(shop.cdc("run", "pipeline.yaml", "--once"))
+    signalled = (
+        "--set",
+        "source.signal.data.collection=main.signals",
+        "--set",
+        "source.incremental.snapshot.chunk.size=4",
+    )
+    command = shop.command("run", "pipeline.yaml", *signalled)
+    with subprocess.Popen(command, cwd=shop.folder, env=_clean()) as running:
+        try:
+            _sql(
+                shop, "INSERT INTO signals VALUES ('s', 'execute-snapshot', ?)", '{"data-collections": ["main.orders"]}'
+            )
+            _change_orders(shop)
+            deadline = time.monotonic() + 60
+            while [op for op, _, _ in _told(shop)[10:]].count("r") < 10 and time.monotonic() < deadline:
+                time.sleep(0.1)
+        finally:
+            running.send_signal(signal.SIGTERM)
+            assert running.wait(30) == 0
+    newest = {key: city for _, key, city in _told(shop)}
+    assert newest == {**dict.fromkeys([0, 1, 2, 5, 6, 7, 8, 9], "Graz"), 3: "Wien", 4: None, 77: "Linz"}
+    assert [told for told in _told(shop)[10:] if told[0] != "r"] == CHANGED
 
 
 def _wheel(project: Path, folder: Path) -> str:

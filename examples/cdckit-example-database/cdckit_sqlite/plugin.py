@@ -1,0 +1,20 @@
+"""Registers the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cdckit import Registration, hookimpl
+
+
+@hookimpl
+def cdckit_sources() -> Sequence[Registration]:
+    """The source `sqlite-log`."""
+    return [
+        Registration(
+            name="sqlite-log",
+            factory="cdckit_sqlite.source:SqliteSource",
+            config="cdckit_sqlite.config:SqliteConfig",
+            summary="captures the tables of an SQLite file by triggers and a log table",
+        )
+    ]
