@@ -8,6 +8,9 @@ INSTALLED := $(VENV)/installed.stamp
 PYTEST_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
 FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 
+# Tests start hundreds of processes: none of them should compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup servers lint test test-fast matrix nightly demo bench docs face lock
 
 help: ## List the targets

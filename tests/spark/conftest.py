@@ -17,7 +17,7 @@ from testkit.servers.mysql import MySQLServer
 
 FAST_JVM = {
     "spark.sql.codegen.wholeStage": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn400m -XX:MetaspaceSize=256m",
 }
 """Settings for short runs: code is compiled fast rather than well."""
 
