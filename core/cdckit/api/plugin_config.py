@@ -49,7 +49,7 @@ class PluginConfig(BaseModel):
         extra="forbid",
         frozen=True,
         populate_by_name=False,
-        use_attribute_docstrings=True,
+        defer_build=True,
         alias_generator=dotted,
         hide_input_in_errors=True,
         arbitrary_types_allowed=True,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from cdckit.api.option_docstrings import describe
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import Kind, config_model, find, make
 from cdckit.errors import ConfigError
@@ -43,8 +44,9 @@ class ComponentSuite:
             assert find(self.kind, alias) == registration
 
     def test_every_option_says_what_it_is_for(self) -> None:
-        fields = config_model(find(self.kind, self.type_name)).model_fields
-        silent = [field.alias or name for name, field in fields.items() if not field.description]
+        model = config_model(find(self.kind, self.type_name))
+        describe(model)
+        silent = [field.alias or name for name, field in model.model_fields.items() if not field.description]
         assert not silent, "an option's docstring is its description in docs and messages"
 
     def test_a_misspelt_option_is_refused_by_name(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from cdckit.api.option_docstrings import describe
 from cdckit.api.plugin_config import PluginConfig, dotted
 
 Json = dict[str, Any]
@@ -46,6 +47,7 @@ def options_of(model: type[PluginConfig]) -> list[Option]:
 @cache
 def json_schema_of(model: type[PluginConfig]) -> Json:
     """The model's JSON Schema, by the options' names."""
+    describe(model)
     return model.model_json_schema(by_alias=True)
 
 
