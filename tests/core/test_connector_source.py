@@ -75,6 +75,7 @@ class ToySource(ConnectorSource[ToyConfig, ToyOffset]):
         super().__init__(ToyConfig.load({"topic.prefix": "t"}, "source")[0], ToyOffset, mode)
         self.length = 3
         self.asked = 0
+        self.located = 0
         self.grows_at: float | None = None
         self.prepared: list[int] = []
         self.lost = False
@@ -93,6 +94,10 @@ class ToySource(ConnectorSource[ToyConfig, ToyOffset]):
 
     def _snapshot_point(self, at: ToyOffset) -> ToyOffset:
         return ToyOffset(number=self.length, after_snapshot=True)
+
+    def _located(self, at: ToyOffset) -> ToyOffset:
+        self.located += 1
+        return at
 
     def _log_end(self, at: ToyOffset) -> ToyOffset:
         return ToyOffset(number=self.length)
@@ -171,6 +176,16 @@ def test_a_still_log_gives_the_start_itself_and_a_wish_to_stop_ends_the_wait(sta
     begun = time.monotonic()
     assert opened(state, stopping=lambda: True).latest_offset(start, 60) is start
     assert time.monotonic() - begun < 30
+
+
+def test_an_offset_is_located_once_and_anew_only_after_a_pause(state: SqliteStateStore) -> None:
+    """To locate it at another server than before is told of each time."""
+    source = opened(state)
+    source.latest_offset({"number": 2}, 10)
+    source.latest_offset({"number": 3})
+    assert (source.located, source.asked) == (2, 2)
+    source.latest_offset({"number": 3}, 0.05)
+    assert source.located == source.asked
 
 
 def test_a_snapshot_that_is_due_comes_first(state: SqliteStateStore) -> None:

@@ -102,7 +102,8 @@ class ConnectorSource(Source, Generic[Config, At]):
             return self._snapshot_point(at).to_json()
         if not self.streams:
             return start
-        end = self._end_before_rows(self._located(at)) or self._awaited_end(at, wait_seconds)
+        at = self._located(at)
+        end = self._end_before_rows(at) or self._awaited_end(at, wait_seconds)
         return start if end is None else end.to_json()
 
     def _end_before_rows(self, at: At) -> At | None:
@@ -116,13 +117,13 @@ class ConnectorSource(Source, Generic[Config, At]):
     def _awaited_end(self, at: At, wait_seconds: float) -> At | None:
         begun = time.monotonic()
         while True:
-            at = self._located(at)
             if (end := self._end_beyond(at)) is not None:
                 return end
             waited = time.monotonic() - begun
             if waited >= wait_seconds or self._context.stopping():
                 return None
             time.sleep(self.end_polls[waited >= 1])
+            at = self._located(at)  # another server may answer by now
 
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
         """The end of a transaction about `max_bytes` beyond `start`."""
