@@ -247,6 +247,25 @@ def test_a_source_whose_snapshot_catches_up_reads_the_rows_at_once(
     assert payload == "snapshot"
 
 
+def test_an_archive_is_read_up_to_its_end_and_tables_wait_for_the_database(
+    state: SqliteStateStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(ToySource, "archived", True)
+    source = opened(state)
+    assert planned(source, WANTED) == [("log", {"number": 3})]
+    assert planned(source, {"number": 3}) == []
+    assert source.latest_offset({"number": 3}, 3600) == {"number": 3}
+    ask(state, WANTED, ["d.t"])
+    for _ in range(2):
+        assert not source.owes_rows(WANTED)
+        assert planned(source, WANTED) == [("log", {"number": 3})]
+        assert source.latest_offset(WANTED) == {"number": 3}
+    assert [record.getMessage() for record in caplog.records] == [
+        "d.t: not read again (cdc resnapshot) until the database itself is read"
+    ]
+    assert state.get(KEPT_AS) is not None
+
+
 def test_what_another_runner_has_begun_to_read_again_is_begun_anew(state: SqliteStateStore) -> None:
     source = opened(state)
     wanted = ask(state, WANTED, ["d.t"])
