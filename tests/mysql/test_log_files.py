@@ -23,6 +23,7 @@ from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import CdcError, ConfigError, DecodeError, SourceError, StateError
 from cdckit.testing.notices import RecordedNotices
+from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.files.reading import LogFileReader
 from cdckit_mysql.files.storage import LogFile
@@ -335,6 +336,21 @@ def test_a_missing_file_is_an_error(archive: Path, files: NewFiles) -> None:
         files(archive / "*", "start", binlog_files_start=removed.name).once()
     with pytest.raises(SourceError, match="names no log file"):
         files(archive / "nothing.*", "none").once()
+
+
+def test_files_that_begin_behind_what_was_read_are_refused(
+    archive: Path, files: NewFiles, caplog: pytest.LogCaptureFixture
+) -> None:
+    offsets = [batch.offset for batch in files(archive / "*", max_batch_size=1).batches()]
+    first, last = names(archive)[0], names(archive)[-1]
+    at = next(at for at in offsets if at and at["file"] == first and not at.get("event"))
+    reading = files(archive / last)
+    reading.keep(at)
+    end = reading.source.latest_offset(at)
+    for read in (reading.once, lambda: reading.source.plan(at, end)):
+        with pytest.raises(PositionLostError, match=rf"begins behind transactions .* come before {last}, and read"):
+            read()
+    assert sum("is another log than before" in one.getMessage() for one in caplog.records) == 1
 
 
 def test_damage_is_found_by_checksums(archive: Path, files: NewFiles) -> None:

@@ -48,6 +48,7 @@ class FilesOrigin:
     def __init__(self, config: MySqlConfig) -> None:
         self._config = config
         self._places: dict[tuple[LogPosition, bool], bool] = {}
+        self._moved_from: set[str | None] = set()
 
     def check(self) -> Sequence[Finding]:
         """Whether the files can be read."""
@@ -189,5 +190,7 @@ class FilesOrigin:
         name = f"log-of-{files.server_id}"
         if offset.server == name:
             return offset.with_changes(file="", pos=0)
-        log.warning("%s is another log than before: going on there by GTID", self._config.binlog_files)
+        if offset.server not in self._moved_from:  # files are looked for again and again
+            self._moved_from.add(offset.server)
+            log.warning("%s is another log than before: going on there by GTID", self._config.binlog_files)
         return offset.moved_to(name)
