@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
+
+from pydantic import model_validator
 
 from cdckit import NoMeaning
 from cdckit.connector.options.capture import capture_lists
@@ -64,6 +66,15 @@ class MySqlConfig(
     stand_ins: ClassVar[Mapping[str, str]] = {"errors.retry.delay.max.ms": "retriable.restart.connector.wait.ms"}
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
     peer_options: ClassVar[Mapping[str, str]] = peer_options("cdckit_mysql")
+
+    @model_validator(mode="after")
+    def _signals_need_a_server(self) -> Self:
+        if self.binlog_files and self.takes_signals:
+            raise ValueError(
+                "binlog.files: signals need a server, and log files have none: take signal.data.collection and "
+                "signal.enabled.channels out while files are read"
+            )
+        return self
 
 
 class MariaDbConfig(MySqlConfig):

@@ -136,6 +136,22 @@ class LogOffset(ConnectorOffset):
         """The same where that snapshot is not begun."""
         return self.with_changes(snapshot=None, snapshot_chunks="", resnapshot=None)
 
+    def moved_to(self, server: str) -> Self:
+        """The same in the log of another server: by GTID alone, and the epoch begins anew."""
+        return self.with_changes(
+            epoch=self.epoch + 1,
+            server=server,
+            file="",
+            pos=0,
+            event=0,  # the events of a transaction in hand need not be the same there: it is told of from its begin
+            row=0,
+            transaction_id=None,
+            counts={},
+            by_gtid_until="",
+            end_told=False,
+            row_in_part=False,
+        )
+
     def same_log(self, other: Self) -> bool:
         """Whether both count in the log of one server."""
         return self.server == other.server

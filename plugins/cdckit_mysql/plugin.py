@@ -19,7 +19,7 @@ def cdckit_sources() -> Sequence[Registration]:
     return [
         Registration(
             name="mysql",
-            factory="cdckit_mysql.log_source:mysql_source",
+            factory="cdckit_mysql.source:MySqlSource",
             config="cdckit_mysql.config:MySqlConfig",
             summary="row changes from the binary log of MySQL, after a snapshot",
             extra="mysql",
@@ -29,7 +29,7 @@ def cdckit_sources() -> Sequence[Registration]:
         ),
         Registration(
             name="mariadb",
-            factory="cdckit_mysql.log_source:mysql_source",
+            factory="cdckit_mysql.source:MySqlSource",
             config="cdckit_mysql.config:MariaDbConfig",
             summary="row changes from the binary log of MariaDB, after a snapshot",
             extra="mysql",

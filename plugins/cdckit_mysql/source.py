@@ -1,10 +1,9 @@
-"""The source `mysql` / `mariadb`: a snapshot of the captured tables, then the binary log."""
+"""The source `mysql` / `mariadb`: a snapshot of the captured tables, then the binary log; or log files."""
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -29,6 +28,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.topic_collisions import check_topics
 from cdckit_mysql.events.versions import TableVersions
+from cdckit_mysql.files.origin import FilesOrigin
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.signalling import Signalling
@@ -36,35 +36,23 @@ from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.schema_history.renewal import HistoryRenewal
-from cdckit_mysql.server.asked_server import AskedServer
-from cdckit_mysql.server.connection import driver_errors, place
 from cdckit_mysql.server.facts import RowLogging
-from cdckit_mysql.server.readiness import readiness
-from cdckit_mysql.snapshot.chunk_splits import ChunkSplits
+from cdckit_mysql.server.origin import ServerOrigin
 from cdckit_mysql.snapshot.chunks import read_chunks
-from cdckit_mysql.snapshot.consistent import ConsistentSnapshot, note_point, pause
+from cdckit_mysql.snapshot.consistent import ConsistentSnapshot
 from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.resnapshot import lies_before
-from cdckit_mysql.snapshot.snapshot_decision import SnapshotNeed
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
-from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.streaming.log_beginnings import LogBeginnings
-from cdckit_mysql.streaming.newly_captured import take_over_missing
-from cdckit_mysql.streaming.opening import LogOpener, on_server
+from cdckit_mysql.streaming.log_origin import LogOrigin
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
-from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader, read_kept
-from cdckit_mysql.streaming.retention import oldest_position
 from cdckit_mysql.table import Tables
-from cdckit_mysql.takeover.offset import offset_of_connector
-
-log = logging.getLogger("cdckit.mysql")
 
 
 class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
-    """Reads a server of the MySQL family."""
+    """Reads a server of the MySQL family, or files of its log."""
 
     lost_error = PositionLostError
     snapshot_catches_up = True
@@ -72,20 +60,22 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def __init__(self, config: MySqlConfig) -> None:
         super().__init__(config, LogOffset, snapshot_mode(config), unread=config.signal_data_collection)
         self._filters = Filters(config)
-        self._asked = AskedServer(config)
+        self._origin = _origin_of(config)
+        self.archived = self._origin.archived
         self._run_id = str(time_ordered_uuid())
         self._captured_told = False
         self._topics_checked = False
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
-        self._renewal = HistoryRenewal(config, self._filters, self._asked, lambda: self._history)
-        self._chunks = ChunkSplits(config, self._filters, self._asked, self._run_id)
-        self._need = SnapshotNeed(config, self._mode, self._asked.ready, self._renewal, self._beginnings)
+        self._renewal = HistoryRenewal(config, self._filters, self._origin, lambda: self._history)
+        self._snapshots = self._origin.snapshots(
+            self._filters, self._mode, self._renewal, lambda: self._history, self._run_id
+        )
 
     @classmethod
     def check(cls, config: MySqlConfig) -> Sequence[Finding]:
-        """Whether server and user are fit, for `cdc validate --connect`."""
-        return readiness(config)
+        """Whether server and user, or the files, are fit, for `cdc validate --connect`."""
+        return _origin_of(config).check()
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked.
@@ -95,7 +85,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             RetriableSourceError: that channel's server is away.
         """
         super().open(context)
-        self._need.started = not context.starts
+        self._snapshots.open(self._context)
         if self._mailbox is not None:
             self._signals = SnapshotServer(self._config, self._context, self._notifications, self._mailbox)
 
@@ -106,7 +96,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def close(self) -> None:
         """Lets the connections go."""
         super().close()
-        self._asked.close()
+        self._origin.close()
         self._renewal.close()
         if self._signals is not None:
             self._signals.close()
@@ -124,55 +114,40 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
 
     def adopt(self, offsets: Sequence[ConnectOffset], history: Iterator[HistoryRecord] | None) -> Offset:
         """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""
-        at = offset_of_connector(offsets[0].offset or {}, self._asked, self._config)
-        if history is None:
-            self._renewal.from_server(at)
-        else:
-            self._renewal.from_records(history, at)
-        return at.to_json()
+        return self._snapshots.adopt(offsets[0].offset or {}, history).to_json()
 
     # -- planning
 
     def initial_offset(self) -> Offset:
         """Before a snapshot; where none is to be taken (mode `never`) the oldest place that the log still has."""
-        if self._need.begins:
+        if self._snapshots.begins:
             return LogOffset(snapshot=SNAPSHOT_RUNNING).to_json()
-        server, connection = self._asked.ready()
-        with driver_errors(self._config, "asking for the oldest log file"):
-            start = oldest_position(connection, server)
-        self._history.start(start.position, Tables(lower_case_table_names=server.lower_case_table_names))
-        return start.to_json()
+        return self._origin.begin(self._history).to_json()
 
     def _start(self, at: LogOffset) -> LogOffset:
-        return self._need.start(at)
+        return self._snapshots.start(at)
 
     def _lost(self, error: SourceError) -> str:
-        self._need.lost(str(error))
-        return str(error)
+        return self._snapshots.lost(error)
 
     def _snapshot_point(self, at: LogOffset) -> LogOffset:
-        pause(self._context, self._config.snapshot_delay_ms)
-        point = self._need.unfinished(at) or note_point(self._config, self._filters, self._history, at.epoch)
-        self._chunks.note(point)
-        return point.with_changes(after_snapshot=True, snapshot_chunks="")
+        return self._snapshots.point(at)
 
     def _located(self, at: LogOffset) -> LogOffset:
-        known = self._ends.known(at).with_changes(resnapshot=at.resnapshot)
-        return on_server(known, self._asked.ready()[0], place(self._config))
+        return self._origin.located(self._ends.known(at).with_changes(resnapshot=at.resnapshot))
 
     def _log_end(self, at: LogOffset) -> LogOffset:
-        return self._asked.log_end().with_changes(epoch=at.epoch, ts_sec=int(time.time()))
+        return self._origin.end(at)
 
     def _end_beyond(self, at: LogOffset) -> LogOffset | None:
         end = self._log_end(at)
-        beyond = at.same_log(end) and is_beyond(end, at, mariadb=self._asked.dialect.mariadb)
-        return end if beyond else None
+        return end if self._origin.is_beyond(end, at) else None
 
     def _lies_before(self, at: LogOffset, end: LogOffset) -> bool:
-        return lies_before(at, end, mariadb=self._asked.dialect.mariadb)
+        return lies_before(at, end, mariadb=self._origin.dialect.mariadb)
 
     def _cut(self, first: LogOffset, last: LogOffset, max_bytes: int) -> LogOffset | None:
-        if self._asked.bytes_between(first, last) <= max_bytes:
+        if not self._origin.cuts(self._ends.known(first)) or self._origin.bytes_between(first, last) <= max_bytes:
             return None
         with self._snapshot_due_where_lost():
             found = self._planner.cut(first, last, max_bytes)
@@ -182,15 +157,14 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._renewal.from_topic_once(at)
 
     def _snapshot_split(self, start: Offset, at: LogOffset) -> Split:
-        rows = self._need.reads_rows(at)
-        return Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at), at.resnapshot))
+        return self._snapshots.whole(start, at)
 
     def _log_split(self, start: Offset, at: LogOffset) -> Split:
         tables = self._history.tables_at(at.position)
         self._tell_captured(tables)
         check_guardrail(self._config, self._filters.count(tables))
         check_topics(self._config, self._filters, tables)
-        return Split(start, None, LogWork(tables, self._asked.dialect, self._run_id))
+        return Split(start, None, LogWork(tables, self._origin.dialect, self._run_id))
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """The split up to `end`: who reads it here keeps the definitions that change on the way."""
@@ -202,8 +176,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         first, last = LogOffset.from_json(start), LogOffset.from_json(end)
         if first.position.prefix >= last.position.prefix:
             return []
-        if not self._need.started:  # a batch that was planned in an earlier run comes first
-            self._need.renew_history(first)
+        self._snapshots.renew_history(first)  # a batch that was planned in an earlier run comes first
         self._history.fold(first.position)
         if self._context.counts.wanted and not self._captured_told:
             self._tell_captured(self._history.tables_at(first.position))
@@ -211,16 +184,14 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             check_topics(self._config, self._filters, self._history.tables_at(first.position))
             self._topics_checked = True
         with self._snapshot_due_where_lost():
-            return self._planner.splits(start, end, self._asked.bytes_between(first, last), parallelism)
+            return self._planner.splits(start, end, self._origin.bytes_between(first, last), parallelism)
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         again = LogOffset.from_json(end).resnapshot is not None
         if again:
             self._planner.forget()
-        with_rows = again or self._need.reads_rows(LogOffset.from_json(start))
-        whole = Split(start, end)
         with self._snapshot_due_where_lost():
-            return self._chunks.between(whole, self._history, self._context, parallelism, with_rows=with_rows)
+            return self._snapshots.chunks(Split(start, end), parallelism, again=again)
 
     def _tell_captured(self, tables: Tables) -> None:
         """Which tables the log is read for, once, where somebody asks."""
@@ -248,14 +219,14 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         if isinstance(work, ChunkWork):
             return self._read_chunks(work, LogOffset.from_json(split.end or {}))
         if work.reader or self._context.state is None:
-            return self._read_log(split, work)
-        return self._told.log(self._read_log(split, work, self._signals))
+            return self._read_log(split)
+        return self._told.log(self._read_log(split, self._signals))
 
     def _read_chunks(self, work: ChunkWork, point: LogOffset) -> Iterator[Batch]:
         versions = self._versions_of(work.dialect.rows, work.run_id)
         if work.told:
             made = SchemaChangeRecords(self._config, self._filters, versions)
-            ends = not self._need.reads_rows(LogOffset())
+            ends = not self._snapshots.reads_rows(LogOffset())
             for records in made.of_snapshot(work.told, point, ends=ends):
                 yield Batch(records, None)
         if work.marked:
@@ -266,21 +237,22 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             yield from read_chunks(self._config, self._filters, versions, work.chunks, point, notify, work.dialect)
 
     def _read_between(self, start: LogOffset, end: LogOffset, signalled: bool) -> Iterator[Batch]:
-        work = LogWork(self._history.tables_at(start.position), self._asked.dialect, self._run_id, here=True)
+        work = LogWork(self._history.tables_at(start.position), self._origin.dialect, self._run_id, here=True)
         signals = self._signals if signalled else None
-        return self._read_log(Split(start.to_json(), end.to_json()), work, signals, within=True)
+        return self._read_log(Split(start.to_json(), end.to_json(), work), signals, within=True)
 
     def _read_log(
-        self, split: Split, work: LogWork, signals: SnapshotServer | None = None, *, within: bool = False
+        self, split: Split, signals: SnapshotServer | None = None, *, within: bool = False
     ) -> Iterator[Batch]:
+        work: LogWork = split.payload
         start = LogOffset.from_json(split.start)
         read_from = start if work.reader or self._context.state is None else self._ends.known(start)
         history = self._history if self._context.state is not None else None
-        definitions = Definitions(
+        definitions = self._origin.definitions(
             work.tables, self._config, self._filters, work.dialect, history=history, notices=self._context.notices
         )
         if history is not None and not work.reader:
-            take_over_missing(self._asked.ready()[1], self._config, self._filters, definitions, start.position)
+            self._origin.take_over_missing(self._filters, definitions, start.position)
         versions = self._versions_of(work.dialect.rows, work.run_id)
         marker = TableMarker(self._filters, versions) if self._context.marks else None
         listen = None
@@ -296,26 +268,17 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
 
         if work.events is not None:
             return read_kept(work, start, make_processor(start), self._config.max_batch_size)
-        follow = split.end is None or signals is not None
-        end = None if split.end is None else LogOffset.from_json(split.end)
-        opener = LogOpener(
-            self._config,
-            reader=work.reader,
-            attempt=split.attempt,
-            follow=follow,
-            by_file=not follow,
-            only=work.only_server(start, end, listens=signals is not None),
-        )
+        opener = self._origin.opener(split, listens=signals is not None)
         reader = LogReader(self._config, opener, make_processor, self._context)
-        if end is None:
+        if split.end is None:
             return self._followed(reader.follow(read_from))
+        planned = end = LogOffset.from_json(split.end)
         if work.gtids is not None:
-            end = end.with_changes(file="", pos=0, gtids=work.gtids)
+            end = planned.with_changes(file="", pos=0, gtids=work.gtids)
 
         def replayed(here: LogOffset) -> None:
-            if history is not None and split.end is not None:
-                planned = LogOffset.from_json(split.end)
-                self._planner.replayed(planned, planned, here, definitions.tables)
+            if history is not None:
+                self._planner.replayed(planned, end, here, definitions.tables)
 
         return self._ranged(reader.range(read_from, end, replayed))
 
@@ -324,17 +287,22 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         try:
             yield from batches
         except PositionLostError as error:
-            self._need.lost(str(error))
+            self._snapshots.lost(error)
+
+    @contextmanager
+    def _snapshot_due_where_lost(self) -> Iterator[None]:
+        with super()._snapshot_due_where_lost(), self._origin.faults():
+            yield
 
     # -- lag and the state
 
     def readable(self) -> Sequence[str]:
-        """The captured tables that the server has, but for that of signals."""
-        return self._asked.captured(self._filters)
+        """The captured tables that the server has, but for that of signals; raises where there are only files."""
+        return self._origin.readable(self._filters)
 
     def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of tables."""
-        return self._asked.unmatched_entries()
+        return self._origin.unmatched()
 
     def lag_bytes(self, offset: Offset) -> int | None:
         """By the sizes of the log's files."""
@@ -342,8 +310,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         if at.snapshot_due:
             return None
         try:
-            end = self._asked.log_end()
-            return max(0, self._asked.bytes_between(at, end)) if at.server in (None, end.server) else None
+            return self._origin.lag_bytes(at)
         except CdcError:  # a wish to stop, too
             return None
 
@@ -355,19 +322,17 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def _history(self) -> SchemaHistory:
         return SchemaHistory(self._state, self._context.notices, self._renewal.topic)
 
-    def _beginnings(self) -> LogBeginnings | None:
-        return LogBeginnings(self._config, self._context.state) if self._context.state is not None else None
-
     @cached_property
     def _planner(self) -> LogPlanner:
         return LogPlanner(
             self._config,
             self._filters,
-            self._asked.dialect,
+            self._origin.dialect,
             self._history,
             self._context.notices,
             self._run_id,
             self._ends,
+            self._origin.opener(),
         )
 
     @cached_property
@@ -379,3 +344,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         if key not in self._versions:
             self._versions = {key: TableVersions(self._config, self._filters, rows, run_id=key[1])}
         return self._versions[key]
+
+
+def _origin_of(config: MySqlConfig) -> LogOrigin:
+    return FilesOrigin(config) if config.binlog_files else ServerOrigin(config)

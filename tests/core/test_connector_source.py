@@ -75,6 +75,7 @@ class ToySource(ConnectorSource[ToyConfig, ToyOffset]):
         super().__init__(ToyConfig.load({"topic.prefix": "t"}, "source")[0], ToyOffset, mode)
         self.length = 3
         self.asked = 0
+        self.located = 0
         self.grows_at: float | None = None
         self.prepared: list[int] = []
         self.lost = False
@@ -93,6 +94,10 @@ class ToySource(ConnectorSource[ToyConfig, ToyOffset]):
 
     def _snapshot_point(self, at: ToyOffset) -> ToyOffset:
         return ToyOffset(number=self.length, after_snapshot=True)
+
+    def _located(self, at: ToyOffset) -> ToyOffset:
+        self.located += 1
+        return at
 
     def _log_end(self, at: ToyOffset) -> ToyOffset:
         return ToyOffset(number=self.length)
@@ -173,6 +178,16 @@ def test_a_still_log_gives_the_start_itself_and_a_wish_to_stop_ends_the_wait(sta
     assert time.monotonic() - begun < 30
 
 
+def test_an_offset_is_located_once_and_anew_only_after_a_pause(state: SqliteStateStore) -> None:
+    """To locate it at another server than before is told of each time."""
+    source = opened(state)
+    source.latest_offset({"number": 2}, 10)
+    source.latest_offset({"number": 3})
+    assert (source.located, source.asked) == (2, 2)
+    source.latest_offset({"number": 3}, 0.05)
+    assert source.located == source.asked
+
+
 def test_a_snapshot_that_is_due_comes_first(state: SqliteStateStore) -> None:
     source = opened(state)
     start = source.initial_offset()
@@ -230,6 +245,25 @@ def test_a_source_whose_snapshot_catches_up_reads_the_rows_at_once(
     ask(state, WANTED, ["d.t"])
     [(payload, _)] = planned(source, WANTED)
     assert payload == "snapshot"
+
+
+def test_an_archive_is_read_up_to_its_end_and_tables_wait_for_the_database(
+    state: SqliteStateStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(ToySource, "archived", True)
+    source = opened(state)
+    assert planned(source, WANTED) == [("log", {"number": 3})]
+    assert planned(source, {"number": 3}) == []
+    assert source.latest_offset({"number": 3}, 3600) == {"number": 3}
+    ask(state, WANTED, ["d.t"])
+    for _ in range(2):
+        assert not source.owes_rows(WANTED)
+        assert planned(source, WANTED) == [("log", {"number": 3})]
+        assert source.latest_offset(WANTED) == {"number": 3}
+    assert [record.getMessage() for record in caplog.records] == [
+        "d.t: not read again (cdc resnapshot) until the database itself is read"
+    ]
+    assert state.get(KEPT_AS) is not None
 
 
 def test_what_another_runner_has_begun_to_read_again_is_begun_anew(state: SqliteStateStore) -> None:

@@ -17,8 +17,8 @@ from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import RetriableSourceError, SourceError
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.files.source import LogFileSource
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.source import MySqlSource
 from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.opening import LogOpener
 from failover.topology import Topology, alone, topology, wait_until
@@ -132,7 +132,7 @@ def test_a_range_is_the_same_in_another_servers_files(three: Topology, table: st
     files = str(replica.datadir / f"{replica.execute('SELECT @@log_bin_basename')[0][0].rpartition('/')[2]}.0*")
     config = _capture_config(replica, table, binlog_files=files)
     state = SqliteStateStore(tmp_path)
-    with closing(state), closing(LogFileSource(config)) as source:
+    with closing(state), closing(MySqlSource(config)) as source:
         source.open(SourceContext("p", state))
         for _ in range(2):
             assert changes(_read(config, source.plan(start, end, 3))) == planned
@@ -150,7 +150,7 @@ def _read(config: MySqlConfig, splits: Sequence[Split]) -> list[Record]:
     """What is in splits, as other processes read them."""
     found: list[Record] = []
     for split in splits:
-        reader = LogFileSource(pickle.loads(pickle.dumps(config)))
+        reader = MySqlSource(pickle.loads(pickle.dumps(config)))
         reader.open(SourceContext("p"))
         carried: Split = pickle.loads(pickle.dumps(split))
         found += [record for batch in reader.read(carried) for record in batch.records]

@@ -19,7 +19,7 @@ import atheris
 with atheris.instrument_imports(include=["cdckit", "cdckit_mysql", "cdckit_ticdc"]):
     from cdckit.errors import ConfigError, DecodeError, SourceError, TransformError
     from cdckit_mysql.ddl import DdlError, DdlReader, DdlSession, Flavor, first_word, is_schema_change
-    from cdckit_mysql.files import source as files_source
+    from cdckit_mysql.files import origin as files_origin
     from cdckit_mysql.table import Tables
     from fuzz import test_logs, test_messages
     from fuzz.ddl_mutations import corpus
@@ -49,8 +49,8 @@ class _Log:
     def __init__(self) -> None:
         self.heads = {flavor: recordings(flavor)[0].head for flavor in test_logs.FLAVORS}
         self.path = Path(tempfile.mkdtemp(prefix="guided-")) / "log.000001"
-        kept = {flavor: files_source.dialect_of(_version(head[0])) for flavor, head in self.heads.items()}  # type: ignore[attr-defined]
-        files_source.dialect_of = lambda version: kept["mariadb" if "mariadb" in version.lower() else "mysql"]  # type: ignore[attr-defined]
+        kept = {flavor: files_origin.dialect_of(_version(head[0])) for flavor, head in self.heads.items()}  # type: ignore[attr-defined]
+        files_origin.dialect_of = lambda version: kept["mariadb" if "mariadb" in version.lower() else "mysql"]  # type: ignore[attr-defined]
 
     def read(self, data: bytes) -> None:
         flavor = test_logs.FLAVORS[data[:1] == b"\1"]

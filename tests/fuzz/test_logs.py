@@ -22,9 +22,9 @@ from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, Source
 from cdckit_mysql.binlog.integrity import LogIntegrity
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
-from cdckit_mysql.files import source as files_source
+from cdckit_mysql.files import origin as files_origin
 from cdckit_mysql.files.definitions import dialect_of
-from cdckit_mysql.files.source import LogFileSource
+from cdckit_mysql.source import MySqlSource
 from fuzz.guard import limited
 from fuzz.logs import Recording, damaged_file, log_file, recordings
 from fuzz.memory_state import MemoryState
@@ -54,12 +54,12 @@ def _config(flavor: str, pattern: str) -> MySqlConfig:
 @pytest.fixture(autouse=True)
 def _dialects_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes longer to make one than to read a file."""
-    monkeypatch.setattr(files_source, "dialect_of", cache(dialect_of))
+    monkeypatch.setattr(files_origin, "dialect_of", cache(dialect_of))
 
 
 def read(flavor: str, path: Path, *, parallelism: int = 0) -> Iterator[Batch]:
     """What a pipeline does with a file: plans, reads, writes."""
-    source = LogFileSource(_config(flavor, str(path)))
+    source = MySqlSource(_config(flavor, str(path)))
     source.open(SourceContext("p", MemoryState(), stopping=StopSignal()))
     start = source.initial_offset()
     end = source.cut(start, source.latest_offset(start), 1000) if parallelism else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +60,32 @@ def test_a_pipeline_that_has_lost_its_history_takes_it_from_the_topic(
     assert renamed == {f'"{database}"."t"'}
     assert documents[-1]["source"] == {"server": "p"}
     assert documents[-1]["position"]["gtids"]
+
+
+def test_log_files_write_to_the_topic_and_take_from_it(
+    capture: NewCapture,
+    sql: Callable[[str], None],
+    db_server: SQLServer,
+    database: str,
+    kafka_broker: KafkaBroker,
+    unique_name: str,
+    tmp_path: Path,
+) -> None:
+    options = _options(kafka_broker, unique_name, database)
+    sql("FLUSH BINARY LOGS; CREATE TABLE t (id INT PRIMARY KEY)")
+    capture(**options).once()
+    sql("INSERT INTO t VALUES (1); ALTER TABLE t ADD v INT; INSERT INTO t VALUES (2, 2)")
+    name = db_server.execute("SHOW BINARY LOGS")[-1][0]
+    shutil.copy(db_server.datadir / name, tmp_path)
+    reading = capture(binlog_files=str(tmp_path / name), **options)
+    reading.state.replace_history(HISTORY, [])
+    assert changes(reading.once()) == [("c", "t", None, (1,)), ("c", "t", None, (2, 2))]
+    documents = [json.loads(message.value() or b"") for message in kafka_broker.messages(unique_name)]
+    assert documents[-1]["ddl"] == "ALTER TABLE t ADD v INT"
+    reading = capture(**options)
+    reading.state.replace_history(HISTORY, [])
+    sql("INSERT INTO t VALUES (3, 3)")
+    assert changes(reading.once()) == [("c", "t", None, (3, 3))]
 
 
 def test_a_topic_with_several_partitions_is_refused(

@@ -17,14 +17,16 @@ from cdckit.api.record import Batch, Record
 from cdckit.api.schema import Schema
 from cdckit.api.source import SourceContext
 from cdckit.api.source_counts import SourceCounts
+from cdckit.api.takeover import ConnectOffset
+from cdckit.connector.resnapshot import ask
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.state.sqlite import SqliteStateStore
-from cdckit.errors import CdcError, ConfigError, DecodeError, SourceError
+from cdckit.errors import CdcError, ConfigError, DecodeError, SourceError, StateError
+from cdckit.testing.notices import RecordedNotices
+from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.files.reading import LogFileReader
-from cdckit_mysql.files.source import LogFileSource
 from cdckit_mysql.files.storage import LogFile
-from cdckit_mysql.log_source import mysql_source
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import Capture, changes, config_for
 from mysql.recordings import DATA
@@ -92,9 +94,10 @@ class Files:
         }
         self.config, _ = model.load({name.replace("_", "."): value for name, value in given.items()}, "source")
         self.state = SqliteStateStore(state)
-        self.source = LogFileSource(self.config)
+        self.source = MySqlSource(self.config)
         self.counts = SourceCounts(wanted=True)
-        self.source.open(SourceContext("p", self.state, stopping=StopSignal(), counts=self.counts))
+        self.heard = RecordedNotices()
+        self.source.open(SourceContext("p", self.state, self.heard, StopSignal(), counts=self.counts))
 
     def batches(self) -> Iterator[Batch]:
         """What there is from the kept offset on; each batch's offset is kept."""
@@ -335,6 +338,21 @@ def test_a_missing_file_is_an_error(archive: Path, files: NewFiles) -> None:
         files(archive / "nothing.*", "none").once()
 
 
+def test_files_that_begin_behind_what_was_read_are_refused(
+    archive: Path, files: NewFiles, caplog: pytest.LogCaptureFixture
+) -> None:
+    offsets = [batch.offset for batch in files(archive / "*", max_batch_size=1).batches()]
+    first, last = names(archive)[0], names(archive)[-1]
+    at = next(at for at in offsets if at and at["file"] == first and not at.get("event"))
+    reading = files(archive / last)
+    reading.keep(at)
+    end = reading.source.latest_offset(at)
+    for read in (reading.once, lambda: reading.source.plan(at, end)):
+        with pytest.raises(PositionLostError, match=rf"begins behind transactions .* come before {last}, and read"):
+            read()
+    assert sum("is another log than before" in one.getMessage() for one in caplog.records) == 1
+
+
 def test_damage_is_found_by_checksums(archive: Path, files: NewFiles) -> None:
     damaged = archive / names(archive)[0]
     content = bytearray(damaged.read_bytes())
@@ -443,14 +461,12 @@ def test_a_server_without_row_metadata_is_read_from_its_statements(mysql56_serve
 def test_what_is_found_before_it_runs(archive: Path, files: NewFiles, logged: SQLServer) -> None:
     (archive / "binlog.index").write_text("what lies beside log files")
     config = files(archive / "*").config
-    [found] = LogFileSource.check(config)
+    [found] = MySqlSource.check(config)
     end = logged.execute("SHOW BINARY LOGS")[-1]
     assert (found.name, found.status) == ("binlog.files", "ok")
     assert found.message.endswith(f"to {end[0]}:{end[1]}")
-    [missing] = mysql_source.check(config.model_copy(update={"binlog_files": str(archive / "none.*")}))
+    [missing] = MySqlSource.check(config.model_copy(update={"binlog_files": str(archive / "none.*")}))
     assert missing.status == "fail"
-    assert isinstance(mysql_source(config), LogFileSource)
-    assert isinstance(mysql_source(config.model_copy(update={"binlog_files": ""})), MySqlSource)
 
 
 @pytest.mark.parametrize(
@@ -459,11 +475,64 @@ def test_what_is_found_before_it_runs(archive: Path, files: NewFiles, logged: SQ
         ({}, r"database\.user is needed, unless binlog\.files names files"),
         ({"database.user": "u", "binlog.files.stop": "b.1"}, r"binlog\.files\.stop is a place in files, but"),
         ({"binlog.files": "b.*", "binlog.files.start": "b.1:x"}, "'b.1:x' does not look like binlog.000012"),
+        ({"binlog.files": "b.*", "signal.data.collection": "d.signals"}, r"binlog\.files: signals need a server, and"),
+        ({"binlog.files": "b.*", "signal.enabled.channels": "in-process"}, r"take signal\.data\.collection and"),
     ],
 )
 def test_options_that_do_not_fit(options: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         MySqlConfig.load({"topic.prefix": "p", **options}, "source")
+
+
+def test_what_needs_a_server_is_refused(logged: SQLServer, archive: Path, files: NewFiles, tmp_path: Path) -> None:
+    reading = files(archive / "*")
+    with pytest.raises(ConfigError, match=r"binlog\.files: log files hold changes, not tables.* take binlog\.files"):
+        reading.source.readable()
+    with pytest.raises(StateError, match=r"binlog\.files: a connector of Debezium is taken over from at its server"):
+        reading.source.adopt([ConnectOffset("dbz", {}, {"file": names(archive)[0], "pos": 4})], None)
+    snapshot = MySqlSource(config_for(logged)).initial_offset()
+    with closing(Capture(config_for(logged, database_include_list=DATABASES), tmp_path / "live")) as live:
+        point = live.source.latest_offset(snapshot)
+    for plan in (
+        lambda: reading.source.latest_offset(snapshot),
+        lambda: reading.source.plan(snapshot, None),
+        lambda: reading.source.plan(snapshot, point),
+    ):
+        with pytest.raises(SourceError, match="lies within a snapshot, which log files cannot give: finish"):
+            plan()
+
+
+def test_rows_that_are_to_be_read_again_wait_for_the_server(
+    logged: SQLServer, files: NewFiles, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    logged.run_sql("DROP TABLE IF EXISTS a; CREATE TABLE a (id INT PRIMARY KEY)", database="g_dml")
+    options = {"table_include_list": "g_dml.a"}
+    with Capture(config_for(logged, **options), tmp_path / "state").closing() as capture:
+        capture.once()
+        ask(capture.state, capture.offset(), ["g_dml.a"])
+    logged.run_sql("INSERT INTO a VALUES (1)", database="g_dml")
+    reading = files(archived(logged, tmp_path / "later") / "*", **options)
+    assert not reading.source.owes_rows(reading.offset())
+    assert changes(reading.once()) == [("c", "a", None, (1,))]
+    [said] = [one.getMessage() for one in caplog.records if "cdc resnapshot" in one.getMessage()]
+    assert said == "g_dml.a: not read again (cdc resnapshot) until the database itself is read"
+    reading.close()
+    with Capture(config_for(logged, **options), tmp_path / "state").closing() as capture:
+        assert changes(capture.once()) == [("r", "a", None, (1,))]
+
+
+def test_a_snapshot_that_is_not_taken_and_captured_tables_are_told(
+    logged: SQLServer, files: NewFiles, tmp_path: Path
+) -> None:
+    logged.run_sql("DROP TABLE IF EXISTS n; CREATE TABLE n (id INT PRIMARY KEY)", database="g_dml")
+    options = {"table_include_list": "g_dml.n", "notification_enabled_channels": "log"}
+    with Capture(config_for(logged, **options), tmp_path / "state").closing() as capture:
+        capture.once()
+    logged.run_sql("INSERT INTO n VALUES (1)", database="g_dml")
+    reading = files(archived(logged, tmp_path / "later") / "*", **options)
+    reading.once()
+    assert [told["notification"].type for told in reading.heard.of("notification")] == ["SKIPPED"]
+    assert reading.heard.of("captured") == [{"data_collections": ["g_dml.n"]}]
 
 
 def test_the_command_ends_with_the_files(archive: Path, logged: SQLServer, tmp_path: Path) -> None:

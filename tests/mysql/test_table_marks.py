@@ -169,9 +169,10 @@ def test_a_server_that_was_restarted_has_a_new_file(kind: type[SQLServer], tmp_p
         server.run_sql("use d; insert into b values (1); insert into b values (2);")
         server.restart()
         server.run_sql("use d; insert into b values (3); truncate b; insert into b values (4);")
-        with suppress(RetriableSourceError):
-            marked.next()
-        [mark] = marked.next()
+        marks = []
+        with suppress(RetriableSourceError):  # unless a slow restart has made it look at the connection first
+            marks += marked.next()
+        [mark] = marks or marked.next()
         marked.close()
     assert marked.rows == marked.told
     assert marked.rows[2] < mark.position < marked.rows[3]

@@ -31,6 +31,7 @@ class RowsAgain(Generic[At]):
         self._log_end = log_end
         self._lies_before = lies_before
         self._behind: At | None = None
+        self._put_off = ""
 
     def due(self, at: At) -> Resnapshot | None:
         """What is to be read beyond `at`, where everything before that is saved."""
@@ -51,6 +52,12 @@ class RowsAgain(Generic[At]):
         """Nothing is due: when something is again, the log's end is asked for anew."""
         self._behind = None
 
+    def put_off(self, wanted: Resnapshot) -> None:
+        """They are read another time; said once."""
+        if self._put_off != wanted.id:
+            self._put_off = wanted.id
+            log.warning("%s: not read again (cdc resnapshot) until the database itself is read", _names(wanted))
+
     def begun(self, at: At, wanted: Resnapshot) -> At:
         """Before a snapshot of these tables; what comes behind it goes on from `at`."""
         self._say(wanted)
@@ -63,7 +70,11 @@ class RowsAgain(Generic[At]):
 
     def _say(self, wanted: Resnapshot) -> None:
         self.forget_end()
-        log.info("%s: read again (cdc resnapshot)", ", ".join(wanted.tables))
+        log.info("%s: read again (cdc resnapshot)", _names(wanted))
+
+
+def _names(wanted: Resnapshot) -> str:
+    return ", ".join(wanted.tables)
 
 
 def without_unfinished(at: At) -> At:

@@ -17,6 +17,7 @@ from cdckit.connector.notifications.listener import SnapshotListener
 from cdckit.connector.notifications.notifications import Notifications
 from cdckit.connector.offset import ConnectorOffset
 from cdckit.connector.options.connector import ConnectorOptions
+from cdckit.connector.resnapshot import Resnapshot
 from cdckit.connector.rows_again import RowsAgain, without_unfinished
 from cdckit.connector.signals.mailbox import Mailbox
 from cdckit.errors import SnapshotDueError, SourceError, StateError
@@ -43,6 +44,9 @@ class ConnectorSource(Source, Generic[Config, At]):
     end_polls: ClassVar[tuple[float, float]] = (0.025, 0.1)
     """How often, in seconds, the server is asked for its log's end while that is waited for: at first, and once the log
     has been still for a second."""
+    archived = False
+    """Whether the log is an archive's, without the database: it is read up to its end as it is now, which nobody waits
+    for, and tables that are to be read again wait for the database."""
     snapshot_catches_up: ClassVar[bool] = False
     """Whether a whole snapshot of tables that are read again begins with the log up to its point; else the log is read
     first."""
@@ -102,12 +106,13 @@ class ConnectorSource(Source, Generic[Config, At]):
             return self._snapshot_point(at).to_json()
         if not self.streams:
             return start
-        end = self._end_before_rows(self._located(at)) or self._awaited_end(at, wait_seconds)
+        at = self._located(at)
+        end = self._end_before_rows(at) or self._awaited_end(at, 0.0 if self.archived else wait_seconds)
         return start if end is None else end.to_json()
 
     def _end_before_rows(self, at: At) -> At | None:
         """Where the next batch ends, as long as tables are to be read again: the log as it was, then their chunks."""
-        wanted = self._again.due(at)
+        wanted = self._due(at)
         if wanted is None:
             self._again.forget_end()
             return None
@@ -116,13 +121,13 @@ class ConnectorSource(Source, Generic[Config, At]):
     def _awaited_end(self, at: At, wait_seconds: float) -> At | None:
         begun = time.monotonic()
         while True:
-            at = self._located(at)
             if (end := self._end_beyond(at)) is not None:
                 return end
             waited = time.monotonic() - begun
             if waited >= wait_seconds or self._context.stopping():
                 return None
             time.sleep(self.end_polls[waited >= 1])
+            at = self._located(at)  # another server may answer by now
 
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
         """The end of a transaction about `max_bytes` beyond `start`."""
@@ -147,7 +152,7 @@ class ConnectorSource(Source, Generic[Config, At]):
 
     def _plan_next(self, start: Offset) -> Sequence[Split]:
         at = self._start(self._offsets.kept(start))
-        wanted = None if at.snapshot_due else self._again.due(at)
+        wanted = None if at.snapshot_due else self._due(at)
         if wanted is not None:
             before = None if self.snapshot_catches_up else self._again.log_before(at)
             if before is not None:
@@ -155,11 +160,22 @@ class ConnectorSource(Source, Generic[Config, At]):
             at = self._again.begun(at, wanted)
         if at.snapshot_due:
             return [self._snapshot_split(start, at)]
-        return [self._log_split(start, at)] if self.streams else []
+        if not self.archived:
+            return [self._log_split(start, at)] if self.streams else []
+        end = self.latest_offset(start)
+        return [] if end == start else self.bounded(self._log_split(start, at), end)
 
     def owes_rows(self, start: Offset) -> bool:
         """As the state says."""
-        return self._again.due(self._offsets.from_json(start)) is not None
+        return self._due(self._offsets.from_json(start)) is not None
+
+    def _due(self, at: At) -> Resnapshot | None:
+        """The tables that are to be read again beyond `at`."""
+        wanted = self._again.due(at)
+        if wanted is None or not self.archived:
+            return wanted
+        self._again.put_off(wanted)
+        return None
 
     # -- reading
 

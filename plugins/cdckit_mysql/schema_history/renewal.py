@@ -11,7 +11,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.schema_history.topic import HistoryTopic
-from cdckit_mysql.server.asked_server import AskedServer
+from cdckit_mysql.server.facts import LogFacts
 from cdckit_mysql.snapshot.recovery import recover_history
 from cdckit_mysql.takeover.schema_history import definitions_at
 
@@ -24,7 +24,7 @@ class HistoryRenewal:
     Args:
         config: the source's options.
         filters: what is captured.
-        asked: the server.
+        facts: those of the log's server.
         history: gives the history.
 
     Attributes:
@@ -32,11 +32,11 @@ class HistoryRenewal:
     """
 
     def __init__(
-        self, config: MySqlConfig, filters: Filters, asked: AskedServer, history: Callable[[], SchemaHistory]
+        self, config: MySqlConfig, filters: Filters, facts: LogFacts, history: Callable[[], SchemaHistory]
     ) -> None:
         self._config = config
         self._filters = filters
-        self._asked = asked
+        self._facts = facts
         self._history = history
         self._restored = False
         self.topic = HistoryTopic(config, filters) if config.schema_history_internal == "kafka" else None
@@ -51,12 +51,11 @@ class HistoryRenewal:
         Raises:
             SourceError: a definition has changed since; the message says where and by what.
         """
-        recover_history(self._config, self._filters, self._history(), self._asked.dialect, at)
+        recover_history(self._config, self._filters, self._history(), self._facts.dialect, at)
 
     def from_records(self, records: Iterator[HistoryRecord], at: LogOffset) -> None:
         """Makes the definitions that Debezium's records give for `at` the history's."""
-        server, _ = self._asked.ready()
-        tables = definitions_at(records, at, self._asked.dialect, fold=server.lower_case_table_names)
+        tables = definitions_at(records, at, self._facts.dialect, fold=self._facts.lower_case_table_names)
         for table in [table for table in tables if not self._filters.tracks(*table.id)]:
             tables.remove(*table.id)
         self._history().rebuild(at.position, tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pymysql
 from pymysql.constants import ER
@@ -63,6 +63,18 @@ class Dialect:
     def flavor(self) -> Flavor:
         """The server's kind."""
         return Flavor.MARIADB if self.mariadb else Flavor.MYSQL
+
+
+class LogFacts(Protocol):
+    """What must be known to read a log's statements; nobody is asked before the first question."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """Whose statements and rows they are."""
+
+    @property
+    def lower_case_table_names(self) -> int:
+        """0, 1 or 2, see `Tables`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ _MODES = {
 
 
 def snapshot_mode(config: MySqlConfig) -> SnapshotMode:
-    """What `snapshot.mode` says."""
+    """What `snapshot.mode` says; files of a log (`binlog.files`) are read without a snapshot, whatever it says."""
+    if config.binlog_files:
+        return _MODES["never"]
     configured = PlainMode(
         "always" if config.snapshot_mode_configuration_based_snapshot_data else "never",
         "always" if config.snapshot_mode_configuration_based_snapshot_schema else "never",

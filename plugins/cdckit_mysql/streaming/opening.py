@@ -40,19 +40,7 @@ def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
             "server, or start with a new state folder, which takes a new snapshot"
         )
     log.warning("%s is another server than before (%s): going on there by GTID", where, server.identity)
-    return offset.with_changes(
-        epoch=offset.epoch + 1,
-        server=server.identity,
-        file="",
-        pos=0,
-        event=0,  # the events of a transaction in hand need not be the same there: it is told of from its begin
-        row=0,
-        transaction_id=None,
-        counts={},
-        by_gtid_until="",
-        end_told=False,
-        row_in_part=False,
-    )
+    return offset.moved_to(server.identity)
 
 
 def require_point(connection: Connection, config: MySqlConfig, point: LogOffset) -> None:

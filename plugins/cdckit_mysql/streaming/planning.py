@@ -15,7 +15,6 @@ from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opened_log import OpenLog
-from cdckit_mysql.streaming.opening import LogOpener
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.range_scan import LogPiece, LogSurvey
 from cdckit_mysql.table import Tables
@@ -37,7 +36,7 @@ class LogPlanner:
         notices: told of changed definitions.
         run_id: the run's id in the records' headers.
         ends: what is known of the ends of ranges.
-        open_log: gives the log; by default the server.
+        open_log: gives the log.
     """
 
     def __init__(
@@ -49,8 +48,7 @@ class LogPlanner:
         notices: Notices,
         run_id: str,
         ends: RangeEnds,
-        *,
-        open_log: OpenLog | None = None,
+        open_log: OpenLog,
     ) -> None:
         self._config = config
         self._filters = filters
@@ -59,7 +57,7 @@ class LogPlanner:
         self._notices = notices
         self._run_id = run_id
         self._ends = ends
-        self._open_log = open_log or LogOpener(config, follow=False, by_file=True)
+        self._open_log = open_log
         self._known: tuple[str, Tables] | None = None
 
     def forget(self) -> None:

@@ -1,0 +1,134 @@
+"""The log at the server that writes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from cdckit import Finding, SnapshotMode, Split, Unmatched
+from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.filters import Filters
+from cdckit_mysql.offsets import LogOffset, LogPosition
+from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.schema_history.renewal import HistoryRenewal
+from cdckit_mysql.server.asked_server import AskedServer
+from cdckit_mysql.server.connection import driver_errors, place
+from cdckit_mysql.server.facts import Dialect
+from cdckit_mysql.server.readiness import readiness
+from cdckit_mysql.snapshot.snapshots import ServerSnapshots
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.newly_captured import take_over_missing
+from cdckit_mysql.streaming.opening import LogOpener, on_server
+from cdckit_mysql.streaming.progress import is_beyond
+from cdckit_mysql.streaming.retention import oldest_position
+from cdckit_mysql.table import Tables
+
+
+class ServerOrigin:
+    """See `LogOrigin`.
+
+    Args:
+        config: the source's options.
+    """
+
+    archived = False
+    definitions: type[Definitions] = Definitions
+
+    def __init__(self, config: MySqlConfig) -> None:
+        self._config = config
+        self._asked = AskedServer(config)
+
+    def check(self) -> Sequence[Finding]:
+        """Whether server and user are fit."""
+        return readiness(self._config)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The server's."""
+        return self._asked.dialect
+
+    @property
+    def lower_case_table_names(self) -> int:
+        """The server's."""
+        return self._asked.ready()[0].lower_case_table_names
+
+    def begin(self, history: SchemaHistory) -> LogOffset:
+        """The begin of the oldest log file; no definition is known there."""
+        server, connection = self._asked.ready()
+        with driver_errors(self._config, "asking for the oldest log file"):
+            start = oldest_position(connection, server)
+        history.start(start.position, Tables(lower_case_table_names=server.lower_case_table_names))
+        return start
+
+    def located(self, at: LogOffset) -> LogOffset:
+        """`at` as it counts on the server that answers now; raises as `on_server`."""
+        return on_server(at, self._asked.ready()[0], place(self._config))
+
+    def end(self, at: LogOffset) -> LogOffset:
+        """As the server says."""
+        return self._asked.log_end().with_changes(epoch=at.epoch, ts_sec=int(time.time()))
+
+    def is_beyond(self, end: LogOffset, at: LogOffset) -> bool:
+        """Nothing is where another server has begun to answer meanwhile."""
+        return at.same_log(end) and is_beyond(end, at, mariadb=self.dialect.mariadb)
+
+    def bytes_between(self, start: LogOffset, end: LogOffset) -> int:
+        """By the sizes of the log's files."""
+        return self._asked.bytes_between(start, end)
+
+    def cuts(self, start: LogOffset) -> bool:
+        """Each may."""
+        return True
+
+    def lag_bytes(self, at: LogOffset) -> int | None:
+        """By the sizes of the log's files; not known of another server's."""
+        end = self._asked.log_end()
+        return max(0, self._asked.bytes_between(at, end)) if at.server in (None, end.server) else None
+
+    def opener(self, split: Split | None = None, *, listens: bool = False) -> LogOpener:
+        """Asks the server; the log is followed where it has no end, or signals are listened to."""
+        if split is None:
+            return LogOpener(self._config, follow=False, by_file=True)
+        work, start = split.payload, LogOffset.from_json(split.start)
+        end = None if split.end is None else LogOffset.from_json(split.end)
+        follow = end is None or listens
+        return LogOpener(
+            self._config,
+            reader=work.reader,
+            attempt=split.attempt,
+            follow=follow,
+            by_file=not follow,
+            only=work.only_server(start, end, listens=listens),
+        )
+
+    def faults(self) -> AbstractContextManager[None]:
+        """A server may be asked again."""
+        return nullcontext()
+
+    def take_over_missing(self, filters: Filters, definitions: Definitions, position: LogPosition) -> None:
+        """The server's."""
+        take_over_missing(self._asked.ready()[1], self._config, filters, definitions, position)
+
+    def snapshots(
+        self,
+        filters: Filters,
+        mode: SnapshotMode,
+        renewal: HistoryRenewal,
+        history: Callable[[], SchemaHistory],
+        run_id: str,
+    ) -> ServerSnapshots:
+        """Those of the server's tables."""
+        return ServerSnapshots(self._config, filters, mode, self._asked, renewal, history, run_id)
+
+    def readable(self, filters: Filters) -> Sequence[str]:
+        """The server's."""
+        return self._asked.captured(filters)
+
+    def unmatched(self) -> Sequence[Unmatched]:
+        """Of the lists of databases and of tables."""
+        return self._asked.unmatched_entries()
+
+    def close(self) -> None:
+        """Lets the connection go."""
+        self._asked.close()
