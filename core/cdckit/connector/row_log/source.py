@@ -1,0 +1,192 @@
+"""The life of such a source: `ConnectorSource`, with all that a database of this kind can answer by numbers."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.schema import Schema
+from cdckit.api.source import Split
+from cdckit.api.struct import Struct
+from cdckit.connector.guardrail import check_guardrail
+from cdckit.connector.offset import NumberedOffset
+from cdckit.connector.row_log.database import Change, Database, Table
+from cdckit.connector.row_log.lost import LogLostError, lost
+from cdckit.connector.row_log.options import RowLogOptions
+from cdckit.connector.row_log.reader import RowLogReader
+from cdckit.connector.row_log.records import RowRecords
+from cdckit.connector.snapshot_progress import SnapshotProgress
+from cdckit.connector.source import ConnectorSource
+from cdckit.errors import SourceError
+
+log = logging.getLogger("cdckit.connector")
+
+Options = TypeVar("Options", bound=RowLogOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a split reads: the log, or some tables as they are.
+
+    Attributes:
+        tables: those of the log.
+        whole: the tables to read as they are; None: the log.
+        part: the number of the first of them, in positions.
+    """
+
+    tables: Mapping[str, Table]
+    whole: tuple[str, ...] | None = None
+    part: int = 0
+
+
+class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
+    """Reads tables, then the log.
+
+    Args:
+        config: the source's options.
+        database: what is asked.
+        source: the schema of the source block in events.
+    """
+
+    lost_error = LogLostError
+    tells_marks = False
+
+    def __init__(self, config: Options, database: Database, source: Schema) -> None:
+        super().__init__(config, NumberedOffset, config.mode, unread=config.signal_data_collection)
+        self._database = database
+        self._records = RowRecords(config, source, self._source_block)
+        self._anew = False
+
+    @abstractmethod
+    def _source_block(self, table: Table, snapshot: str, change: Change | None) -> Struct:
+        """The source block of events.
+
+        Args:
+            table: the table.
+            snapshot: `false`, `true` or `incremental`, for the block's field of that name.
+            change: the row of the log; None for rows that were found.
+        """
+
+    def close(self) -> None:
+        """Lets the connections go."""
+        super().close()
+        self._database.close()
+
+    def initial_offset(self) -> Offset:
+        """Before a snapshot, be it one that reads no rows and only notes the place."""
+        return NumberedOffset(due=True).to_json()
+
+    def readable(self) -> Sequence[str]:
+        """The captured tables that there are now."""
+        return [name for name in self._database.tables() if self._config.captures(name)]
+
+    # -- what the kit asks
+
+    def _start(self, at: NumberedOffset) -> NumberedOffset:
+        check_guardrail(self._config, len(self.readable()))
+        begin, end = self._database.log_bounds()
+        if at.due or begin <= at.number <= end:
+            self._anew = False
+            return at
+        log.warning("%s: a new snapshot is taken", self._lost(lost(self._config, at.number, begin)))
+        return NumberedOffset(due=True)
+
+    def _lost(self, error: SourceError) -> str:
+        if not self._mode.on_data_error:
+            raise error
+        self._anew = True
+        return str(error)
+
+    def _log_end(self, at: NumberedOffset) -> NumberedOffset:
+        return NumberedOffset(number=self._database.log_bounds()[1])
+
+    def _snapshot_point(self, at: NumberedOffset) -> NumberedOffset:
+        return self._log_end(at).with_changes(after_snapshot=True)
+
+    def _end_beyond(self, at: NumberedOffset) -> NumberedOffset | None:
+        end = self._log_end(at)
+        return end if end.number > at.number else None
+
+    def _lies_before(self, at: NumberedOffset, end: NumberedOffset) -> bool:
+        return at.number < end.number
+
+    def _snapshot_split(self, start: Offset, at: NumberedOffset) -> Split:
+        tables = self._database.tables()
+        return Split(at.to_json(), at.to_json(), Work(tables, self._chosen(at, tables)))
+
+    def _log_split(self, start: Offset, at: NumberedOffset) -> Split:
+        return Split(start, None, Work(self._database.tables()))
+
+    def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> Sequence[Split]:
+        tables = self._database.tables()
+        names = self._chosen(NumberedOffset.from_json(end), tables)
+        return [Split(start, end, Work(tables, (name,), part)) for part, name in enumerate(names)]
+
+    def _plan_range(self, start: Offset, end: Offset, parallelism: int) -> Sequence[Split]:
+        first, last = NumberedOffset.from_json(start).number, NumberedOffset.from_json(end).number
+        parts = max(1, min(parallelism, last - first))
+        between = [first + (last - first) * part // parts for part in range(1, parts)]
+        ends = [start, *(NumberedOffset(number=number).to_json() for number in between), end]
+        work = Work(self._database.tables())
+        return [Split(*pair, work) for pair in pairwise(ends)]
+
+    def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
+        """The split up to `end`; it is read even if nothing has come, for signals of other channels."""
+        return [replace(split, end=end)]
+
+    def _chosen(self, at: NumberedOffset, tables: Mapping[str, Table]) -> tuple[str, ...]:
+        """The tables whose rows a snapshot reads."""
+        if at.resnapshot is not None:
+            return tuple(name for name in at.resnapshot.tables if name in tables)
+        if not (self._anew or self._mode.takes_data(offset_exists=False, in_progress=False)):
+            return ()
+        return tuple(name for name in tables if self._config.captures(name) and self._config.snapshot_takes(name))
+
+    # -- reading
+
+    def read(self, split: Split) -> Iterator[Batch]:
+        """The split's batches."""
+        work: Work = split.payload
+        start, end = (None if at is None else NumberedOffset.from_json(at) for at in (split.start, split.end))
+        assert start is not None
+        if work.whole is None:
+            reader = RowLogReader(
+                self._config,
+                self._database,
+                self._records,
+                work.tables,
+                self._context,
+                self._notifications,
+                self._mailbox,
+            )
+            batches = self._ranged(reader.follow(start, end))
+            return batches if self._context.state is None else self._told.log(batches)
+        if split.start == split.end or end is None:
+            return self._told.snapshot(self._snapshot(start, work), self._behind_snapshot)
+        return (Batch(records, None) for records in self._whole(work, end.number))
+
+    def _snapshot(self, at: NumberedOffset, work: Work) -> Iterator[Batch]:
+        """All rows at one point. Tables that are read again leave the log where it is: what follows tells the rest."""
+        with self._database.consistent():
+            number = at.number if at.resnapshot is not None else self._database.log_bounds()[1]
+            self._context.notices.snapshot_started(dict.fromkeys(work.whole or ()))
+            for records in self._whole(work, number):
+                yield Batch(records, None)
+                if self._context.stopping():
+                    return
+        again = None if at.resnapshot is None else at.resnapshot.finished()
+        yield Batch([], at.with_changes(number=number, due=False, resnapshot=again).to_json())
+
+    def _whole(self, work: Work, behind: int) -> Iterator[list[Record]]:
+        for part, name in enumerate(work.whole or (), work.part):
+            table, progress = work.tables[name], SnapshotProgress(self._context.notices, name, None)
+            found = self._database.select(table)
+            while rows := found.fetchmany(self._config.max_batch_size):
+                yield self._records.found(table, rows, behind, progress.rows, part)
+                progress.read(len(rows))
+            progress.finished()
