@@ -41,6 +41,12 @@ class TestSqlite(SourceSuite):
         with closing(sqlite3.connect(self.file, isolation_level=None)) as db:
             db.execute(statement, values)
 
+    def test_an_entry_of_the_list_that_matches_no_table_is_named(self, tmp_path: Path) -> None:
+        self.more["table.include.list"] = r"main\.orders,main\.order"
+        with self.opened(tmp_path) as source:
+            [found] = source.unmatched()
+        assert str(found).startswith("source.table.include.list: 'main\\.order' matches nothing")
+
     # -- rows of the log that were not read are deleted
 
     def test_they_are_told_of(self, tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
+
+from pydantic import model_validator
 
 from cdckit.api.lists import RegexList
+from cdckit.api.plugin_config import dotted
 from cdckit.api.snapshotting import PlainMode, SnapshotMode
 from cdckit.connector.include_lists import Choice
 from cdckit.connector.options.capture import capture_lists
@@ -19,6 +22,13 @@ _MODES: Mapping[str, SnapshotMode] = {
     "when_needed": PlainMode("first", on_data_error=True),
     "no_data": PlainMode("never"),
 }
+_NOT_HAD = {
+    "provide_transaction_metadata": "the rows of this source's log do not tell of transactions",
+    "snapshot_max_threads": "one connection reads the tables of this source; on Spark its workers share them out",
+    "snapshot_delay_ms": "this source has no pause before its snapshot",
+    "streaming_delay_ms": "this source has no pause between snapshot and log",
+}
+"""Options that every source has by the kit, and that mean nothing here: what a user asks for by them is refused."""
 
 
 class RowLogOptions(ConnectorOptions, TopicOptions, SnapshotOptions):
@@ -35,6 +45,13 @@ class RowLogOptions(ConnectorOptions, TopicOptions, SnapshotOptions):
     (the first time, and where the place to go on from is gone from the log), `no_data` (never), `custom` (as a plugin
     says).
     """
+
+    @model_validator(mode="after")
+    def _nothing_is_promised_that_is_not_had(self) -> Self:
+        for name, why in _NOT_HAD.items():
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{dotted(name)}: {why}; remove it")
+        return self
 
     @property
     def mode(self) -> SnapshotMode:

@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Generic, TypeVar
 
+from cdckit.api.checks import Unmatched
 from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.schema import Schema
 from cdckit.api.source import Split
 from cdckit.api.struct import Struct
 from cdckit.connector.guardrail import check_guardrail
+from cdckit.connector.include_lists import unmatched
 from cdckit.connector.offset import NumberedOffset
 from cdckit.connector.row_log.database import Change, Database, Table
 from cdckit.connector.row_log.lost import LogLostError, lost
@@ -61,6 +64,7 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
         self._database = database
         self._records = RowRecords(config, source, self._source_block)
         self._anew = False
+        self._told_of: Sequence[str] = ()
 
     @abstractmethod
     def _source_block(self, table: Table, snapshot: str, change: Change | None) -> Struct:
@@ -81,14 +85,31 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
         """Before a snapshot, be it one that reads no rows and only notes the place."""
         return NumberedOffset(due=True).to_json()
 
+    def check_offset(self, offset: Offset) -> None:
+        """It must tell a number."""
+        NumberedOffset.from_json(offset)
+
+    def retry_schedule(self) -> RetrySchedule:
+        """As often as `errors.max.retries` says."""
+        longest = self._config.retriable_restart_connector_wait_ms / 1000
+        return RetrySchedule(self._config.errors_max_retries, longest_wait=longest)
+
     def readable(self) -> Sequence[str]:
         """The captured tables that there are now."""
         return [name for name in self._database.tables() if self._config.captures(name)]
 
+    def unmatched(self) -> Sequence[Unmatched]:
+        """Of the list of tables."""
+        return list(unmatched(self._config.table_include_list, self.readable(), "table.include.list"))
+
     # -- what the kit asks
 
     def _start(self, at: NumberedOffset) -> NumberedOffset:
-        check_guardrail(self._config, len(self.readable()))
+        captured = self.readable()
+        check_guardrail(self._config, len(captured))
+        if self._context.counts.wanted and captured != self._told_of:
+            self._told_of = captured
+            self._context.notices.captured(data_collections=captured)
         begin, end = self._database.log_bounds()
         if at.due or begin <= at.number <= end:
             self._anew = False

@@ -1,0 +1,69 @@
+"""Options of sources whose log gives rows behind a number, and the order in which keys are read."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from itertools import product
+
+import pytest
+
+from cdckit import ConfigError
+from cdckit.connector.incremental import KeyOrder, for_placeholders
+from cdckit.connector.row_log import RowLogOptions
+
+
+class Options(RowLogOptions):
+    """Those of a source that adds none."""
+
+    connector = "toy"
+
+
+def options(**given: object) -> Options:
+    named = {name.replace("_", "."): value for name, value in given.items()}
+    return Options.load({"topic.prefix": "t", **named}, "source")[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"provide_transaction_metadata": True},
+        {"snapshot_max_threads": 2},
+        {"snapshot_delay_ms": 1},
+        {"streaming_delay_ms": 1},
+    ],
+)
+def test_what_the_kit_has_for_others_is_refused_by_name(given: dict[str, object]) -> None:
+    [name] = given
+    with pytest.raises(ConfigError, match=rf"{name.replace('_', '[.]')}: .+; remove it"):
+        options(**given)
+    assert options(**{name: Options.model_fields[name].default})
+
+
+def test_the_log_tells_of_captured_tables_and_of_that_of_signals() -> None:
+    config = options(table_include_list=r"d\.a,d\.s", signal_data_collection="d.s")
+    assert [name for name in ("d.a", "d.b", "d.s") if config.captures(name)] == ["d.a"]
+    assert [name for name in ("d.a", "d.b", "d.s") if config.follows(name)] == ["d.a", "d.s"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_chunks_in_the_order_of_a_key_have_each_row_once(size: int) -> None:
+    keys = list(product((1, 2, 3), ("x", "y"), (0.5, 1.5)))
+    order = KeyOrder(["a", "b", "c"], nullable=False)
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE TABLE t (a, b, c)")
+        db.executemany("INSERT INTO t VALUES (?, ?, ?)", reversed(keys))
+        [last] = db.execute(f"SELECT a, b, c FROM t ORDER BY {order.descending} LIMIT 1").fetchall()
+        found: list[tuple[object, ...]] = []
+        while not found or found[-1] != last:
+            after = found[-1] if found else None
+            where = order.between(None if after is None else "???", "???")
+            statement = f"SELECT a, b, c FROM t WHERE {where} ORDER BY {order.columns} LIMIT {size}"
+            found += db.execute(statement, for_placeholders(after, last)).fetchall()
+    assert found == keys
+
+
+def test_rows_without_a_part_of_their_key_come_with_the_first() -> None:
+    order = KeyOrder(["a", "b"], nullable=True)
+    assert order.between(None, "12") == "((a < 1 OR (a = 1 AND b <= 2)) OR a IS NULL OR b IS NULL)"
+    assert order.between("00", "12") == "(a > 0 OR (a = 0 AND b > 0)) AND (a < 1 OR (a = 1 AND b <= 2))"
