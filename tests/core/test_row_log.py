@@ -1,16 +1,18 @@
-"""Options of sources whose log gives rows behind a number, and the order in which keys are read."""
+"""Sources whose log gives rows behind a number: their options, their connection, the order in which keys are read."""
 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from itertools import product
+from pathlib import Path
 
 import pytest
 
-from cdckit import ConfigError
+from cdckit import OPTIONAL_STRING, ConfigError, RetriableSourceError
 from cdckit.connector.incremental import KeyOrder, for_placeholders
-from cdckit.connector.row_log import RowLogOptions
+from cdckit.connector.row_log import Change, Database, RowLogOptions, Table
 
 
 class Options(RowLogOptions):
@@ -67,3 +69,69 @@ def test_rows_without_a_part_of_their_key_come_with_the_first() -> None:
     order = KeyOrder(["a", "b"], nullable=True)
     assert order.between(None, "12") == "((a < 1 OR (a = 1 AND b <= 2)) OR a IS NULL OR b IS NULL)"
     assert order.between("00", "12") == "(a > 0 OR (a = 0 AND b > 0)) AND (a < 1 OR (a = 1 AND b <= 2))"
+
+
+class File(Database):
+    """An SQLite file without a log."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.connections = 0
+
+    def connect(self) -> sqlite3.Connection:
+        self.connections += 1
+        return sqlite3.connect(self.path, isolation_level=None, timeout=0)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise RetriableSourceError(str(error)) from error
+
+    def tables(self) -> Mapping[str, Table]:
+        return {}
+
+    def log_bounds(self) -> tuple[int, int]:
+        return 0, 0
+
+    def changes(self, after: int, last: int, tables: Mapping[str, Table], most: int) -> Sequence[Change]:
+        return []
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[File]:
+    made = File(tmp_path / "d")
+    made.write('CREATE TABLE "a ""b""" (c)')
+    made.write("INSERT INTO \"a \"\"b\"\"\" VALUES ('x'), ('y'), ('z')")
+    yield made
+    made.close()
+
+
+ROWS = Table("main", 'a "b"', {"c": OPTIONAL_STRING}, ())
+
+
+@contextmanager
+def locked(file: File) -> Iterator[None]:
+    with closing(sqlite3.connect(file.path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def test_a_connection_that_was_lost_is_made_anew(file: File) -> None:
+    with locked(file), pytest.raises(RetriableSourceError, match="locked"):
+        file.select(ROWS)
+    assert file.select(ROWS, "WHERE c > ?", "x") == [("y",), ("z",)]
+    assert file.connections == 2
+
+
+def test_one_that_is_lost_within_a_transaction_ends_it_with_its_own_error(file: File) -> None:
+    with locked(file), pytest.raises(RetriableSourceError, match="locked"), file.consistent():
+        file.select(ROWS)
+    with file.consistent():
+        assert len(file.select(ROWS)) == 3
+
+
+def test_rows_come_in_portions(file: File) -> None:
+    assert list(file.portions(ROWS, 2)) == [[("x",), ("y",)], [("z",)]]

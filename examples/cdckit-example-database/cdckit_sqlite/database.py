@@ -22,51 +22,39 @@ _MAKE_LOG = (
 
 
 class SqliteFile(Database):
-    """A connection to the file, opened at its first use."""
+    """The file."""
 
     def __init__(self, config: SqliteConfig) -> None:
+        super().__init__()
         self._config = config
-        self._open: sqlite3.Connection | None = None
 
-    def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
-        """Runs a statement; a file that another writer holds is tried again."""
+    def connect(self) -> sqlite3.Connection:
+        """Opens the file."""
+        return sqlite3.connect(self._config.database_path, isolation_level=None, timeout=5)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """A file that another writer holds is tried again."""
         try:
-            if self._open is None:
-                self._open = sqlite3.connect(self._config.database_path, isolation_level=None, timeout=5)
-            return self._open.execute(statement, values)
+            yield
         except sqlite3.OperationalError as error:
             kind = RetriableSourceError if "locked" in str(error) else SourceError
             raise kind(f"{self._config.database_path}: {error}") from error
-
-    @contextmanager
-    def consistent(self) -> Iterator[None]:
-        """A transaction, which sees the file as it is at its first statement."""
-        self.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self.execute("COMMIT")
-
-    def close(self) -> None:
-        """Lets go of the file."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
 
     # -- tables
 
     def tables(self) -> Mapping[str, Table]:
         """The tables of the log; their triggers are seen to."""
-        found = self.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        found = self.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
         names = sorted(name for (name,) in found if name != LOG and self._config.follows(f"main.{name}"))
         tables = {f"main.{name}": self._table(name) for name in names}
-        self.execute(_MAKE_LOG)
+        self.write(_MAKE_LOG)
         for table in tables.values():
             self._see_to_triggers(table)
         return tables
 
     def _table(self, name: str) -> Table:
-        info = self.execute(f"PRAGMA table_info({self.quoted(name)})").fetchall()
+        info = self.query(f"PRAGMA table_info({self.quoted(name)})")
         columns = {
             column: _TYPES.get(kind.upper(), STRING).replace(optional=not (required or key))
             for _, column, kind, required, _, key in info
@@ -79,7 +67,7 @@ class SqliteFile(Database):
             name, on = self.quoted(f"cdckit_{op}_{table.name}"), self.quoted(table.name)
             literal = table.id.replace("'", "''")
             values = f"'{literal}', '{op}', {self._packed(table, old)}, {self._packed(table, new)}"
-            self.execute(
+            self.write(
                 f"CREATE TRIGGER IF NOT EXISTS {name} AFTER {event} ON {on} BEGIN "
                 f"INSERT INTO {LOG} (name, op, old, new) VALUES ({values}); END"
             )
@@ -94,7 +82,7 @@ class SqliteFile(Database):
 
     def log_bounds(self) -> tuple[int, int]:
         """By the ids of the rows that are there, and of the newest one, which may have been deleted since."""
-        [(first, last)] = self.execute(
+        [(first, last)] = self.query(
             f"SELECT (SELECT MIN(id) FROM {LOG}), (SELECT seq FROM sqlite_sequence WHERE name = '{LOG}')"
         )
         return (last or 0) if first is None else first - 1, last or 0
@@ -103,7 +91,7 @@ class SqliteFile(Database):
         """The next rows of the log."""
         where = f"id > ? AND id <= ? AND name IN ({', '.join('?' * len(tables))})"
         statement = f"SELECT id, name, op, old, new, ms FROM {LOG} WHERE {where} ORDER BY id LIMIT ?"
-        rows = self.execute(statement, after, last, *tables, most)
+        rows = self.query(statement, after, last, *tables, most)
         return [
             Change(n, name, op, _row(n, tables[name], old), _row(n, tables[name], new), ms)
             for n, name, op, old, new, ms in rows

@@ -99,6 +99,21 @@ class TestSqlite(SourceSuite):
         assert all(json.loads(json.dumps(batch.offset)) == batch.offset for batch in batches)
         assert set(batches[-1].offset or {}) == {"number"}
 
+    def test_what_changes_between_a_chunks_marks_is_told_by_the_log_alone(self, tmp_path: Path) -> None:
+        self._take_signals({})
+        self.change([1, 2, 3])
+        self.sql(
+            "CREATE TRIGGER late BEFORE INSERT ON signals WHEN NEW.type = 'snapshot-window-close' "
+            "BEGIN UPDATE orders SET city = 'Wien' WHERE id = 2; END"
+        )
+        with self.opened(tmp_path) as source:
+            begin = self._begun(source)
+            self._signal("incremental", "main.orders")
+            records = [record for batch in self._read_on(source, begin) for record in batch.records]
+        values = [record.value for record in records if self.token(record) and isinstance(record.value, Struct)]
+        told = [(value["op"], value["after"]["id"], value["after"]["city"]) for value in values]
+        assert told[:3] == [("u", 2, "Wien"), ("r", 1, "Graz"), ("r", 3, "Graz")]
+
     def test_a_blocking_snapshot_reads_while_the_log_waits(self, tmp_path: Path) -> None:
         self._take_signals({"max.batch.size": 2})
         self.change([1, 2, 3])

@@ -7,9 +7,9 @@ the snapshot, the log, signals and the splits for either runner are here.
 
 from __future__ import annotations
 
-from cdckit.connector.row_log.database import Change, Cursor, Database, Table
+from cdckit.connector.row_log.database import Change, Database, Table
 from cdckit.connector.row_log.lost import LogLostError
 from cdckit.connector.row_log.options import RowLogOptions
 from cdckit.connector.row_log.source import RowLogSource
 
-__all__ = ["Change", "Cursor", "Database", "LogLostError", "RowLogOptions", "RowLogSource", "Table"]
+__all__ = ["Change", "Database", "LogLostError", "RowLogOptions", "RowLogSource", "Table"]

@@ -40,7 +40,7 @@ class TableChunks(Chunks[Row]):
         """The greatest key now."""
         table, order = self._ordered(wanted)
         keys = f"SELECT {order.columns} FROM {self._database.quoted(table.database, table.name)}"  # noqa: S608
-        found = self._database.execute(f"{keys} ORDER BY {order.descending} {self._database.limit(1)}").fetchall()
+        found = self._database.query(f"{keys} ORDER BY {order.descending} {self._database.limit(1)}")
         return list(found[0]) if found else None
 
     def read(self, wanted: Wanted, after: list[Any] | None, last: list[Any]) -> Chunk[Row] | None:
@@ -48,7 +48,7 @@ class TableChunks(Chunks[Row]):
         table, order = self._ordered(wanted)
         holes, most = [self._database.placeholder] * len(last), self._config.incremental_snapshot_chunk_size
         rest = f"WHERE {order.between(after and holes, holes)} ORDER BY {order.columns} {self._database.limit(most)}"
-        rows = self._database.select(table, rest, *for_placeholders(after, last)).fetchall()
+        rows = self._database.select(table, rest, *for_placeholders(after, last))
         bound = list(table.key_of(rows[-1])) if len(rows) == most else last
         return Chunk({table.key_of(row): row for row in rows}, bound)
 

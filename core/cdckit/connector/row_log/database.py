@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from cdckit.api.schema import Schema
 from cdckit.connector.table_events import Row
+from cdckit.errors import RetriableSourceError
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ class Change(NamedTuple):
 class Cursor(Protocol):
     """What is used of a cursor as Python's drivers have it (PEP 249)."""
 
+    def execute(self, statement: str, values: Sequence[Any], /) -> object:
+        """Runs a statement."""
+
     def fetchmany(self, size: int, /) -> list[Any]:
         """The next rows; none behind the last one."""
 
@@ -74,23 +78,38 @@ class Cursor(Protocol):
         """All rows that are left."""
 
 
-class Database(ABC):
-    """One database. It connects when it is first asked.
+class Connection(Protocol):
+    """What is used of a connection."""
 
-    Every method raises `RetriableSourceError` for what passes, such as a server that is away, and `SourceError` where
-    it refuses; both say what to do.
+    def cursor(self) -> Cursor:
+        """A new cursor."""
+
+    def close(self) -> None:
+        """Lets it go."""
+
+
+class Database(ABC):
+    """One database. It is connected to when it is first asked, and again once a connection was lost.
+
+    Its methods raise what `errors` gives: `RetriableSourceError` for what passes, such as a server that is away, and
+    `SourceError` where it refuses; both say what to do.
     """
 
     placeholder: ClassVar[str] = "?"
     """What stands for a value in its statements."""
+    begin: ClassVar[str] = "BEGIN"
+    """Begins a transaction whose statements all see the same rows and the same end of the log; COMMIT ends it."""
+
+    def __init__(self) -> None:
+        self._connection: Connection | None = None
 
     @abstractmethod
-    def execute(self, statement: str, *values: object) -> Cursor:
-        """Runs a statement; outside of `consistent` what it writes is committed."""
+    def connect(self) -> Connection:
+        """A new connection; outside of transactions, what a statement writes is committed."""
 
     @abstractmethod
-    def consistent(self) -> AbstractContextManager[object]:
-        """Within it all statements see the same rows and the same end of the log."""
+    def errors(self) -> AbstractContextManager[object]:
+        """Gives errors of the driver as errors of the source."""
 
     @abstractmethod
     def tables(self) -> Mapping[str, Table]:
@@ -111,10 +130,6 @@ class Database(ABC):
             DecodeError: one cannot be read; the message names the table and the number.
         """
 
-    @abstractmethod
-    def close(self) -> None:
-        """Lets the connection go. May be called twice."""
-
     def quoted(self, *names: str) -> str:
         """A name of several parts, as standard SQL quotes them."""
         return ".".join('"' + name.replace('"', '""') + '"' for name in names)
@@ -123,13 +138,72 @@ class Database(ABC):
         """What ends a statement that gives `most` rows, or fewer."""
         return f"LIMIT {most}"
 
-    def select(self, table: Table, rest: str = "", *values: object) -> Cursor:
-        """The rows of a table as they are now.
+    # -- what the kit and a source ask by
+
+    def query(self, statement: str, *values: object) -> list[Row]:
+        """All rows of a statement."""
+        cursor = self._executed(statement, *values)
+        with self._asking():
+            return cursor.fetchall()
+
+    def write(self, statement: str, *values: object) -> None:
+        """Runs a statement that gives no rows."""
+        self._executed(statement, *values)
+
+    def select(self, table: Table, rest: str = "", *values: object) -> list[Row]:
+        """Rows of a table as they are now.
 
         Args:
             table: the table.
             rest: what follows its name in the statement.
             values: for the placeholders in it.
         """
+        return self.query(f"{self._rows_of(table)} {rest}", *values)
+
+    def portions(self, table: Table, most: int) -> Iterator[list[Row]]:
+        """All rows of a table as they are now, so many at a time."""
+        cursor = self._executed(self._rows_of(table))
+        while True:
+            with self._asking():
+                rows = cursor.fetchmany(most)
+            if not rows:
+                return
+            yield rows
+
+    @contextmanager
+    def consistent(self) -> Iterator[None]:
+        """Within it all statements see the same rows, and the same end of the log."""
+        self.write(self.begin)
+        connection = self._connection
+        try:
+            yield
+        finally:
+            if self._connection is connection:
+                self.write("COMMIT")
+
+    def close(self) -> None:
+        """Lets the connection go. May be called twice."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _rows_of(self, table: Table) -> str:
         columns = ", ".join(map(self.quoted, table.columns))
-        return self.execute(f"SELECT {columns} FROM {self.quoted(table.database, table.name)} {rest}", *values)  # noqa: S608
+        return f"SELECT {columns} FROM {self.quoted(table.database, table.name)}"  # noqa: S608 - quoted names
+
+    def _executed(self, statement: str, *values: object) -> Cursor:
+        with self._asking():
+            if self._connection is None:
+                self._connection = self.connect()
+            cursor = self._connection.cursor()
+            cursor.execute(statement, values)
+            return cursor
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            with self.errors():
+                yield
+        except RetriableSourceError:
+            self.close()
+            raise

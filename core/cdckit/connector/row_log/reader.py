@@ -120,7 +120,7 @@ class RowLogReader:
         if (place := self._tables.get(config.signal_data_collection)) is not None:
             quoted = self._database.quoted
             name, key = quoted(place.database, place.name), quoted(next(iter(place.columns)))
-            marks = TableMarks(config, name, lambda: key, self._database.execute, self._database.placeholder)
+            marks = TableMarks(config, name, lambda: key, self._database.write, self._database.placeholder)
         chunks = TableChunks(config, self._database, self._tables)
         return SignalledSnapshots(config, chunks, marks, self._mailbox, self._notifications, start.incremental)
 
@@ -148,8 +148,7 @@ class RowLogReader:
         for part, one in enumerate(wanted):
             notices.begins(one.name)
             table, count = self._tables[one.name], 0
-            found = self._database.select(table)
-            while rows := found.fetchmany(self._config.max_batch_size):
+            for rows in self._database.portions(table, self._config.max_batch_size):
                 yield self._records.found(table, rows, self._at.number, count, part)
                 count += len(rows)
                 notices.read(len(rows))

@@ -206,8 +206,7 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
     def _whole(self, work: Work, behind: int) -> Iterator[list[Record]]:
         for part, name in enumerate(work.whole or (), work.part):
             table, progress = work.tables[name], SnapshotProgress(self._context.notices, name, None)
-            found = self._database.select(table)
-            while rows := found.fetchmany(self._config.max_batch_size):
+            for rows in self._database.portions(table, self._config.max_batch_size):
                 yield self._records.found(table, rows, behind, progress.rows, part)
                 progress.read(len(rows))
             progress.finished()
