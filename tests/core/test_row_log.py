@@ -12,7 +12,7 @@ import pytest
 
 from cdckit import OPTIONAL_STRING, ConfigError, RetriableSourceError
 from cdckit.connector.incremental import KeyOrder, for_placeholders
-from cdckit.connector.row_log import Change, Database, RowLogOptions, Table
+from cdckit.connector.row_log import Change, Database, RowLogOptions, Table, parts
 
 
 class Options(RowLogOptions):
@@ -135,3 +135,25 @@ def test_one_that_is_lost_within_a_transaction_ends_it_with_its_own_error(file: 
 
 def test_rows_come_in_portions(file: File) -> None:
     assert list(file.portions(ROWS, 2)) == [[("x",), ("y",)], [("z",)]]
+
+
+@pytest.mark.parametrize(
+    ("key", "nothing", "count"), [(("a", "b"), False, 3), (("b",), False, 3), ((), False, 1), (("a", "b"), True, 1)]
+)
+def test_parts_of_a_table_have_each_row_once(
+    file: File, monkeypatch: pytest.MonkeyPatch, key: tuple[str, ...], nothing: bool, count: int
+) -> None:
+    monkeypatch.setattr(parts, "_WORTH_DIVIDING", 5)
+    file.write("CREATE TABLE pairs (a, b)")
+    rows = [(None if nothing else number // 7, str(100 + number)) for number in range(23)]
+    for row in reversed(rows):
+        file.write("INSERT INTO pairs VALUES (?, ?)", *row)
+    table = Table("main", "pairs", dict.fromkeys("ab", OPTIONAL_STRING), key)
+    made = parts.divided(file, [table, ROWS], 1)
+    assert [(part.table, part.number, part.of) for part in made] == [
+        *((table.id, number, count) for number in range(count)),
+        (ROWS.id, 0, 1),
+    ]
+    found = [row for part in made[:-1] for rows in parts.rows_of(file, table, part, 3) for row in rows]
+    assert sorted(found, key=str) == sorted(rows, key=str)
+    assert sum(part.estimate for part in made) in range(20, 27)

@@ -26,11 +26,15 @@ class KeyOrder:
         self._expressions = expressions
         self._nullable = nullable
 
-    def between(self, after: Sequence[str] | None, last: Sequence[str]) -> str:
-        """The condition for the rows behind `after`, up to `last`: keys as literals, or as placeholders."""
-        up_to = self._compared("<", "<=", last)
-        if after is not None:
-            return f"{self._compared('>', '>', after)} AND {up_to}"
+    def between(self, after: Sequence[str] | None, last: Sequence[str] | None) -> str:
+        """The condition for the rows behind `after`, up to `last`: keys as literals, or as placeholders.
+
+        Without the one they are those from the beginning on, without the other those to the end; one of them is given.
+        """
+        behind = "" if after is None else self._compared(">", ">", after)
+        up_to = "" if last is None else self._compared("<", "<=", last)
+        if behind:
+            return f"{behind} AND {up_to}" if up_to else behind
         nulls = "".join(f" OR {name} IS NULL" for name in self._expressions) if self._nullable else ""
         return f"({up_to}{nulls})"
 
@@ -43,6 +47,6 @@ class KeyOrder:
         return condition
 
 
-def for_placeholders(after: Sequence[Value] | None, last: Sequence[Value]) -> list[Value]:
+def for_placeholders(after: Sequence[Value] | None, last: Sequence[Value] | None) -> list[Value]:
     """The values for the placeholders of `KeyOrder.between`: each but a key's last one stands there twice."""
     return [value for key in (after, last) if key for value in (*(each for each in key[:-1] for _ in "12"), key[-1])]

@@ -9,6 +9,7 @@ from typing import Any
 from cdckit.connector.incremental import Chunk, Chunks, KeyOrder, UnreadableError, Wanted, for_placeholders
 from cdckit.connector.row_log.database import Database, Table
 from cdckit.connector.row_log.options import RowLogOptions
+from cdckit.connector.row_log.parts import key_order
 from cdckit.connector.table_events import Row
 
 
@@ -64,5 +65,4 @@ class TableChunks(Chunks[Row]):
             raise UnreadableError("it has no primary key", "NO_PRIMARY_KEY")
         if any(table.columns[name].type == "bytes" for name in table.key):
             raise UnreadableError("its primary key has bytes, which offsets cannot hold", "NO_PRIMARY_KEY")
-        nullable = any(table.columns[name].optional for name in table.key)
-        return table, KeyOrder([self._database.quoted(name) for name in table.key], nullable=nullable)
+        return table, key_order(self._database, table)

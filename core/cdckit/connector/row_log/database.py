@@ -134,9 +134,9 @@ class Database(ABC):
         """A name of several parts, as standard SQL quotes them."""
         return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
-    def limit(self, most: int) -> str:
-        """What ends a statement that gives `most` rows, or fewer."""
-        return f"LIMIT {most}"
+    def limit(self, most: int, behind: int = 0) -> str:
+        """What ends a statement that gives `most` rows, or fewer, behind the first `behind`."""
+        return f"LIMIT {most} OFFSET {behind}"
 
     # -- what the kit and a source ask by
 
@@ -160,9 +160,9 @@ class Database(ABC):
         """
         return self.query(f"{self._rows_of(table)} {rest}", *values)
 
-    def portions(self, table: Table, most: int) -> Iterator[list[Row]]:
-        """All rows of a table as they are now, so many at a time."""
-        cursor = self._executed(self._rows_of(table))
+    def portions(self, table: Table, most: int, rest: str = "", *values: object) -> Iterator[list[Row]]:
+        """The same, at the most so many rows at a time."""
+        cursor = self._executed(f"{self._rows_of(table)} {rest}", *values)
         while True:
             with self._asking():
                 rows = cursor.fetchmany(most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -21,9 +22,11 @@ from cdckit.connector.offset import NumberedOffset
 from cdckit.connector.row_log.database import Change, Database, Table
 from cdckit.connector.row_log.lost import LogLostError, lost
 from cdckit.connector.row_log.options import RowLogOptions
+from cdckit.connector.row_log.parts import TablePart, divided, rows_of
 from cdckit.connector.row_log.reader import RowLogReader
 from cdckit.connector.row_log.records import RowRecords
-from cdckit.connector.snapshot_progress import SnapshotProgress
+from cdckit.connector.snapshot_parts import estimate_of, share_out
+from cdckit.connector.snapshot_progress import PartProgress, SnapshotProgress
 from cdckit.connector.source import ConnectorSource
 from cdckit.errors import SourceError
 
@@ -38,13 +41,11 @@ class Work:
 
     Attributes:
         tables: those of the log.
-        whole: the tables to read as they are; None: the log.
-        part: the number of the first of them, in positions.
+        parts: what is read of them as it is, by its number in positions; None: the log.
     """
 
     tables: Mapping[str, Table]
-    whole: tuple[str, ...] | None = None
-    part: int = 0
+    parts: Mapping[int, TablePart] | None = None
 
 
 class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
@@ -138,15 +139,26 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
 
     def _snapshot_split(self, start: Offset, at: NumberedOffset) -> Split:
         tables = self._database.tables()
-        return Split(at.to_json(), at.to_json(), Work(tables, self._chosen(at, tables)))
+        whole = map(TablePart, self._chosen(at, tables))
+        return Split(at.to_json(), at.to_json(), Work(tables, dict(enumerate(whole))))
 
     def _log_split(self, start: Offset, at: NumberedOffset) -> Split:
         return Split(start, None, Work(self._database.tables()))
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> Sequence[Split]:
         tables = self._database.tables()
-        names = self._chosen(NumberedOffset.from_json(end), tables)
-        return [Split(start, end, Work(tables, (name,), part)) for part, name in enumerate(names)]
+        chosen = [tables[name] for name in self._chosen(NumberedOffset.from_json(end), tables)]
+        with self._database.consistent():
+            parts = divided(self._database, chosen, parallelism)
+        estimates = Counter[str]()
+        for part in parts:
+            estimates[part.table] += part.estimate
+        self._context.notices.snapshot_started(data_collections=estimates)
+        numbers = {part: number for number, part in enumerate(parts)}
+        return [
+            Split(start, end, Work(tables, {numbers[part]: part for part in group}), estimate_of(group))
+            for group in share_out(parts, parallelism)
+        ]
 
     def _plan_range(self, start: Offset, end: Offset, parallelism: int) -> Sequence[Split]:
         first, last = NumberedOffset.from_json(start).number, NumberedOffset.from_json(end).number
@@ -175,7 +187,7 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
         work: Work = split.payload
         start, end = (None if at is None else NumberedOffset.from_json(at) for at in (split.start, split.end))
         assert start is not None
-        if work.whole is None:
+        if work.parts is None:
             reader = RowLogReader(
                 self._config,
                 self._database,
@@ -189,24 +201,29 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
             return batches if self._context.state is None else self._told.log(batches)
         if split.start == split.end or end is None:
             return self._told.snapshot(self._snapshot(start, work), self._behind_snapshot)
-        return (Batch(records, None) for records in self._whole(work, end.number))
+        return (Batch(records, None) for records in self._found(work, end.number, whole=False))
 
     def _snapshot(self, at: NumberedOffset, work: Work) -> Iterator[Batch]:
         """All rows at one point. Tables that are read again leave the log where it is: what follows tells the rest."""
         with self._database.consistent():
             number = at.number if at.resnapshot is not None else self._database.log_bounds()[1]
-            self._context.notices.snapshot_started(dict.fromkeys(work.whole or ()))
-            for records in self._whole(work, number):
+            names = [part.table for part in (work.parts or {}).values()]
+            self._context.notices.snapshot_started(dict.fromkeys(names))
+            for records in self._found(work, number, whole=True):
                 yield Batch(records, None)
                 if self._context.stopping():
                     return
         again = None if at.resnapshot is None else at.resnapshot.finished()
         yield Batch([], at.with_changes(number=number, due=False, resnapshot=again).to_json())
 
-    def _whole(self, work: Work, behind: int) -> Iterator[list[Record]]:
-        for part, name in enumerate(work.whole or (), work.part):
-            table, progress = work.tables[name], SnapshotProgress(self._context.notices, name, None)
-            for rows in self._database.portions(table, self._config.max_batch_size):
-                yield self._records.found(table, rows, behind, progress.rows, part)
+    def _found(self, work: Work, behind: int, *, whole: bool) -> Iterator[list[Record]]:
+        """The records of rows as they are, of whole tables or of parts that others read the rest of."""
+        notices = self._context.notices
+        for number, part in (work.parts or {}).items():
+            table, progress = work.tables[part.table], SnapshotProgress(notices, part.table, None)
+            if not whole:
+                progress = PartProgress(notices, part.table, part.number, part.of)
+            for rows in rows_of(self._database, table, part, self._config.max_batch_size):
+                yield self._records.found(table, rows, behind, progress.rows, number)
                 progress.read(len(rows))
             progress.finished()
