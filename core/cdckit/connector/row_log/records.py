@@ -78,16 +78,9 @@ class RowRecords:
 
     def _made(self, table: Table) -> TableEvents:
         name = (table.database, table.name)
-        topic = self.topics.data(name)
-        self._owners.take(topic, table.id)
-        return TableEvents(
-            topic,
-            dict(table.columns),
-            {column: table.columns[column] for column in table.key},
-            self._options,
-            schemas=self.topics.schemas(name),
-            key_mark=self.topics.key_mark(name),
-        )
+        self._owners.take(self.topics.data(name), table.id)
+        key = {column: table.columns[column] for column in table.key}
+        return TableEvents.named(self.topics, name, dict(table.columns), key, self._options)
 
 
 def _position(number: int, way: int) -> str:
