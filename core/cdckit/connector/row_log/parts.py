@@ -64,7 +64,7 @@ def _divided(database: Database, table: Table, rows: int, size: int) -> Iterator
 
 
 def _bounds(database: Database, table: Table, rows: int, size: int) -> Iterator[Row]:
-    """The key of every so manieth row, but for the last."""
+    """The keys of the rows at which parts of about that size end, but for the last part."""
     order = key_order(database, table)
     keys = f"SELECT {order.columns} FROM {database.quoted(table.database, table.name)} ORDER BY {order.columns}"  # noqa: S608
     for behind in range(size, rows - size + 1, size):
