@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -21,38 +21,11 @@ from cdckit import (
     Split,
     StateError,
 )
-from cdckit.connector.offset import ConnectorOffset, readable, shared_attributes
+from cdckit.connector.offset import NumberedOffset
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.resnapshot import KEPT_AS, Resnapshot, ask
 from cdckit.connector.source import ConnectorSource
 from cdckit.engine.state.sqlite import SqliteStateStore
-
-
-@dataclass(frozen=True, slots=True)
-class ToyOffset(ConnectorOffset):
-    """The number of what was read last."""
-
-    number: int = 0
-    due: bool = False
-
-    @property
-    def snapshot_due(self) -> bool:
-        return self.due
-
-    def before_rows(self, again: Resnapshot) -> Self:
-        return self.with_changes(due=True, resnapshot=again)
-
-    def without_snapshot(self) -> Self:
-        return self.with_changes(due=False, resnapshot=None)
-
-    def to_json(self) -> Offset:
-        members = {"due": self.due, **self.shared_members()}
-        return {"number": self.number, **{name: value for name, value in members.items() if value}}
-
-    @classmethod
-    def from_json(cls, offset: Offset) -> Self:
-        with readable(offset, "toy"):
-            return cls(number=int(offset["number"]), due=bool(offset.get("due")), **shared_attributes(offset))
 
 
 class GoneError(SourceError):
@@ -65,14 +38,14 @@ class ToyConfig(ConnectorOptions):
     connector = "toy"
 
 
-class ToySource(ConnectorSource[ToyConfig, ToyOffset]):
+class ToySource(ConnectorSource[ToyConfig, NumberedOffset]):
     """Asks a number how long its log is."""
 
     lost_error = GoneError
     end_polls = (0.005, 0.005)
 
     def __init__(self, mode: SnapshotMode) -> None:
-        super().__init__(ToyConfig.load({"topic.prefix": "t"}, "source")[0], ToyOffset, mode)
+        super().__init__(ToyConfig.load({"topic.prefix": "t"}, "source")[0], NumberedOffset, mode)
         self.length = 3
         self.asked = 0
         self.located = 0
@@ -81,10 +54,10 @@ class ToySource(ConnectorSource[ToyConfig, ToyOffset]):
         self.lost = False
 
     def initial_offset(self) -> Offset:
-        return ToyOffset(due=True).to_json()
+        return NumberedOffset(due=True).to_json()
 
-    def _start(self, at: ToyOffset) -> ToyOffset:
-        return ToyOffset(number=self.length, due=True) if self.lost else at
+    def _start(self, at: NumberedOffset) -> NumberedOffset:
+        return NumberedOffset(number=self.length, due=True) if self.lost else at
 
     def _lost(self, error: SourceError) -> str:
         if not self._mode.on_data_error:
@@ -92,37 +65,37 @@ class ToySource(ConnectorSource[ToyConfig, ToyOffset]):
         self.lost = True
         return str(error)
 
-    def _snapshot_point(self, at: ToyOffset) -> ToyOffset:
-        return ToyOffset(number=self.length, after_snapshot=True)
+    def _snapshot_point(self, at: NumberedOffset) -> NumberedOffset:
+        return NumberedOffset(number=self.length, after_snapshot=True)
 
-    def _located(self, at: ToyOffset) -> ToyOffset:
+    def _located(self, at: NumberedOffset) -> NumberedOffset:
         self.located += 1
         return at
 
-    def _log_end(self, at: ToyOffset) -> ToyOffset:
-        return ToyOffset(number=self.length)
+    def _log_end(self, at: NumberedOffset) -> NumberedOffset:
+        return NumberedOffset(number=self.length)
 
-    def _end_beyond(self, at: ToyOffset) -> ToyOffset | None:
+    def _end_beyond(self, at: NumberedOffset) -> NumberedOffset | None:
         self.asked += 1
         if self.grows_at is not None and time.monotonic() >= self.grows_at:
             self.length += 1
             self.grows_at = None
         return self._log_end(at) if self.length > at.number else None
 
-    def _lies_before(self, at: ToyOffset, end: ToyOffset) -> bool:
+    def _lies_before(self, at: NumberedOffset, end: NumberedOffset) -> bool:
         return at.number < end.number
 
-    def _cut(self, first: ToyOffset, last: ToyOffset, max_bytes: int) -> ToyOffset | None:
+    def _cut(self, first: NumberedOffset, last: NumberedOffset, max_bytes: int) -> NumberedOffset | None:
         end = first.number + max_bytes
-        return ToyOffset(number=end) if end < last.number else None
+        return NumberedOffset(number=end) if end < last.number else None
 
-    def _before_planning(self, at: ToyOffset) -> None:
+    def _before_planning(self, at: NumberedOffset) -> None:
         self.prepared.append(at.number)
 
-    def _snapshot_split(self, start: Offset, at: ToyOffset) -> Split:
+    def _snapshot_split(self, start: Offset, at: NumberedOffset) -> Split:
         return Split(start, at.to_json(), "snapshot")
 
-    def _log_split(self, start: Offset, at: ToyOffset) -> Split:
+    def _log_split(self, start: Offset, at: NumberedOffset) -> Split:
         return Split(start, None, "log")
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> Sequence[Split]:
@@ -233,8 +206,8 @@ def test_so_does_a_runner_that_reads_the_whole_snapshot(state: SqliteStateStore)
     [(payload, at)] = planned(source, {"number": 3})
     assert payload == "snapshot"
     assert at is not None
-    assert ToyOffset.from_json(at).resnapshot == wanted
-    assert ToyOffset.from_json(at).snapshot_due
+    assert NumberedOffset.from_json(at).resnapshot == wanted
+    assert NumberedOffset.from_json(at).snapshot_due
 
 
 def test_a_source_whose_snapshot_catches_up_reads_the_rows_at_once(
@@ -269,7 +242,7 @@ def test_an_archive_is_read_up_to_its_end_and_tables_wait_for_the_database(
 def test_what_another_runner_has_begun_to_read_again_is_begun_anew(state: SqliteStateStore) -> None:
     source = opened(state)
     wanted = ask(state, WANTED, ["d.t"])
-    begun = ToyOffset(number=3).before_rows(wanted).to_json()
+    begun = NumberedOffset(number=3).before_rows(wanted).to_json()
     assert source.latest_offset(begun)["cdckit_resnapshot"]["done"] is True
 
 
@@ -303,12 +276,12 @@ def test_planning_needs_the_state_and_an_offset_that_can_be_read(state: SqliteSt
     source.open(SourceContext("worker"))
     with pytest.raises(StateError, match="planning needs the pipeline's state"):
         source.plan(WANTED, None)
-    with pytest.raises(StateError, match="is not one of a toy source"):
+    with pytest.raises(StateError, match="is not one of a row log source"):
         opened(state).latest_offset({"number": "x"})
 
 
 def test_offsets_keep_what_every_database_has(state: SqliteStateStore) -> None:
-    offset = ToyOffset(
+    offset = NumberedOffset(
         number=1,
         transaction_id="x",
         counts={"d.t": 2},
@@ -316,7 +289,7 @@ def test_offsets_keep_what_every_database_has(state: SqliteStateStore) -> None:
         incremental={"a": 1},
         resnapshot=Resnapshot("i", ("d.t",)),
     )
-    assert ToyOffset.from_json(offset.to_json()) == offset
+    assert NumberedOffset.from_json(offset.to_json()) == offset
     assert offset.to_json()["transaction_data_collection_order_d.t"] == 2
 
 

@@ -1,4 +1,4 @@
-"""`docs/writing-a-plugin.md` tells of every hook, and its examples run."""
+"""`docs/writing-a-plugin.md` tells of every hook, and its examples run; `docs/writing-a-source.md` shows its own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from cdckit.api import hookspecs
 from cdckit.api.hookspecs import ColumnDescription
 from cdckit.api.schema import STRING
 from cdckit.api.struct import Struct
+from cdckit.connector.row_log import Database
+from cdckit.connector.source import ConnectorSource
 from cdckit.engine.chain import LiveStep, TransformChain
 from cdckit.testing import change_events
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "writing-a-plugin.md").read_text()
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "writing-a-plugin.md").read_text()
+SOURCE_GUIDE = (ROOT / "docs" / "writing-a-source.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +57,19 @@ def test_the_example_transforms_rows(examples: dict[str, Any]) -> None:
     events = chain.apply(change_events(templates=True))
     rows = [event.value.get("after") for event in events if isinstance(event.value, Struct)]
     assert {row["customer"] for row in rows if row} == {"ADA", "ADA L.", "ŽOFIE 😀", None}
+
+
+def test_the_walk_through_a_database_source_shows_the_example_as_it_stands() -> None:
+    guide = (ROOT / "docs" / "writing-a-source.md").read_text()
+    files = [
+        path.read_text() for path in (ROOT / "examples" / "cdckit-example-database" / "cdckit_sqlite").glob("*.py")
+    ]
+    shown = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    assert len(shown) == 3
+    assert [block for block in shown if not any(block in file for file in files)] == []
+    assert sum(1 for file in files for line in file.splitlines() if line.strip()) < 300
+
+
+def test_the_walk_through_a_database_source_names_what_its_author_writes() -> None:
+    asked = {*Database.__abstractmethods__ - {"close"}, *ConnectorSource.__abstractmethods__ - {"open", "close"}}
+    assert {name for name in asked if f"`{name}`" not in SOURCE_GUIDE} == {"initial_offset"}

@@ -132,3 +132,40 @@ def readable(offset: Offset, system: str) -> Iterator[None]:
         yield
     except DAMAGE as error:
         raise StateError(f"the offset {offset} is not one of a {system} source: {reason_of(error)}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedOffset(ConnectorOffset):
+    """An offset for logs whose places are numbers.
+
+    Attributes:
+        number: the last one that was read.
+        due: whether a snapshot comes before the log.
+    """
+
+    number: int = 0
+    due: bool = False
+
+    @property
+    def snapshot_due(self) -> bool:
+        """As it says."""
+        return self.due
+
+    def before_rows(self, again: Resnapshot) -> Self:
+        """Before a snapshot of these tables alone; what comes behind it goes on from here."""
+        return self.with_changes(due=True, resnapshot=again)
+
+    def without_snapshot(self) -> Self:
+        """The same where that snapshot is not begun."""
+        return self.with_changes(due=False, resnapshot=None)
+
+    def to_json(self) -> Offset:
+        """`number`, and what else there is to say."""
+        members = {"due": self.due, **self.shared_members()}
+        return {"number": self.number, **{name: value for name, value in members.items() if value}}
+
+    @classmethod
+    def from_json(cls, offset: Offset) -> Self:
+        """Reads what `to_json` gave; as `ConnectorOffset.from_json`."""
+        with readable(offset, "row log"):
+            return cls(number=int(offset["number"]), due=bool(offset.get("due")), **shared_attributes(offset))

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import count
 from types import CodeType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from cdckit.api.record import Header, Record
 from cdckit.api.schema import STRING, Schema, struct_schema
 from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.connector.envelope import NEW_KEY, OLD_KEY, MakeEnvelope, envelope_schema, key_header
+from cdckit.connector.topics import Name, Topics
 
 Row = tuple[Any, ...]
 Functions = dict[str, Callable[..., list[Record]]]
@@ -134,6 +135,20 @@ class TableEvents:
         self.reads: MakeRecords = partial(self._made, "r")
         self.updates: MakeRecords = partial(self._made, "u")
         self.deletes: MakeRecords = partial(self._made, "d")
+
+    @classmethod
+    def named(
+        cls,
+        topics: Topics,
+        table: Name,
+        fields: dict[str, Schema],
+        key: dict[str, Schema],
+        options: RecordOptions,
+        masks: Mapping[int, Callable[[Any], Any]] | None = None,
+    ) -> Self:
+        """Those of a table whose topic, schemas and mark in keys are what `topics` makes of its name."""
+        mark, schemas = topics.key_mark(table), topics.schemas(table)
+        return cls(topics.data(table), fields, key, options, schemas=schemas, masks=masks, key_mark=mark)
 
     def truncate(
         self, source: Struct, prefix: str, first_position: int, blocks: Iterator[Struct] | None = None

@@ -10,9 +10,7 @@ from typing import Any
 from cdckit import Record
 from cdckit.connector.incremental import (
     Finished,
-    IncrementalSnapshot,
-    IncrementalState,
-    SignalListener,
+    SignalledSnapshots,
     UnreadableError,
     Wanted,
 )
@@ -51,7 +49,7 @@ class Read:
     row: int
 
 
-class Signalling:
+class Signalling(SignalledSnapshots[Document]):
     """Listens to the stream and to the other channels, and does what signals ask for.
 
     Args:
@@ -61,7 +59,7 @@ class Signalling:
         collections: what makes records.
         mailbox: signals of other channels.
         notifications: told of snapshots.
-        state: what is left from before.
+        left: what is left from before.
     """
 
     def __init__(
@@ -72,23 +70,15 @@ class Signalling:
         collections: Collections,
         mailbox: Mailbox,
         notifications: Notifications,
-        state: IncrementalState,
+        left: dict[str, Any] | None,
     ) -> None:
         self._client = client
         self._config = config
         self._collections = collections
-        self._mailbox = mailbox
         self._session = SnapshotSession(client)
-        self._notifications = notifications
         marks = CollectionMarks(config, self._session) if config.signal_data_collection else None
         chunks = CollectionChunks(config, filters, self._session)
-        self.snapshot: IncrementalSnapshot[Document] = IncrementalSnapshot(chunks, marks, notifications, state)
-        self._listener = SignalListener(
-            self.snapshot,
-            config.signal_data_collection,
-            deletes_marks=config.incremental_snapshot_watermarking_strategy == "insert_delete",
-            takes="source" in config.channels,
-        )
+        super().__init__(config, chunks, marks, mailbox, notifications, left)
 
     def changed(self, collection: str, event: Event, moment: Moment) -> list[Record]:
         """Takes a change of the stream; the records of the chunk whose second mark it is.
@@ -110,36 +100,25 @@ class Signalling:
         finished: Finished[Document] | None = None
         document = event.get("fullDocument")
         if event["operationType"] == "delete":
-            finished = self._listener.deleted(identifier)
+            finished = self.listener.deleted(identifier)
         elif event["operationType"] == "insert" and document is not None:
             data = document.get("data", document.get("payload"))
-            finished = self._listener.inserted(identifier, document.get("type"), data)
+            finished = self.listener.inserted(identifier, document.get("type"), data)
         if finished is None or not finished.rows:
             return []
         database, _, name = finished.name.partition(".")
         return self._collections.of(database, name).reads(finished.rows, moment, 0, "incremental")
 
-    @property
-    def left(self) -> dict[str, Any] | None:
-        """What is left to do, for the offset."""
-        return self.snapshot.state.to_json()
-
     # -- between batches
 
-    def hear(self) -> bool:
-        """Takes the signals of other channels; whether there were any."""
-        self._mailbox.covered()
-        return self._mailbox.hand_out(self.snapshot.take)
-
-    def blocking(self, moment: Moment) -> Iterator[list[Record]]:
-        """Reads the collections of a blocking snapshot while the stream waits; broken off, it begins anew.
+    def blocking(self, asked: Sequence[Wanted], moment: Moment) -> Iterator[list[Record]]:
+        """Reads the collections of a blocking snapshot while the stream waits.
 
         Args:
+            asked: these.
             moment: where the stream waits.
         """
-        wanted = sorted(self.snapshot.state.blocking, key=_in_order)
-        if not wanted:
-            return
+        wanted = sorted(asked, key=_in_order)
         notices = BlockingSnapshotNotices(self._notifications, [one.name for one in wanted])
         notices.started()
         held: Read | None = None
@@ -152,7 +131,6 @@ class Signalling:
             records = held.events.reads(before, moment, held.row)
             yield [*records, *held.events.reads([last], moment, held.row + len(before), "last")]
         notices.completed()
-        self.snapshot.unblocked()
 
     def _blocked(self, wanted: Sequence[Wanted], moment: Moment, notices: BlockingSnapshotNotices) -> Iterator[Read]:
         """The documents, as they are found."""
@@ -177,10 +155,6 @@ class Signalling:
                 log.warning("blocking snapshot: %s is left: %s", one.name, error)
                 status = error.status
             notices.ends(one.name, status)
-
-    def notifications(self) -> list[Record]:
-        """The records of notifications that wait."""
-        return self._notifications.take()
 
     def close(self) -> None:
         """Lets the session go."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from cdckit import Batch, Record, SourceContext
 from cdckit.connector.heartbeat import Heartbeats
-from cdckit.connector.incremental import IncrementalState
 from cdckit.connector.notifications import Notifications
 from cdckit.connector.signals import Mailbox
 from cdckit_mongodb.config import MongoDbConfig
@@ -139,15 +138,10 @@ class StreamReader:
 
     def _between(self, signalling: Signalling, stream: ChangeStream, processor: StreamProcessor) -> Iterator[Batch]:
         """Does what signals ask for between two batches."""
-        heard = signalling.hear()
-        if heard or signalling.snapshot.state.blocking:
-            yield self._batch(stream, processor, [])
-        for records in signalling.blocking(processor.moment):
-            yield Batch([*records, *signalling.notifications()], None)
-        before = signalling.snapshot.state
-        signalling.snapshot.advance()
-        if signalling.snapshot.state != before and not signalling.snapshot.waits:
-            yield self._batch(stream, processor, [])
+        yield from signalling.between(
+            lambda: self._batch(stream, processor, []),
+            lambda wanted: signalling.blocking(wanted, processor.moment),
+        )
 
     @contextmanager
     def _signalling(self, start: StreamOffset) -> Iterator[Signalling | None]:
@@ -162,7 +156,7 @@ class StreamReader:
             self._collections,
             self._mailbox,
             self._notifications,
-            IncrementalState.from_json(start.incremental),
+            start.incremental,
         )
         try:
             yield made

@@ -150,15 +150,7 @@ class TableVersions:
             for column, value in self._key_columns(table, values)
         }
         masks = {place: value.mask for place, value in enumerate(filter(None, values)) if value.mask is not None}
-        events = TableEvents(
-            self.topics.data(table.id),
-            fields,
-            key,
-            self._events,
-            schemas=self.topics.schemas(table.id),
-            masks=masks,
-            key_mark=self.topics.key_mark(table.id),
-        )
+        events = TableEvents.named(self.topics, table.id, fields, key, self._events, masks)
         return TableVersion(table, values, events)
 
     def _value(self, table: TableId, column: Column, *, in_key: bool) -> ColumnValue | None:

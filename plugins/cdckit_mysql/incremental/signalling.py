@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cdckit import Batch, DecodeError, Record, Struct
-from cdckit.connector.incremental import Finished, IncrementalSnapshot, IncrementalState, SignalListener
+from cdckit.connector.incremental import Finished, SignalledSnapshots, TableMarks
 from cdckit.connector.signals import Signal
 from cdckit.connector.signals.signal import one_line
 from cdckit.connector.table_events import Row
@@ -22,14 +22,13 @@ from cdckit_mysql.incremental.gtid_marks import GtidMarks
 from cdckit_mysql.incremental.positions import wanted_offset
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.table_chunks import TableChunks
-from cdckit_mysql.incremental.table_marks import TableMarks
 from cdckit_mysql.incremental.told_definitions import told_definitions
 from cdckit_mysql.incremental.visibility import begin_behind
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.options.snapshot import SCHEMA_CHANGES, SET_BINLOG_POSITION
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.server.connection import Connection, driver_errors
-from cdckit_mysql.server.facts import query
+from cdckit_mysql.server.facts import query, quoted
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders
@@ -104,30 +103,32 @@ class Signalling:
             self._begin_reading,
         )
         self._gtid_marks = GtidMarks(server) if config.read_only else None
-        self._snapshot: IncrementalSnapshot[Row] = IncrementalSnapshot(
+        self._signalled: SignalledSnapshots[Row] = SignalledSnapshots(
+            config,
             self._chunks,
             self._gtid_marks or self._table_marks(),
+            server.mailbox,
             server.notifications,
-            IncrementalState.from_json(dict(start.incremental or {})),
+            start.incremental,
             {SET_BINLOG_POSITION: self._set_position, SCHEMA_CHANGES: self._change_schema},
         )
-        self._listener = SignalListener(
-            self._snapshot,
-            config.signal_data_collection,
-            deletes_marks=config.incremental_snapshot_watermarking_strategy == "insert_delete",
-            takes="source" in config.channels,
-        )
+        self._snapshot, self._listener = self._signalled.snapshot, self._signalled.listener
 
     def _table_marks(self) -> TableMarks | None:
         if not self._config.signal_data_collection:
             return None
-        return TableMarks(self._config, self._server.connection, self._key_column)
+        table = quoted(*self._config.signal_data_collection.split(".", 1))
+        return TableMarks(self._config, table, self._key_column, self._write_mark, placeholder="%s")
 
     def _key_column(self) -> str:
-        """The first column of the signal table."""
+        """The first column of the signal table, quoted."""
         tables = self._definitions.tables
         found = [table for table in tables if self._table.captures(*table.id)]
-        return found[0].columns[0].name if found else "id"
+        return quoted(found[0].columns[0].name if found else "id")
+
+    def _write_mark(self, statement: str, *values: str) -> None:
+        with driver_errors(self._config, f"writing a watermark into {self._config.signal_data_collection}"):
+            query(self._server.connection(), statement, values)
 
     def _begin_reading(self, connection: Connection) -> bool:
         """Begins the transaction of a chunk: behind a watermark in the log it sees all that was told before."""
@@ -214,8 +215,7 @@ class Signalling:
 
     def between(self) -> Iterator[Batch]:
         """What signals ask for: signals of other channels, blocking snapshots, the next chunk."""
-        self._server.mailbox.covered()
-        if self._server.mailbox.hand_out(self._snapshot.take) or self._moved is not None:
+        if self._signalled.hear() or self._moved is not None:
             yield self._standing()
         if self._moved is not None:
             self.ended = True
@@ -302,7 +302,7 @@ class Signalling:
 
     def offset(self) -> LogOffset:
         """Where to go on, and what is left to do there."""
-        return (self._moved or self._log_offset()).with_changes(incremental=self._snapshot.state.to_json())
+        return (self._moved or self._log_offset()).with_changes(incremental=self._signalled.left)
 
     def notifications(self) -> list[Record]:
         """The records of notifications that wait."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import pymysql
 from pymysql.constants import ER
 
-from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
+from cdckit.connector.incremental import Chunk, Chunks, KeyOrder, UnreadableError, Wanted
 from cdckit.connector.table_events import Row
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import load_table
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.conditions import Askable, checked_condition, checked_statement, is_statement
-from cdckit_mysql.incremental.key_order import KeyOrder, SqlKey, sql_key
+from cdckit_mysql.incremental.key_order import SqlKey, key_order, sql_key
 from cdckit_mysql.incremental.limits import conditioned
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
@@ -257,7 +257,7 @@ class TableChunks(Chunks[Row]):
                 "(column.exclude.list, column.mask.*, column.truncate.*)",
                 "NO_PRIMARY_KEY",
             )
-        return _Plan(version, KeyOrder(columns), tuple(shown.index(name) for name in names))
+        return _Plan(version, key_order(columns), tuple(shown.index(name) for name in names))
 
     def _is_masked(self, table: Table, name: str) -> bool:
         """Whether rows hold a column cut or masked; those of the records' key they hold whole."""

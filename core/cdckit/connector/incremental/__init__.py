@@ -7,9 +7,12 @@ a chunk is read between two watermarks, and what the log tells of its rows betwe
 from __future__ import annotations
 
 from cdckit.connector.incremental.chunks import Chunk, Chunks, UnreadableError
+from cdckit.connector.incremental.key_order import KeyOrder, for_placeholders
 from cdckit.connector.incremental.listener import SignalListener
+from cdckit.connector.incremental.signalled_snapshots import SignalledSnapshots
 from cdckit.connector.incremental.snapshot import Finished, IncrementalSnapshot
 from cdckit.connector.incremental.state import IncrementalState, Wanted
+from cdckit.connector.incremental.table_marks import TableMarks
 from cdckit.connector.incremental.watermarks import CLOSE, OPEN, Watermarks
 from cdckit.connector.incremental.window import Window
 
@@ -21,9 +24,13 @@ __all__ = [
     "Finished",
     "IncrementalSnapshot",
     "IncrementalState",
+    "KeyOrder",
     "SignalListener",
+    "SignalledSnapshots",
+    "TableMarks",
     "UnreadableError",
     "Wanted",
     "Watermarks",
     "Window",
+    "for_placeholders",
 ]
