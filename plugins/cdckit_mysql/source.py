@@ -15,6 +15,7 @@ from cdckit import (
     Finding,
     HistoryRecord,
     Offset,
+    RetriableSourceError,
     RetrySchedule,
     SourceContext,
     SourceError,
@@ -23,6 +24,7 @@ from cdckit import (
 )
 from cdckit.connector.context_headers import time_ordered_uuid
 from cdckit.connector.guardrail import check_guardrail
+from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.source import ConnectorSource
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MySqlConfig
@@ -55,12 +57,15 @@ from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.reader import LogReader, read_kept
+from cdckit_mysql.streaming.reader import LogReader, heartbeats_of, read_kept
 from cdckit_mysql.streaming.retention import oldest_position
 from cdckit_mysql.table import Tables
 from cdckit_mysql.takeover.offset import offset_of_connector
 
 log = logging.getLogger("cdckit.mysql")
+
+_FIRST_WAIT = 0.3
+"""How many seconds after a connection was lost the server is asked again for the first time."""
 
 
 class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
@@ -76,6 +81,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._run_id = str(time_ordered_uuid())
         self._captured_told = False
         self._topics_checked = False
+        self._missing_known = False
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
         self._renewal = HistoryRenewal(config, self._filters, self._asked, lambda: self._history)
@@ -100,8 +106,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._signals = SnapshotServer(self._config, self._context, self._notifications, self._mailbox)
 
     def retry_schedule(self) -> RetrySchedule:
-        """As often as `errors.max.retries` says."""
-        return RetrySchedule(self._config.errors_max_retries)
+        """As often as `errors.max.retries` says, in waits up to `retriable.restart.connector.wait.ms`."""
+        longest_wait = self._config.retriable_restart_connector_wait_ms / 1000
+        return RetrySchedule(self._config.errors_max_retries, first_wait=_FIRST_WAIT, longest_wait=longest_wait)
 
     def close(self) -> None:
         """Lets the connections go."""
@@ -279,8 +286,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         definitions = Definitions(
             work.tables, self._config, self._filters, work.dialect, history=history, notices=self._context.notices
         )
-        if history is not None and not work.reader:
+        if history is not None and not work.reader and not self._missing_known:
             take_over_missing(self._asked.ready()[1], self._config, self._filters, definitions, start.position)
+            self._missing_known = True  # the lists do not change while it runs, and the log tells of new tables
         versions = self._versions_of(work.dialect.rows, work.run_id)
         marker = TableMarker(self._filters, versions) if self._context.marks else None
         listen = None
@@ -308,7 +316,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         )
         reader = LogReader(self._config, opener, make_processor, self._context)
         if end is None:
-            return self._followed(reader.follow(read_from))
+            return self._followed(reader.follow(read_from, self._heartbeats))
         if work.gtids is not None:
             end = end.with_changes(file="", pos=0, gtids=work.gtids)
 
@@ -325,6 +333,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             yield from batches
         except PositionLostError as error:
             self._need.lost(str(error))
+        except RetriableSourceError:
+            self._asked.close()  # it is as likely gone, and an answer that does not come would be waited for
+            raise
 
     # -- lag and the state
 
@@ -339,7 +350,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def lag_bytes(self, offset: Offset) -> int | None:
         """By the sizes of the log's files."""
         at = LogOffset.from_json(offset)
-        if at.snapshot_due:
+        if at.snapshot_due or not self._asked.connected:
             return None
         try:
             end = self._asked.log_end()
@@ -369,6 +380,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._run_id,
             self._ends,
         )
+
+    @cached_property
+    def _heartbeats(self) -> Heartbeats:
+        return heartbeats_of(self._config)
 
     @cached_property
     def _ends(self) -> RangeEnds:

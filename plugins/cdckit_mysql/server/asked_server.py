@@ -38,11 +38,7 @@ class AskedServer:
             RetriableSourceError: it cannot be reached any more.
         """
         idle, self._used = time.monotonic() - self._used, time.monotonic()
-        if (
-            self._connection is None
-            or not self._connection.open
-            or (idle > _IDLE and not self._alive(self._connection))
-        ):
+        if self._connection is None or not self.connected or (idle > _IDLE and not self._alive(self._connection)):
             self._connection = self._connect()
             with (
                 driver_errors(self._config, "asking the server for its settings"),
@@ -53,6 +49,11 @@ class AskedServer:
             say_row_image(self._server, place(self._config))
         assert self._server is not None
         return self._server, self._connection
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self._connection is not None and self._connection.open
 
     def _alive(self, connection: Connection) -> bool:
         """Whether an idle connection still answers; the server closes one that is idle for too long."""
