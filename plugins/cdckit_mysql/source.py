@@ -14,6 +14,7 @@ from cdckit import (
     Finding,
     HistoryRecord,
     Offset,
+    RetriableSourceError,
     RetrySchedule,
     SourceContext,
     SourceError,
@@ -22,6 +23,7 @@ from cdckit import (
 )
 from cdckit.connector.context_headers import time_ordered_uuid
 from cdckit.connector.guardrail import check_guardrail
+from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.source import ConnectorSource
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.config import MySqlConfig
@@ -47,8 +49,11 @@ from cdckit_mysql.streaming.log_origin import LogOrigin
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.reader import LogReader, read_kept
+from cdckit_mysql.streaming.reader import LogReader, heartbeats_of, read_kept
 from cdckit_mysql.table import Tables
+
+_FIRST_WAIT = 0.3
+"""How many seconds after a connection was lost the server is asked again for the first time."""
 
 
 class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
@@ -65,6 +70,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._run_id = str(time_ordered_uuid())
         self._captured_told = False
         self._topics_checked = False
+        self._missing_known = False
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
         self._renewal = HistoryRenewal(config, self._filters, self._origin, lambda: self._history)
@@ -90,8 +96,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._signals = SnapshotServer(self._config, self._context, self._notifications, self._mailbox)
 
     def retry_schedule(self) -> RetrySchedule:
-        """As often as `errors.max.retries` says."""
-        return RetrySchedule(self._config.errors_max_retries)
+        """As often as `errors.max.retries` says, in waits up to `retriable.restart.connector.wait.ms`."""
+        longest_wait = self._config.retriable_restart_connector_wait_ms / 1000
+        return RetrySchedule(self._config.errors_max_retries, first_wait=_FIRST_WAIT, longest_wait=longest_wait)
 
     def close(self) -> None:
         """Lets the connections go."""
@@ -251,8 +258,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         definitions = self._origin.definitions(
             work.tables, self._config, self._filters, work.dialect, history=history, notices=self._context.notices
         )
-        if history is not None and not work.reader:
+        if history is not None and not work.reader and not self._missing_known:
             self._origin.take_over_missing(self._filters, definitions, start.position)
+            self._missing_known = True  # the lists do not change while it runs, and the log tells of new tables
         versions = self._versions_of(work.dialect.rows, work.run_id)
         marker = TableMarker(self._filters, versions) if self._context.marks else None
         listen = None
@@ -271,7 +279,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         opener = self._origin.opener(split, listens=signals is not None)
         reader = LogReader(self._config, opener, make_processor, self._context)
         if split.end is None:
-            return self._followed(reader.follow(read_from))
+            return self._followed(reader.follow(read_from, self._heartbeats))
         planned = end = LogOffset.from_json(split.end)
         if work.gtids is not None:
             end = planned.with_changes(file="", pos=0, gtids=work.gtids)
@@ -288,6 +296,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             yield from batches
         except PositionLostError as error:
             self._snapshots.lost(error)
+        except RetriableSourceError:
+            self._origin.close()  # it is as likely gone, and an answer that does not come would be waited for
+            raise
 
     @contextmanager
     def _snapshot_due_where_lost(self) -> Iterator[None]:
@@ -334,6 +345,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._ends,
             self._origin.opener(),
         )
+
+    @cached_property
+    def _heartbeats(self) -> Heartbeats:
+        return heartbeats_of(self._config)
 
     @cached_property
     def _ends(self) -> RangeEnds:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import socket
 from pathlib import Path
 
 from bad_input.conftest import BEFORE, DATABASE, MANY, has_events, past_snapshot, rows, with_many_rows
 from testkit.running import source_of, to_file
 from testkit.servers.mysql_family import SQLServer
+from testkit.servers.proxy import Proxy
 
 
 def test_a_server_that_is_killed_and_comes_back_is_read_on(server: SQLServer, tmp_path: Path) -> None:
@@ -62,6 +64,34 @@ def test_after_as_many_retries_as_wanted_the_pipeline_ends(server: SQLServer, tm
     assert "(attempt 1 of 1)" in ended.stderr
     assert "gave up after 1 attempts (errors.max.retries)" in ended.errors
     assert rows(made) == BEFORE
+
+
+class LogCutter(Proxy):
+    """Cuts each connection that asks for the log and what comes in future."""
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, *, counts: bool) -> None:
+        while data := source.recv(1 << 14):
+            if not counts and _follows_log(data):
+                return
+            target.sendall(data)
+
+
+def _follows_log(packet: bytes) -> bool:
+    """Whether a client says COM_BINLOG_DUMP or COM_BINLOG_DUMP_GTID, in whose flags 1 is to end at the log's end."""
+    flags = {0x12: 9, 0x1E: 5}.get(packet[4]) if len(packet) > 9 else None
+    return flags is not None and not packet[flags] & 1
+
+
+def test_a_server_that_gives_its_log_to_nobody_is_asked_for_it_so_often(server: SQLServer, tmp_path: Path) -> None:
+    """Also where the pipeline begins with that: it answers all other questions, so that its address is right."""
+    options = {"errors_max_retries": 2, "retriable_restart_connector_wait_ms": 10, "database_ssl_mode": "disabled"}
+    with LogCutter(server.port) as proxy:
+        made = to_file(tmp_path, source_of(server, DATABASE, **options, database_port=proxy.port))
+        assert made.run("--once").code == 0
+        ended = made.run()
+    assert ended.code == 3
+    assert "(attempt 2 of 2)" in ended.stderr
+    assert "gave up after 2 attempts (errors.max.retries)" in ended.errors
 
 
 def test_a_server_that_restarts_during_the_snapshot_has_it_taken_again(server: SQLServer, tmp_path: Path) -> None:

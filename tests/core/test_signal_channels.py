@@ -70,6 +70,24 @@ def test_one_that_could_not_be_carried_out_comes_again(tmp_path: Path) -> None:
     assert _due(_mailbox(tmp_path)) == []
 
 
+def test_those_before_one_that_could_not_be_carried_out_are_told_of_first(tmp_path: Path) -> None:
+    """So that the offset which is noted then knows of them."""
+    mailbox, done = _mailbox(tmp_path), []
+    for name in ("one", "two"):
+        leave(tmp_path, Signal(name, "log", {}))
+
+    def away_at_two(signal: Signal) -> None:
+        if signal.id == "two":
+            raise RetriableSourceError(signal.id)
+        done.append(signal.id)
+
+    assert mailbox.hand_out(away_at_two)
+    assert done == ["one"]
+    with pytest.raises(RetriableSourceError, match="two"):
+        mailbox.hand_out(away_at_two)
+    assert _due(mailbox) == ["two"]
+
+
 def test_what_is_no_signal_is_told_and_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = tmp_path / FOLDER
     folder.mkdir()

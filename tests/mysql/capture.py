@@ -11,8 +11,10 @@ from typing import Any, cast
 
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.source import SourceContext, Split
+from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.errors import RetriableSourceError
 from cdckit.testing.notices import RecordedNotices
 from cdckit_mysql.config import MariaDbConfig, MySqlConfig
 from cdckit_mysql.source import MySqlSource
@@ -73,9 +75,25 @@ class Capture:
                 return records
 
     def follow(self) -> Iterator[Batch]:
-        """The open-ended log from the kept offset on; batches are not kept."""
-        [split] = self.source.plan(self.offset(), None)
-        return self.source.read(split)
+        """The open-ended log from the kept offset on, again as the direct runner does it where the connection is lost.
+
+        Batches are not kept; an empty one comes before each wait.
+        """
+        retries, at = Retries(self.source.retry_schedule(), self.stop), self.offset()
+        while not self.stop():
+            try:
+                [split] = self.source.plan(at, None)
+                retries.reached()
+                for batch in self.source.read(split):
+                    yield batch
+                    retries.progressed()
+                    at = batch.offset if batch.offset is not None else at
+            except RetriableSourceError as error:
+                self.heard.connection(connected=False, reason=str(error))
+                yield Batch([], at)
+                retries.pause(error)
+            else:
+                return
 
     def parallel(self, parallelism: int) -> list[list[Record]]:
         """One round as the Spark runner reads it: planned here, each split read by a source that has no state."""

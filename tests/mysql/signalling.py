@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from cdckit.api.record import Batch, Offset, Record
-from cdckit.api.source import SourceContext
+from cdckit.api.source import SourceContext, Split
 from cdckit.connector.notifications import Notification
+from cdckit.engine.runners.retries import Retries
+from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.errors import RetriableSourceError
 from cdckit.testing.notices import RecordedNotices
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import changes, config_for
@@ -79,20 +82,30 @@ class Signalled:
     def _read(self, until: Callable[[], bool], most: int | None, *, once: bool) -> list[Record]:
         before, started = len(self.records), self.batches
         with self.source(until) as source:
+            retries = Retries(source.retry_schedule(), StopSignal())
             while not until():
-                at = self.offset if self.offset is not None else source.initial_offset()
-                splits = source.plan(at, None)
-                last = once and any(split.end is None for split in splits)
-                if last:
-                    end = source.latest_offset(at)
-                    splits = [part for split in splits for part in source.bounded(split, end)]
-                for batch in (batch for split in splits for batch in source.read(split)):
-                    self._take(batch, source)
-                    if until() or (most is not None and self.batches - started >= most):
-                        return self.records[before:]
-                if last:
-                    break
+                try:
+                    splits, last = self._planned(source, once=once)
+                    for batch in (batch for split in splits for batch in source.read(split)):
+                        self._take(batch, source)
+                        retries.progressed()
+                        if until() or (most is not None and self.batches - started >= most):
+                            return self.records[before:]
+                except RetriableSourceError as error:
+                    retries.pause(error)
+                else:
+                    if last:
+                        break
         return self.records[before:]
+
+    def _planned(self, source: MySqlSource, *, once: bool) -> tuple[Sequence[Split], bool]:
+        """What to read next, and whether it is the last."""
+        at = self.offset if self.offset is not None else source.initial_offset()
+        splits = source.plan(at, None)
+        if not once or all(split.end is not None for split in splits):
+            return splits, False
+        end = source.latest_offset(at)
+        return [part for split in splits for part in source.bounded(split, end)], True
 
     def _take(self, batch: Batch, source: MySqlSource) -> None:
         self.batches += 1

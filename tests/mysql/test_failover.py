@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.server.asked_server import AskedServer
+from cdckit_mysql.streaming.retention import why_lost
 from mysql.capture import Capture, changes, config_for
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
@@ -87,3 +90,14 @@ def test_reading_goes_on_at_the_replica(pair: Pair, tmp_path: Path, way: str, ca
     positions = [record.position for record in found]
     assert positions == sorted(set(positions))
     assert "going on there by GTID" in caplog.text
+
+
+def test_a_place_that_only_transactions_tell_is_not_lost(db_server: SQLServer, tmp_path: Path) -> None:
+    """As the first one is at a server that was gone over to, before that has named a file."""
+    with Capture(config_for(db_server, snapshot_mode="no_data"), tmp_path).closing() as reading:
+        reading.once()
+        asked = AskedServer(reading.config)
+        server, connection = asked.ready()
+        at = LogOffset.from_json(reading.offset()).with_changes(file="", pos=0)
+        assert why_lost(connection, server, at, reading.config) is None
+        asked.close()

@@ -75,6 +75,20 @@ def test_rows_of_the_past_have_keys_of_their_own(reading: NewReading, sql: Calla
     ]
 
 
+def test_rows_of_the_past_of_a_table_that_is_captured_later(
+    reading: NewReading, sql: Callable[[str], None], place: str
+) -> None:
+    """Its definition, which was not followed, is the server's."""
+    only = {"schema_history_internal_store_only_captured_tables_ddl": True}
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    sql(f"CREATE TABLE later (id INT PRIMARY KEY, {TIMES}, PERIOD FOR SYSTEM_TIME (a, b)) WITH SYSTEM VERSIONING;")
+    reading(table_include_list=f"{place}.t", **only)
+    sql("INSERT INTO later (id) VALUES (1);")
+    with reading(table_include_list=f"{place}.(t|later)", **only).following() as batches:
+        found = changes(next(batch.records for batch in batches if batch.records))
+    assert [(op, table, row[:1]) for op, table, _, row in found] == [("c", "later", (1,))]
+
+
 def test_a_period_without_names_is_left_out_and_told_of(
     reading: NewReading, sql: Callable[[str], None], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -47,6 +47,19 @@ def test_a_fit_server_and_user_are_ok(db_server: SQLServer, database: str) -> No
     assert not any(finding.remedy for finding in found.values())
 
 
+def test_tables_that_keep_their_former_rows_are_found(mariadb_server: MariaDBServer, unique_name: str) -> None:
+    """As any other table; views and sequences are none."""
+    mariadb_server.run_sql(
+        f"CREATE DATABASE {unique_name}; USE {unique_name}; CREATE TABLE t (id INT PRIMARY KEY) WITH SYSTEM VERSIONING;"
+        "CREATE VIEW v AS SELECT * FROM t; CREATE SEQUENCE s;"
+    )
+    options = {"database__include__list": unique_name, "table__include__list": f"{unique_name}.t"}
+    found = findings(mariadb_server, **options)
+    mariadb_server.execute(f"DROP DATABASE {unique_name}")
+    assert found["captured tables"].message == f"1: {unique_name}.t"
+    assert "table.include.list" not in found
+
+
 def test_missing_privileges_are_named_with_their_grant(db_server: SQLServer, database: str, unique_name: str) -> None:
     db_server.create_user(unique_name, "p", ["REPLICATION SLAVE"])
     found = findings(db_server, database__user=unique_name, database__password="p")

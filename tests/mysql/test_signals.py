@@ -366,6 +366,28 @@ def test_a_signal_that_cannot_be_carried_out_comes_again(signalled: Signalled, d
     assert [change[3] for change in _of(signalled, "u")] == [(2,), (3,)] * 2
 
 
+def test_a_lost_connection_loses_no_signal(signalled: Signalled, db_server: SQLServer) -> None:
+    """Neither one that is being carried out, nor one that waits behind another; no row of a snapshot comes twice."""
+    signalled.options["signal_enabled_channels"] = "in-process"
+    cuts = list(range(10, 100, 20))
+    with CuttingProxy(db_server.port) as proxy:
+        signalled.options["database_port"] = proxy.port
+        for number, table in enumerate("tu"):
+            name = f"{signalled.database}.{table}"
+            send("p", Signal(f"s{number}", "execute-snapshot", {"data-collections": [name]}))
+
+        def read() -> bool:
+            if cuts and len(signalled.reads()) >= cuts[0]:
+                cuts.pop(0)
+                proxy.cut()
+            return bool(signalled.reads("u"))
+
+        signalled.follow(until=read)
+    assert not cuts
+    assert [row[0] for row in signalled.reads()] == list(range(100))
+    assert signalled.reads("u") == [(1,)]
+
+
 def test_the_first_offset_behind_a_signal_knows_of_it(signalled: Signalled, sql: Sql) -> None:
     """However soon the source is stopped then."""
     signalled.options["signal_enabled_channels"] = "in-process"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -132,6 +133,42 @@ def test_a_lost_connection_is_opened_anew_and_nothing_is_lost(
         found += _take(batches, 60 - len(found))
     assert [change[3][0] for change in changes(found)] == list(range(60))
     assert "trying again" in caplog.text
+
+
+def test_a_server_that_was_lost_is_not_asked_for_its_logs_end(
+    streaming: NewCapture, sql: Sql, db_server: SQLServer
+) -> None:
+    """It may be silent, and would be waited for before the first attempt."""
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    reading = streaming()
+    with reading.following() as batches:
+        assert reading.source.lag_bytes(next(batches).offset or {}) is not None
+        lost = _lost(reading, batches, db_server)
+        assert reading.source.lag_bytes(lost.offset or {}) is None
+
+
+def test_a_table_that_is_made_while_the_connection_is_lost_is_the_logs_to_tell(
+    streaming: NewCapture, sql: Sql, db_server: SQLServer
+) -> None:
+    """It is none that was not captured before, whose definition the server alone could tell."""
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    reading = streaming(schema_history_internal_store_only_captured_tables_ddl=True)
+    with reading.following() as batches:
+        _lost(reading, batches, db_server)
+        sql("CREATE TABLE IF NOT EXISTS fresh (id INT PRIMARY KEY); INSERT INTO fresh VALUES (1);")
+        sql("ALTER TABLE fresh ADD v INT; INSERT INTO fresh VALUES (2, 3);")
+        found = changes(_take(batches, 2))
+    assert found == [("c", "fresh", None, (1,)), ("c", "fresh", None, (2, 3))]
+
+
+def _lost(reading: Capture, batches: Iterator[Batch], server: SQLServer) -> Batch:
+    """Lets the connection break; gives the last batch before it is opened anew."""
+    next(batches)
+    _kill_dumps(server)
+    while True:
+        batch = next(batches)
+        if not reading.heard.of("connection")[-1]["connected"]:
+            return batch
 
 
 def _kill_dumps(server: SQLServer) -> None:
@@ -303,6 +340,18 @@ def test_heartbeats_are_sent_while_nothing_happens(streaming: NewCapture, sql: S
         found = _take(batches, 2)
     assert {record.topic for record in found} == {"__debezium-heartbeat.p"}
     assert {record.key.values for record in found if record.key} == {("p",)}  # type: ignore[union-attr]
+
+
+def test_connections_that_are_lost_do_not_put_heartbeats_off(
+    streaming: NewCapture, sql: Sql, db_server: SQLServer
+) -> None:
+    """None of them is as old as a heartbeat's interval."""
+    sql("CREATE TABLE t (id INT PRIMARY KEY);")
+    deadline = time.monotonic() + 60
+    with streaming(heartbeat_interval_ms=2000).following() as batches:
+        while not next(batches).records:
+            assert time.monotonic() < deadline
+            _kill_dumps(db_server)
 
 
 def test_compressed_transactions_are_read(streaming: NewCapture, sql: Sql, db_server: SQLServer) -> None:

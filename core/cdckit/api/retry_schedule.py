@@ -33,8 +33,8 @@ class RetrySchedule:
         longest_wait: up to which waits double, in seconds.
         restarts: how many rounds follow the first one; -1: without end.
         restart_wait: before each of those, in seconds.
-        at_start: whether a source that was not reached yet is waited for; if so, not without end: its address may be
-            wrong.
+        at_start: whether a source that was not reached yet, that is has planned nothing, is waited for; if so, not
+            without end: its address may be wrong.
         options: those that set the end, for the error.
     """
 

@@ -12,6 +12,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.connection import Connection, connect, driver_errors, release
 from cdckit_mysql.server.facts import Server, log_end, query, read_server
+from cdckit_mysql.server.stored_tables import stored_names
 
 _IDLE = 10.0
 """After so many seconds without use, the connection is asked whether it is still there."""
@@ -66,10 +67,9 @@ class SnapshotServer:
 
     def captured(self, filters: Filters) -> list[str]:
         """The names of the captured tables that the server has now."""
-        statement = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
         with driver_errors(self._config, "listing the tables"):
-            found = query(self.connection(), statement)
-        return sorted(f"{database}.{name}" for database, name in found if filters.captures(database, name))
+            found = list(stored_names(self.connection(), filters.database))
+        return sorted(str(table) for table in found if filters.captures(*table))
 
     def log_end(self) -> LogOffset:
         """Where the log ends now."""

@@ -14,7 +14,7 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.checks import check_log, say_row_image, unmatched_entries
 from cdckit_mysql.server.connection import Connection, at_once, connect, driver_errors, place, release
 from cdckit_mysql.server.facts import Dialect, Server, log_end, log_files, read_dialect, read_server
-from cdckit_mysql.snapshot.selection import stored_tables
+from cdckit_mysql.server.stored_tables import stored_names
 from cdckit_mysql.streaming.planning import bytes_between
 
 _IDLE = 10.0
@@ -38,11 +38,7 @@ class AskedServer:
             RetriableSourceError: it cannot be reached any more.
         """
         idle, self._used = time.monotonic() - self._used, time.monotonic()
-        if (
-            self._connection is None
-            or not self._connection.open
-            or (idle > _IDLE and not self._alive(self._connection))
-        ):
+        if self._connection is None or not self.connected or (idle > _IDLE and not self._alive(self._connection)):
             self._connection = self._connect()
             with (
                 driver_errors(self._config, "asking the server for its settings"),
@@ -53,6 +49,11 @@ class AskedServer:
             say_row_image(self._server, place(self._config))
         assert self._server is not None
         return self._server, self._connection
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self._connection is not None and self._connection.open
 
     def _alive(self, connection: Connection) -> bool:
         """Whether an idle connection still answers; the server closes one that is idle for too long."""
@@ -93,8 +94,8 @@ class AskedServer:
     def captured(self, filters: Filters) -> list[str]:
         """The captured tables that there are, but for that of signals."""
         with driver_errors(self._config, "listing the tables"):
-            found = [table.id for table in stored_tables(self.ready()[1], filters)]
-        return [str(table) for table in found if not filters.signals(*table)]
+            found = list(stored_names(self.ready()[1], filters.database))
+        return [str(table) for table in found if filters.captures(*table) and not filters.signals(*table)]
 
     def unmatched_entries(self) -> list[Unmatched]:
         """Of the include lists."""

@@ -11,6 +11,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import Server, query
+from cdckit_mysql.server.stored_tables import stored_names
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -18,10 +19,6 @@ EVERYTHING = "ALL PRIVILEGES"
 
 _GRANT = re.compile(r"GRANT (.+?) ON (\S+) TO ")
 _COLUMNS = re.compile(r"\([^)]*\)")
-_TABLES = (
-    "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES "
-    "WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
-)
 
 
 def check_log(server: Server, place: str) -> None:
@@ -81,7 +78,6 @@ def unmatched_entries(connection: Connection, config: MySqlConfig) -> list[Unmat
     databases = [name for (name,) in query(connection, "SHOW DATABASES")]
     found = list(unmatched(config.database_include_list, databases, "database.include.list"))
     if config.table_include_list:
-        filters = Filters(config)
-        tables = [f"{database}.{name}" for database, name in query(connection, _TABLES) if filters.database(database)]
+        tables = [str(table) for table in stored_names(connection, Filters(config).database)]
         found += unmatched(config.table_include_list, tables, "table.include.list")
     return found

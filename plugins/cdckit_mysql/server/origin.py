@@ -82,7 +82,9 @@ class ServerOrigin:
         return True
 
     def lag_bytes(self, at: LogOffset) -> int | None:
-        """By the sizes of the log's files; not known of another server's."""
+        """By the sizes of the log's files; not known of another server's, nor while the connection is lost."""
+        if not self._asked.connected:
+            return None
         end = self._asked.log_end()
         return max(0, self._asked.bytes_between(at, end)) if at.server in (None, end.server) else None
 

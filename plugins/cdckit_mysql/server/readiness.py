@@ -15,6 +15,7 @@ from cdckit_mysql.incremental.readiness import signal_table
 from cdckit_mysql.server.checks import EVERYTHING, granted, unmatched_entries
 from cdckit_mysql.server.connection import PLAIN_TEXT, Connection, connect, driver_errors, encrypted
 from cdckit_mysql.server.facts import Server, log_files, query, read_server
+from cdckit_mysql.server.stored_tables import stored_names
 
 DAY = 86_400
 EXPIRY = "binlog_expire_logs_seconds"
@@ -186,10 +187,7 @@ def _query_text(connection: Connection, server: Server, config: MySqlConfig) -> 
 
 def _tables(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
     filters = Filters(config)
-    sql = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
-    captured = [
-        f"{database}.{table}" for database, table in query(connection, sql) if filters.captures(database, table)
-    ]
+    captured = [str(table) for table in stored_names(connection, filters.database) if filters.captures(*table)]
     if captured:
         some = ", ".join(sorted(captured)[:5]) + (" …" if len(captured) > 5 else "")
         yield Finding("captured tables", "ok", f"{len(captured)}: {some}")

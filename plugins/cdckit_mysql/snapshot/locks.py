@@ -19,7 +19,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection, driver_errors, place, release
 from cdckit_mysql.server.facts import query, quoted
-from cdckit_mysql.snapshot.selection import stored_tables
+from cdckit_mysql.server.stored_tables import stored_tables
 from cdckit_mysql.snapshot.sessions import connect_for_snapshot
 
 log = logging.getLogger("cdckit.mysql")

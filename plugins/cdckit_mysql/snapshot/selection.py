@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cdckit.connector.chosen_by_plugin import query_by_plugin
@@ -10,13 +10,9 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection
-from cdckit_mysql.server.facts import query, quoted
+from cdckit_mysql.server.facts import quoted
+from cdckit_mysql.server.stored_tables import stored_tables
 from cdckit_mysql.table import Table, TableId, Tables
-
-_STORED = (
-    "SELECT TABLE_NAME, ENGINE, TABLE_ROWS FROM information_schema.TABLES "
-    "WHERE TABLE_SCHEMA = %s AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,28 +88,3 @@ def _by_plugin(table: Table, config: MySqlConfig, filters: Filters) -> str | Non
     assert chooser is not None  # the options' model has asked
     columns = [column.name for column in table.columns if filters.column(table.id, column.name)]
     return chooser.select(str(table.id), columns)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredTable:
-    """A captured table as the server stores it.
-
-    Attributes:
-        id: its name.
-        engine: its storage engine.
-        rows: about how many rows it has.
-    """
-
-    id: TableId
-    engine: str
-    rows: int
-
-
-def stored_tables(connection: Connection, filters: Filters) -> Iterator[StoredTable]:
-    """The captured tables. Each database is asked for alone: older servers open every table that they tell of."""
-    for (database,) in query(connection, "SHOW DATABASES"):
-        if not filters.database(database):
-            continue
-        for name, engine, rows in query(connection, _STORED, (database,)):
-            if filters.captures(database, name):
-                yield StoredTable(TableId(database, name), engine or "", rows or 0)

@@ -9,9 +9,8 @@ from cdckit_mysql.ddl import create_statement
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogPosition
 from cdckit_mysql.server.connection import Connection, driver_errors
-from cdckit_mysql.server.facts import query
+from cdckit_mysql.server.stored_tables import stored_names
 from cdckit_mysql.streaming.definitions import Definitions
-from cdckit_mysql.table import TableId
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -37,8 +36,7 @@ def take_over_missing(
     ):
         return
     with driver_errors(config, "listing the tables"):
-        statement = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'"
-        for table in (TableId(*row) for row in query(connection, statement)):
+        for table in stored_names(connection):
             if (filters.captures(*table) or filters.signals(*table)) and definitions.tables.get(*table) is None:
                 created = create_statement(connection, table)
                 if created is not None:

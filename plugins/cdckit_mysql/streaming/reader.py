@@ -1,14 +1,13 @@
-"""Reads the log from a server as batches, and keeps at it when the connection is lost."""
+"""Reads the log from a server as batches."""
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 
-from cdckit import Batch, DecodeError, Record, RetriableSourceError, SourceContext, SourceError
+from cdckit import Batch, DecodeError, Record, SourceContext, SourceError
 from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.topics import Topics
 from cdckit_mysql.binlog.errors import LogEndedError
@@ -23,12 +22,8 @@ from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.transaction_range import TransactionRange
 
-log = logging.getLogger("cdckit.mysql")
-
 _REST_OF_TRANSACTION = 0.02
 """How many seconds to wait for the rest of a transaction that has begun to arrive before its events are passed on."""
-_FIRST_WAIT = 0.3
-_NAP = 0.1
 
 
 class LogReader:
@@ -55,39 +50,21 @@ class LogReader:
         self._notices = context.notices
         self._idle = min(context.idle_seconds, config.poll_interval_ms / 1000)
         self._heartbeat_action = HeartbeatAction(config)
-        self._heartbeats = Heartbeats(
-            Topics(config, config.topic_prefix).heartbeat,
-            config.topic_prefix,
-            config.heartbeat_interval_ms,
-            versioned=event_format(config).versioned,
-        )
 
-    def follow(self, start: LogOffset) -> Iterator[Batch]:
-        """Batches from `start` on; a lost connection is opened anew. Ends only when asked to.
+    def follow(self, start: LogOffset, heartbeats: Heartbeats) -> Iterator[Batch]:
+        """Batches from `start` on, and heartbeats among them when they are due. Ends only when asked to.
 
         Raises:
+            RetriableSourceError: the connection was lost; reading may go on from the last batch's offset.
             PositionLostError: the server does not have the log from there on.
             SourceError: it cannot go on.
             DecodeError: an event cannot be understood.
         """
-        at, attempts = start, 0
-        while not self._stopping():
-            try:
-                for batch in self._connected(at):
-                    due = self._heartbeats.due()
-                    if due:
-                        self._heartbeat_action.run()
-                    yield replace(batch, records=[*batch.records, *due]) if due else batch
-                    attempts = 0
-                    at = LogOffset.from_json(batch.offset) if batch.offset is not None else at
-            except RetriableSourceError as error:
-                if self._stopping():
-                    return
-                attempts += 1
-                self._notices.connection(connected=False, reason=str(error))
-                yield from self._wait(error, attempts, at)
-            else:
-                return
+        for batch in self._connected(start):
+            due = heartbeats.due()
+            if due:
+                self._heartbeat_action.run()
+            yield replace(batch, records=[*batch.records, *due]) if due else batch
 
     def range(self, start: LogOffset, end: LogOffset, replayed: Callable[[LogOffset], None]) -> Iterator[Batch]:
         """Batches from `start` to `end`, and on to where the processor has come to an end with its own work.
@@ -166,30 +143,20 @@ class LogReader:
                     if processor.ended:
                         return
             except (SourceError, DecodeError):
-                yield batch_of(processor, size)  # what came before it
+                if size or processor.records or processor.marks:
+                    yield batch_of(processor, size)  # what came before it
                 raise
             if not arrived or time.monotonic() >= until:
                 yield batch_of(processor, size)
                 return
             wait = _REST_OF_TRANSACTION if processor.progress.in_transaction else 0.0
 
-    def _wait(self, error: RetriableSourceError, attempts: int, at: LogOffset) -> Iterator[Batch]:
-        """Waits before the next attempt; batches without records tell the runner that it is alive.
 
-        Raises:
-            SourceError: there have been attempts enough.
-        """
-        most = self._config.errors_max_retries
-        if 0 <= most < attempts:
-            raise SourceError(f"{error}; gave up after {most} attempts (errors.max.retries)") from error
-        wait = min(_FIRST_WAIT * 2 ** min(attempts - 1, 20), self._config.retriable_restart_connector_wait_ms / 1000)
-        log.warning(
-            "%s; trying again in %.1f s (attempt %d%s)", error, wait, attempts, f" of {most}" if most >= 0 else ""
-        )
-        until = time.monotonic() + wait
-        while time.monotonic() < until and not self._stopping():
-            time.sleep(min(_NAP, max(0.0, until - time.monotonic())))
-            yield Batch([], at.to_json())
+def heartbeats_of(config: MySqlConfig) -> Heartbeats:
+    """Those of a source, for as long as it is open: a connection that is lost does not put the next one off."""
+    topic = Topics(config, config.topic_prefix).heartbeat
+    versioned = event_format(config).versioned
+    return Heartbeats(topic, config.topic_prefix, config.heartbeat_interval_ms, versioned=versioned)
 
 
 def read_events(connection: OpenedLog, wait: float) -> tuple[Iterator[LogEvent], int]:

@@ -37,7 +37,7 @@ def why_lost(connection: Connection, server: Server, offset: LogOffset, options:
         if offset.server not in (None, server.identity):
             _wait_while_it_replicates(connection, gtids.lacking(read, executed))
         return gtids.why_lost(read, executed, purged)
-    if offset.server not in (None, server.identity):
+    if offset.server not in (None, server.identity) or not offset.file:
         return None
     files = log_files(connection)
     if offset.file not in files:

@@ -12,6 +12,7 @@ from cdckit.connector.signals.inbox import InboxChannel
 from cdckit.connector.signals.kafka import KafkaChannel
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.connector.signals.signal import Signal
+from cdckit.errors import SourceError
 
 
 class Mailbox:
@@ -46,13 +47,20 @@ class Mailbox:
     def hand_out(self, act: Callable[[Signal], None]) -> bool:
         """Gives the signals that came to `act`, one by one, when it is time to look; whether there were any.
 
-        One that `act` fails on, because a server is away, comes again at the next call, and those behind it.
+        One that `act` fails on, because a server is away, comes again at the next call, and those behind it. Behind
+        others it fails at the next call only, so that an offset can tell of those first.
         """
         self._look()
-        found = bool(self._waiting)
+        found = False
         while self._waiting:
-            act(self._waiting[0])
+            try:
+                act(self._waiting[0])
+            except SourceError:
+                if found:
+                    break
+                raise
             self._waiting.popleft()
+            found = True
         return found
 
     def _look(self) -> None:

@@ -88,6 +88,7 @@ class DirectRunner(Runner):
         while not self.stopping():
             try:
                 splits, last = _next_splits(source, offset, once)
+                retries.reached()
                 looks.planned()
                 for batch in (batch for split in splits for batch in source.read(split)):
                     for messages in encode.portions(batch.records):
