@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from testkit import fast
+from testkit.inner_tests import played
 
 CONFTEST = """
 import pytest
@@ -53,13 +50,7 @@ def test_elsewhere(host):
 
 
 def test_what_starts_a_program_or_asks_elsewhere_is_skipped(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text(CONFTEST)
-    (tmp_path / "test_it.py").write_text(TESTS)
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    variables = {**own, "PYTHONPATH": str(Path(fast.__file__).parents[1])}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", str(tmp_path)]
-    out = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False).stdout
-    verdicts = dict(line.split("::")[1].split()[:2] for line in out.splitlines() if line.startswith("test_it.py::"))
+    verdicts, out = played(tmp_path, CONFTEST, TESTS)
     assert verdicts == {
         "test_alone": "PASSED",
         "test_here": "PASSED",
@@ -70,4 +61,4 @@ def test_what_starts_a_program_or_asks_elsewhere_is_skipped(tmp_path: Path) -> N
         "test_caught": "SKIPPED",
         "test_elsewhere[192.0.2.1]": "SKIPPED",
         "test_elsewhere[example.com]": "SKIPPED",
-    }
+    }, out

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from testkit.inner_tests import played
+
 CONFTEST = "from spark.conftest import session\n"
 TESTS = """
 from contextlib import suppress
@@ -59,13 +57,7 @@ def test_after_java(session, table):
 
 @pytest.mark.timeout(600)
 def test_the_next_test_has_a_sound_session(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text(CONFTEST)
-    (tmp_path / "test_it.py").write_text(TESTS)
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    variables = {**own, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--timeout", "200", "-v", str(tmp_path)]
-    out = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False).stdout
-    verdicts = dict(line.split("::")[1].split()[:2] for line in out.splitlines() if line.startswith("test_it.py::"))
+    verdicts, out = played(tmp_path, CONFTEST, TESTS, "--timeout", "200")
     assert verdicts == {
         "test_before": "PASSED",
         "test_within_a_call": "FAILED",
