@@ -37,11 +37,13 @@ def pipeline_schema() -> Json:
     }
     for kind in ("source", "sink", "serializer"):
         properties[kind] = {"$ref": f"#/$defs/{kind}", "description": properties[kind]["description"]}
+    folder_or_store = [{"type": ["string", "number", "null"]}, {"$ref": "#/$defs/state-store"}]
+    properties["state"] = {"anyOf": folder_or_store, "description": properties["state"]["description"]}
     chain = {"type": ["array", "null"], "items": {"$ref": "#/$defs/transform"}}
     conditions = {"type": ["object", "null"], "additionalProperties": {"$ref": "#/$defs/predicate"}}
     properties["transforms"] = {**chain, "description": properties["transforms"]["description"]}
     properties["predicates"] = {**conditions, "description": properties["predicates"]["description"]}
-    kinds: tuple[Kind, ...] = ("source", "sink", "serializer", "transform", "predicate")
+    kinds: tuple[Kind, ...] = ("source", "sink", "serializer", "state-store", "transform", "predicate")
     return {
         "$schema": DIALECT,
         "title": "cdckit pipeline",
@@ -67,7 +69,7 @@ def _one_of_a_kind(kind: Kind) -> Json:
         choices.append({"if": is_it, "then": options})
     return {
         "type": "object",
-        "properties": {"type": {"enum": names, "description": f"Which {kind}."}},
+        "properties": {"type": {"enum": names, "description": f"Which {kind.replace('-', ' ')}."}},
         "required": ["type"],
         "allOf": choices,
     }
