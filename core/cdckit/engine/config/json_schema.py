@@ -27,6 +27,9 @@ STEP: Json = {
     },
 }
 
+DEFAULTS: dict[Kind, str] = {"state-store": "file"}
+"""What is meant where no `type` is given."""
+
 
 def pipeline_schema() -> Json:
     """The schema of a pipeline file; what stands under a component depends on its `type`."""
@@ -61,7 +64,9 @@ def _one_of_a_kind(kind: Kind) -> Json:
     names = [name for registration in known for name in (registration.name, *registration.aliases)]
     choices = []
     for registration in known:
-        is_it = {"properties": {"type": {"enum": [registration.name, *registration.aliases]}}, "required": ["type"]}
+        by_default = DEFAULTS.get(kind) == registration.name
+        named = {"type": {"enum": [registration.name, *registration.aliases]}}
+        is_it = {"properties": named, "required": [] if by_default else ["type"]}
         try:
             options = _options(config_model(registration), STEP if kind == "transform" else {})
         except ConfigError:  # its model needs what is not installed: nothing is known about its options
@@ -70,7 +75,7 @@ def _one_of_a_kind(kind: Kind) -> Json:
     return {
         "type": "object",
         "properties": {"type": {"enum": names, "description": f"Which {kind.replace('-', ' ')}."}},
-        "required": ["type"],
+        "required": [] if kind in DEFAULTS else ["type"],
         "allOf": choices,
     }
 
