@@ -43,13 +43,14 @@ def _connect(pipeline: ResolvedPipeline) -> int:
     """The exit code: that of the first system which is not fit; all of them are looked at."""
     if pipeline.runner == "spark" and _any_fails("runner", list(check_java())):
         return ConfigError.exit_code
-    source = _any_fails("source", _findings("source", pipeline.source)) or _any_fails("source", _position(pipeline))
+    state = pipeline.state_folder is None and _any_fails("state", _findings("state store", pipeline.store))
+    source = _any_fails("source", _findings("source", pipeline.source))
+    source = source or (not state and _any_fails("source", _position(pipeline)))
     sink = _any_fails("sink", _findings("sink", pipeline.sink))
-    state = _any_fails("state", _findings("state store", pipeline.store))
-    if source:
-        return SourceError.exit_code
     if state:
         return StateError.exit_code
+    if source:
+        return SourceError.exit_code
     return SinkError.exit_code if sink else 0
 
 
