@@ -154,10 +154,27 @@ def test_a_lost_checkpoint_is_not_begun_anew_under_its_old_name(tmp_path: Path) 
     """A mirror may know batches of that name."""
     first = hand_over(tmp_path)
     batch(tmp_path, first, 0, {"n": 1})
+    shutil.rmtree(tmp_path / "spark")
+    second = hand_over(tmp_path)
+    assert (second.id != first.id, second.start) == (True, None)
+
+
+def test_where_the_checkpoint_is_lost_the_state_tells_how_far_it_had_come(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1})
     with state(tmp_path) as store:
         store.save_offset({"n": 2})  # as the planner does where the store is not on this machine
         store.put(NOTE, asdict(first))
     shutil.rmtree(tmp_path / "spark")
     assert offset_in(tmp_path) == {"n": 2}
-    second = hand_over(tmp_path)
-    assert (second.id != first.id, second.start) == (True, {"n": 2})
+    assert hand_over(tmp_path).start == {"n": 2}
+
+
+def test_or_the_notes_of_one_that_stands_elsewhere_do(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    with state(tmp_path) as store:
+        first = hand_to_spark(store, tmp_path, kept)
+    batch(tmp_path, first, 3, {"n": 4})  # the notes: `kept` has nothing
+    with state(tmp_path) as store:
+        second = hand_to_spark(store, tmp_path, kept)
+    assert (second.id != first.id, second.start) == (True, {"n": 4})
