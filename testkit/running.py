@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.api.record import Offset
-from cdckit.engine.state.runner_handover import current_offset
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 from testkit.servers.process import bound_to_parent
+from testkit.states import offset_in
 
 USER = "reader"
 PASSWORD = "Zq8-never-shown-41"
@@ -103,7 +103,7 @@ class Pipeline:
 
     def offset(self) -> Offset | None:
         """The saved offset, as `cdc offsets show` prints it."""
-        return current_offset(self.state)
+        return offset_in(self.state)
 
     def events(self) -> list[dict[str, Any]]:
         """What the file sink has written."""

@@ -101,7 +101,7 @@ def test_a_plugin_passes_the_suites_that_cdckit_brings_for_plugins(
 
 def test_the_plugin_is_listed_with_the_distribution_it_comes_from(project: Project) -> None:
     listed = project.cdc("plugins").stdout
-    for name in ("folder", "sqlite", "MaskFields"):
+    for name in ("folder", "sqlite", "MaskFields", "json-files"):
         [line] = [line for line in listed.splitlines() if f" {name} " in line]
         assert "cdckit-example-plugin 0.1.0" in line
 
@@ -152,6 +152,98 @@ def test_a_running_pipeline_follows_and_ends_in_order(project: Project) -> None:
     finally:
         running.kill()
         running.communicate()
+
+
+@pytest.fixture
+def stored(project: Project) -> Project:
+    """The same pipeline with its state in the third party's store, and each event in a file."""
+    pipeline = yaml.safe_load((project.folder / "pipeline.yaml").read_text())
+    pipeline["state"] = {"type": "json-files", "path": "states"}
+    pipeline["sink"] = {"type": "file", "path": "out.jsonl"}
+    (project.folder / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))
+    return project
+
+
+def _names(project: Project) -> list[str]:
+    """The names in the events so far."""
+    out = project.folder / "out.jsonl"
+    return [json.loads(line)["value"]["name"] for line in out.read_text().splitlines()] if out.exists() else []
+
+
+def _offset(project: Project) -> Any:
+    shown = project.cdc("offsets", "show", "pipeline.yaml")
+    assert shown.returncode == 0, shown.stderr
+    return json.loads(shown.stdout)
+
+
+def _until_saved(project: Project, running: subprocess.Popen[str], size: int | None = None) -> None:
+    """Waits until the store has the offset behind all lines, or behind the first `size` bytes, or later."""
+    state = project.folder / "states" / "people.json"
+    while True:
+        assert running.poll() is None, running.stderr.read() if running.stderr else ""
+        offset = json.loads(state.read_text())["offset"] if state.exists() else None
+        if offset and offset["people.jsonl"] >= (_size(project) if size is None else size):
+            return
+        time.sleep(0.1)
+
+
+def _size(project: Project) -> int:
+    return (project.folder / "data" / "people.jsonl").stat().st_size
+
+
+def test_a_killed_pipeline_goes_on_without_its_folder_from_what_a_third_partys_store_keeps(stored: Project) -> None:
+    command = stored.command("run", "pipeline.yaml")
+    for turn in range(3):
+        stored.write({"id": turn, "name": f"n{turn}"})
+        running = subprocess.Popen(command, cwd=stored.folder, stderr=subprocess.PIPE, text=True, env=_clean())
+        try:
+            _until_saved(stored, running)
+            assert _offset(stored) == {"people.jsonl": _size(stored)}
+            refused = stored.cdc("offsets", "reset", "pipeline.yaml")
+            assert refused.returncode == 7
+            assert "the pipeline is running" in refused.stderr
+        finally:
+            running.kill()
+            running.communicate()
+        shutil.rmtree(stored.folder / "state")
+        assert _names(stored) == [f"n{number}" for number in range(turn + 1)]
+    assert json.loads(stored.cdc("status", "pipeline.yaml", "--json").stdout)["offset"] == _offset(stored)
+    _ok(stored.cdc("offsets", "reset", "pipeline.yaml"))
+    assert _offset(stored) is None
+
+
+def test_another_pipelines_state_is_refused_in_a_third_partys_store_too(stored: Project) -> None:
+    stored.write({"id": 1, "name": "Ann"})
+    _ok(stored.cdc("run", "pipeline.yaml", "--once"))
+    done = stored.cdc("run", "pipeline.yaml", "--once", "--set", "sink.path=other.jsonl")
+    assert done.returncode == 2
+    assert "the offset in the state in the store 'json-files' was saved for the former" in " ".join(done.stderr.split())
+
+
+@pytest.mark.spark
+def test_spark_goes_on_without_its_checkpoint_from_what_a_third_partys_store_keeps(stored: Project) -> None:
+    command = stored.command("run", "pipeline.yaml", "--runner", "spark", "--set", "idle.wait.ms=100")
+    stored.write({"id": 1, "name": "Ann"})
+    running = subprocess.Popen(
+        command, cwd=stored.folder, stderr=subprocess.PIPE, text=True, env=_clean(), start_new_session=True
+    )
+    try:
+        while not _names(stored):
+            assert running.poll() is None, running.stderr.read() if running.stderr else ""
+            time.sleep(0.1)
+        at = _size(stored)
+        stored.write({"id": 2, "name": "n2"})  # the next batch, with which the planner hears that the first is done
+        _until_saved(stored, running, at)
+    finally:
+        os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+    shutil.rmtree(stored.folder / "state")
+    _ok(stored.cdc("run", "pipeline.yaml", "--once", "--runner", "spark"))
+    assert set(_names(stored)) == {"Ann", "n2"}
+    assert _names(stored).count("Ann") == 1, "the planner has saved that it was committed"
+    stored.write({"id": 3, "name": "n3"})
+    _ok(stored.cdc("run", "pipeline.yaml", "--once", "--runner", "direct"))
+    assert _names(stored)[-1] == "n3"
 
 
 @pytest.mark.parametrize(

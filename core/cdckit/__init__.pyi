@@ -78,7 +78,13 @@ from .api.source import (
 )
 from .api.source_config import SourceConfig as SourceConfig
 from .api.source_counts import SourceCounts as SourceCounts
-from .api.state_store import HistoryEntry as HistoryEntry, StateStore as StateStore
+from .api.state_store import (
+    HistoryEntry as HistoryEntry,
+    HistorySize as HistorySize,
+    StateBackend as StateBackend,
+    StateStore as StateStore,
+    StateView as StateView,
+)
 from .api.struct import (
     Path as Path,
     Struct as Struct,
@@ -99,6 +105,7 @@ from .errors import (
     SnapshotDueError as SnapshotDueError,
     SourceError as SourceError,
     StateError as StateError,
+    StateHeldError as StateHeldError,
     StoppedError as StoppedError,
     TransformError as TransformError,
 )

@@ -70,3 +70,7 @@ class StateError(CdcError):
     """Offsets, schema history or snapshot progress cannot be read or written."""
 
     exit_code = 7
+
+
+class StateHeldError(StateError):
+    """Another process holds the state; it can be opened once that one has ended."""

@@ -25,6 +25,15 @@ class FailingConfig(PluginConfig):
     """Options of its producer."""
 
 
+class AwayConfig(PluginConfig):
+    """Options of the state store `away`."""
+
+    address: str
+    """Where it would be."""
+    password: SecretStr = SecretStr("")
+    """A secret."""
+
+
 class ScriptedConfig(SourceConfig):
     """Options of the source `scripted`."""
 

@@ -41,6 +41,18 @@ def cdckit_sinks() -> Sequence[Registration]:
 
 
 @hookimpl
+def cdckit_state_stores() -> Sequence[Registration]:
+    return [
+        Registration(
+            "away",
+            "testkit.scripted.state:AwayBackend",
+            "testkit.scripted.config:AwayConfig",
+            "a store that cannot be reached",
+        )
+    ]
+
+
+@hookimpl
 def cdckit_transforms() -> Sequence[Registration]:
     return [
         Registration(

@@ -55,7 +55,7 @@ def _refused(ended: Ended, *changes: str) -> None:
     assert ended.code == 2, ended.stderr
     for change in changes:
         assert change in ended.errors
-    for remedy in ("cdc offsets reset FILE", "cdc offsets keep FILE", "another name or state folder"):
+    for remedy in ("cdc offsets reset FILE", "cdc offsets keep FILE", "another name or state"):
         assert remedy in ended.errors
 
 

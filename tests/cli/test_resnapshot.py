@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from cdckit.connector.resnapshot import KEPT_AS
-from cdckit.engine.state.sqlite import read_kept
 from testkit.running import Pipeline, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
+from testkit.states import kept_in
 
 TABLES = """
 CREATE TABLE orders (id INT PRIMARY KEY, v INT);
@@ -57,7 +57,7 @@ def test_the_next_run_reads_the_table_again(mysql_server: MySQLServer, shop: str
     assert pipeline.run("--once").code == 0
     assert _short(pipeline) == [("items", "c", 2), ("orders", "r", 1), ("orders", "r", 2)]
     assert json.loads(_cdc(pipeline, "status", "--json").stdout)["resnapshot"] == []
-    assert read_kept(pipeline.state, KEPT_AS) is None
+    assert kept_in(pipeline.state, KEPT_AS) is None
     pipeline.output.unlink()
     assert pipeline.run("--once").code == 0
     assert not pipeline.output.exists() or not pipeline.events()
@@ -81,7 +81,7 @@ def test_names_are_checked(mysql_server: MySQLServer, shop: str, tmp_path: Path)
     assert asked.returncode == 2
     assert f"'{shop}.ordres' is no captured table; did you mean '{shop}.orders'?" in asked.stderr
     assert f"'{shop}.items' is no captured table" in asked.stderr
-    assert read_kept(pipeline.state, KEPT_AS) is None
+    assert kept_in(pipeline.state, KEPT_AS) is None
 
 
 def test_a_running_pipeline_is_to_be_stopped_first(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
@@ -125,4 +125,4 @@ def test_a_reset_forgets_it(mysql_server: MySQLServer, shop: str, tmp_path: Path
     assert pipeline.run("--once").code == 0
     assert _cdc(pipeline, "resnapshot", "--table", f"{shop}.orders").returncode == 0
     assert _cdc(pipeline, "offsets reset").returncode == 0
-    assert read_kept(pipeline.state, KEPT_AS) is None
+    assert kept_in(pipeline.state, KEPT_AS) is None

@@ -82,7 +82,7 @@ def problems(tmp_path: Path, **options: str) -> list[str]:
 )
 def test_every_form_gives_the_same_pipeline(tmp_path: Path, name: str, text: str, left_out: str) -> None:
     pipeline = load(tmp_path, text, name)
-    assert (pipeline.name, pipeline.runner, pipeline.state) == ("inv", "spark", tmp_path / "state/inv")
+    assert (pipeline.name, pipeline.runner, pipeline.folder) == ("inv", "spark", tmp_path / "state/inv")
     assert pipeline.source.registration.name == "scripted"
     assert pipeline.sink.registration.name == "stdout"
     assert [step.name for step in pipeline.transforms] == ["u", "v"]
@@ -280,4 +280,4 @@ def test_the_command_line_sets_converters_by_their_own_names(tmp_path: Path) -> 
         "key_schemas_enable": False, "value_schemas_enable": True, "header_format": "simple",
     }  # fmt: skip
     pipeline = load(tmp_path, PROPERTIES, "c.properties", f"value.converter={cloud_events}", "state=x")
-    assert (pipeline.serializer.registration.name, pipeline.state) == ("cloudevents", Path.cwd() / "x")
+    assert (pipeline.serializer.registration.name, pipeline.folder) == ("cloudevents", Path.cwd() / "x")

@@ -98,7 +98,7 @@ def test_every_format_says_the_same(tmp_path: Path, name: str, text: str) -> Non
     pipeline = load(tmp_path, text, name, overrides=set_in_toml)
     assert pipeline.name == "inventory"
     assert pipeline.runner == "direct"
-    assert pipeline.state == tmp_path / "state/inventory"
+    assert pipeline.folder == tmp_path / "state/inventory"
     assert pipeline.position_header is False
     assert pipeline.spark == {"spark.master": "local[2]", "spark.executor.memory": "1g"}
     source = pipeline.source.config
@@ -116,7 +116,7 @@ def test_every_format_says_the_same(tmp_path: Path, name: str, text: str) -> Non
 
 def test_defaults_name_runner_state_sink_and_serializer(tmp_path: Path) -> None:
     pipeline = load(tmp_path, "source: {type: scripted, script: x}")
-    assert (pipeline.name, pipeline.runner, pipeline.state) == ("scripted", "spark", tmp_path / "state/scripted")
+    assert (pipeline.name, pipeline.runner, pipeline.folder) == ("scripted", "spark", tmp_path / "state/scripted")
     assert pipeline.sink.registration.name == "stdout"
     assert pipeline.serializer.registration.name == "json"
     assert pipeline.transforms == ()

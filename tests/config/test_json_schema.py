@@ -35,6 +35,9 @@ def test_it_is_a_schema() -> None:
         {"source": {"type": "test.ScriptedConnector", "script": "x"}},
         source(port="3307", mode="Slow", password=123, topic={"prefix": "a"}, server={"name": None}, tags=["a"]),
         {**source(), "position": {"header": "off"}, "offset": {"flush.interval.ms": "5"}, "state": None},
+        {**source(), "state": "./kept", "local.folder": "here"},
+        {**source(), "state": {"path": "kept"}, "local": {"folder": "here"}},
+        {**source(), "state": {"type": "away", "address": "db:1"}},
         {
             "source": {
                 "type": "mysql",
@@ -67,6 +70,9 @@ def test_a_good_pipeline_passes(pipeline: dict[str, Any]) -> None:
         ({"source": {"type": "scripted"}}, "'script' is a required property"),
         ({"source": {"script": "x"}}, "'type' is a required property"),
         ({"source": {"type": "nothing"}}, "is not one of"),
+        ({**source(), "state": {"type": "file", "pth": "x"}}, "is not valid under any of the given schemas"),
+        ({**source(), "state": {"pth": "x"}}, "is not valid under any of the given schemas"),
+        ({**source(), "state": {"type": "away"}}, "is not valid under any of the given schemas"),
         (source(scrpt="x"), "'scrpt' does not match any of the regexes"),
         (source(port="high"), "is not valid under any of the given schemas"),
         (source(mode="fastest"), "is not valid under any of the given schemas"),

@@ -109,11 +109,11 @@ def test_a_lake_is_on_this_machine_unless_it_says_otherwise(folder: Path, given:
 def test_the_pipelines_own_paths_do(folder: Path) -> None:
     options = {"metrics.address": ":0", "metrics.tls.certificate": "c.pem", "checkpoint": "points", "state": "./kept"}
     pipeline = load(folder, **options)
-    assert (pipeline.state, pipeline.checkpoint) == (folder / "kept", f"{folder}/points")
+    assert (pipeline.folder, pipeline.checkpoint) == (folder / "kept", f"{folder}/points")
     assert pipeline.metrics is not None
     assert pipeline.metrics.certificate == folder / "c.pem"
-    assert load(folder).state == folder / "state" / "shop"
-    assert load(folder, "state=kept").state == folder.parent / "work" / "kept"
+    assert load(folder).folder == folder / "state" / "shop"
+    assert load(folder, "state=kept").folder == folder.parent / "work" / "kept"
 
 
 def test_secrets_do(folder: Path) -> None:
@@ -143,14 +143,14 @@ def test_a_state_where_earlier_versions_kept_it_is_not_left_behind(folder: Path,
     [problem] = refused.value.problems
     assert problem.startswith(f"state: {folder}/state/shop is not there, but {old} is")
     assert f"`mv {old} {folder}/state/shop`" in problem
-    assert load(folder, f"state={old}", **options).state == old
+    assert load(folder, f"state={old}", **options).folder == old
     (folder / "state").mkdir()
     old.rename(folder / "state" / "shop")
-    assert load(folder, **options).state == folder / "state" / "shop"
+    assert load(folder, **options).folder == folder / "state" / "shop"
 
 
 def test_a_name_that_no_folder_can_have_is_no_state(folder: Path) -> None:
-    assert load(folder, state="9" * 5000).state.name == "9" * 5000
+    assert load(folder, state="9" * 5000).folder.name == "9" * 5000
     assert load(folder, checkpoint="9" * 5000).checkpoint == f"{folder}/{'9' * 5000}"
 
 

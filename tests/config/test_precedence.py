@@ -69,7 +69,7 @@ def test_set_wins_over_the_file_and_is_converted(file: Path) -> None:
         "transforms.1.predicate=P", "predicates.P.type=TopicIs", "predicates.P.topic=t", "serializer.schemas.enable=no",
     )  # fmt: skip
     assert pipeline.source.config.port == 3307  # type: ignore[attr-defined]
-    assert pipeline.state == Path("/tmp/x")
+    assert pipeline.folder == Path("/tmp/x")
     assert pipeline.runner == "direct"
     assert [step.transform.config.topic for step in pipeline.transforms] == ["a=b", "two"]  # type: ignore[attr-defined]
     assert pipeline.transforms[1].predicate is not None

@@ -22,7 +22,7 @@ def test_a_recorded_configuration_is_a_pipeline(target: str, scenario: str) -> N
     path = RECORDED / target / scenario / "conf.properties"
     pipeline = load_pipeline(path)
     assert pipeline.source.registration.name == TARGETS[target]
-    assert (pipeline.name, pipeline.state, pipeline.runner) == ("g", path.parent / "state/g", "spark")
+    assert (pipeline.name, pipeline.folder, pipeline.runner) == ("g", path.parent / "state/g", "spark")
     assert pipeline.serializer.config.schemas_enable is ("schemas.enable" not in path.read_text())  # type: ignore[attr-defined]
     assert len(pipeline.transforms) == ("transforms=" in path.read_text())
     why = "there is no JDBC driver; the server is spoken to directly"

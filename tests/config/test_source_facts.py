@@ -89,7 +89,7 @@ def load(tmp_path: Path) -> Load:
 
 def test_a_pipeline_is_called_by_the_sources_own_name(load: Load) -> None:
     found = load(rod="lower")
-    assert (found.name, found.state.name) == ("lower", "lower")
+    assert (found.name, found.folder.name) == ("lower", "lower")
     assert figures_of(found, "direct").server == "lower"
 
 

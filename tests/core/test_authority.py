@@ -6,19 +6,21 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from cdckit.api.record import Offset
 from cdckit.api.state_store import StateStore
-from cdckit.engine.state.runner_handover import Generation, current_offset, hand_to_spark, open_state
+from cdckit.engine.state.runner_handover import NOTE, Generation, hand_to_spark, open_state
 from cdckit.errors import StateError
+from testkit.states import offset_in, state_in
 
 
 @contextmanager
 def state(folder: Path) -> Iterator[StateStore]:
-    store = open_state(folder)
+    store = open_state(state_in(folder))
     try:
         yield store
     finally:
@@ -42,11 +44,11 @@ def batch(folder: Path, generation: Generation, number: int, end: Offset, *, com
 
 def test_what_spark_committed_is_found_by_whoever_comes_next(tmp_path: Path) -> None:
     generation = hand_over(tmp_path)
-    assert current_offset(tmp_path) is None
+    assert offset_in(tmp_path) is None
     batch(tmp_path, generation, 9, {"n": 9})
     batch(tmp_path, generation, 10, {"n": 10})
     batch(tmp_path, generation, 11, {"n": 11}, committed=False)
-    assert current_offset(tmp_path) == {"n": 10}
+    assert offset_in(tmp_path) == {"n": 10}
     with state(tmp_path) as store:
         assert store.load_offset() == {"n": 10}
 
@@ -82,7 +84,7 @@ def test_another_offset_begins_a_new_generation(tmp_path: Path) -> None:
     second = hand_over(tmp_path)
     assert (second.id != first.id, second.start) == (True, {"n": 5})
     assert not first.checkpoint(tmp_path).exists()
-    assert current_offset(tmp_path) == {"n": 5}
+    assert offset_in(tmp_path) == {"n": 5}
 
 
 def test_forgetting_the_offset_begins_anew(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_a_damaged_checkpoint_is_told(tmp_path: Path, text: str) -> None:
     batch(tmp_path, generation, 0, {"n": 1})
     (generation.checkpoint(tmp_path) / "offsets" / "0").write_text(text)
     with pytest.raises(StateError, match=r"offsets/0: .*cdc offsets set"):
-        open_state(tmp_path)
+        open_state(state_in(tmp_path))
 
 
 def lose(folder: Path) -> None:
@@ -143,5 +145,36 @@ def test_a_checkpoint_that_is_to_stand_elsewhere_is_a_new_one(tmp_path: Path) ->
             found = hand_to_spark(store, tmp_path, place)
         assert (found.id not in ids, found.start) == (True, {"n": 1})
         ids.append(found.id)
+    (kept / found.id).mkdir(parents=True)
     with state(tmp_path) as store:
         assert hand_to_spark(store, tmp_path, kept) == found
+
+
+def test_a_lost_checkpoint_is_not_begun_anew_under_its_old_name(tmp_path: Path) -> None:
+    """A mirror may know batches of that name."""
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1})
+    shutil.rmtree(tmp_path / "spark")
+    second = hand_over(tmp_path)
+    assert (second.id != first.id, second.start) == (True, None)
+
+
+def test_where_the_checkpoint_is_lost_the_state_tells_how_far_it_had_come(tmp_path: Path) -> None:
+    first = hand_over(tmp_path)
+    batch(tmp_path, first, 0, {"n": 1})
+    with state(tmp_path) as store:
+        store.save_offset({"n": 2})  # as the planner does where the store is not on this machine
+        store.put(NOTE, asdict(first))
+    shutil.rmtree(tmp_path / "spark")
+    assert offset_in(tmp_path) == {"n": 2}
+    assert hand_over(tmp_path).start == {"n": 2}
+
+
+def test_or_the_notes_of_one_that_stands_elsewhere_do(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    with state(tmp_path) as store:
+        first = hand_to_spark(store, tmp_path, kept)
+    batch(tmp_path, first, 3, {"n": 4})  # the notes: `kept` has nothing
+    with state(tmp_path) as store:
+        second = hand_to_spark(store, tmp_path, kept)
+    assert (second.id != first.id, second.start) == (True, {"n": 4})

@@ -15,7 +15,7 @@ from cdckit.connector.signals.inbox import leave
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.metrics.listener import FiguresListener
 from cdckit.engine.metrics.status_file import StatusFile, read_status
-from cdckit.engine.state.sqlite import SqliteStateStore, read_state
+from cdckit.engine.state.sqlite import SqliteStateStore, SqliteStateView
 from cdckit.errors import StateError
 
 
@@ -90,7 +90,7 @@ def test_a_killed_holder_lets_go_and_what_it_saved_is_there(tmp_path: Path) -> N
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "saved\n"
-    assert read_state(tmp_path) == {"n": 1}
+    assert SqliteStateView(tmp_path).load_offset() == {"n": 1}
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
@@ -109,11 +109,11 @@ def test_a_corrupted_file_is_named_with_what_to_do(tmp_path: Path) -> None:
 
 def test_a_file_that_a_killed_process_left_empty_holds_no_offset(tmp_path: Path) -> None:
     (tmp_path / "state.db").touch()
-    assert read_state(tmp_path) is None
+    assert SqliteStateView(tmp_path).load_offset() is None
     store = SqliteStateStore(tmp_path)
     store.save_offset({"n": 1})
     store.close()
-    assert read_state(tmp_path) == {"n": 1}
+    assert SqliteStateView(tmp_path).load_offset() == {"n": 1}
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

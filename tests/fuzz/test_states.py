@@ -17,12 +17,13 @@ from cdckit.api.state_store import HistoryEntry
 from cdckit.connector.resnapshot import KEPT_AS, pending
 from cdckit.connector.takeover.history import read_history
 from cdckit.connector.takeover.offsets import offsets_of
+from cdckit.engine.metrics.status import pipeline_status
 from cdckit.engine.metrics.status_file import read_status
 from cdckit.engine.state.copies import copy_state, restore_state
 from cdckit.engine.state.made_for import KEPT_AS as MADE_FOR, MadeFor
-from cdckit.engine.state.runner_handover import NOTE, current_offset, open_state
+from cdckit.engine.state.runner_handover import NOTE, open_state
 from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
-from cdckit.engine.state.sqlite import SqliteStateStore, read_history_sizes, read_kept
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import StateError
 from cdckit_mongodb.offsets import StreamOffset
 from cdckit_mongodb.tokens import check_token
@@ -36,6 +37,7 @@ from cdckit_ticdc.definitions import HISTORY as DEFINITIONS, Definitions
 from cdckit_ticdc.offsets import LogOffset as TopicOffset
 from fuzz.documents import mutated_bytes, mutated_document
 from fuzz.guard import limited
+from testkit.states import state_in
 
 GTIDS = "cc10496f-e70b-11f1-a2be-02fc00000001:1-28:30,cc10496f-e70b-11f1-a2be-02fc00000002:tag:1-5"
 AGAIN = {"id": "1", "tables": ["d.t"], "done": False}
@@ -118,10 +120,8 @@ def _filled(folder: Path) -> None:
 def _read_all(folder: Path) -> None:
     """What runs and commands read of a state."""
     with suppress(StateError):
-        current_offset(folder)
-        read_history_sizes(folder)
-        read_kept(folder, KEPT_AS)
-    with closing(open_state(folder)) as store:
+        pipeline_status(state_in(folder))
+    with closing(open_state(state_in(folder))) as store:
         for read in (
             lambda: pending(store, store.load_offset()),
             lambda: SchemaHistory(store).tables_at(AT),
@@ -141,7 +141,7 @@ def test_a_generation_is_named_like_a_folder(name: str, tmp_path: Path) -> None:
     with closing(SqliteStateStore(tmp_path)) as store:
         store.put(NOTE, {"id": name, "start": None, "authority": True, "place": ""})
     with pytest.raises(StateError, match="is no folder's name"):
-        open_state(tmp_path).close()
+        open_state(state_in(tmp_path)).close()
 
 
 @pytest.fixture(scope="module")

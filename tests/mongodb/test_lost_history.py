@@ -24,6 +24,7 @@ from mongodb.capture import Capture, shown
 from mongodb.small_oplog import failing, fill_the_oplog, forgetful, oldest, settled
 from testkit.running import Pipeline, to_file
 from testkit.servers.mongodb import MongoReplicaSet
+from testkit.states import state_in
 
 Document = dict[str, Any]
 BASED = "snapshot_mode_configuration_based_snapshot_"
@@ -277,7 +278,7 @@ def _pipeline(folder: Path, outage: Outage, **options: Any) -> Pipeline:
     named = {name.replace("_", "."): value for name, value in options.items()}
     source = {"type": "mongodb", "topic.prefix": "p", "mongodb.connection.string": outage.uri, **named}
     made = to_file(folder, {**source, "collection.include.list": r"d\.a"})
-    state = open_state(made.state)
+    state = open_state(state_in(made.state))
     state.save_offset(outage.offset)
     state.close()
     return made

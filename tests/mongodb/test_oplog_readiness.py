@@ -21,6 +21,7 @@ from cdckit_mongodb.source import MongoDbSource
 from mongodb.capture import Capture
 from mongodb.small_oplog import failing, fill_the_oplog, forgetful, oldest
 from testkit.running import to_file
+from testkit.states import state_in
 
 Document = dict[str, Any]
 _SIZED = r"a pause of 24 h needs \d+\.\d GiB: db\.adminCommand\(\{replSetResizeOplog: 1, size: (\d+), min.*: 24\}"
@@ -166,7 +167,7 @@ def test_the_command_looks_at_the_state_and_ends_with_3(filled: Filled, tmp_path
 
     new = validated()
     assert (new.returncode, "position" in new.stdout) == (0, False), new.stdout
-    state = open_state(pipeline.state)
+    state = open_state(state_in(pipeline.state))
     state.save_offset(filled.lost)
     state.close()
     lost = validated()

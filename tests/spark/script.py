@@ -12,6 +12,7 @@ from cdckit.engine.config.components import ComponentReader
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
 from cdckit.engine.config.steps import read_steps
 from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.engine.state.file_config import FileStateConfig
 from spark.scripted_source import REGISTRATION, ScriptedConfig
 
 CUSTOMERS = [["id", "int32"], ["name", "?string"]]
@@ -97,7 +98,8 @@ class Script:
         return ResolvedPipeline(
             name="script",
             runner="spark",
-            state=state,
+            folder=state,
+            store=Component(find("state-store", "file"), FileStateConfig(path=state)),
             source=Component(REGISTRATION, source),
             transforms=read_steps(transforms, {}, ComponentReader()),
             serializer=Component(find("serializer", "json"), JsonConfig.load({"schemas.enable": False}, "")[0]),

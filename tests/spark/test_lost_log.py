@@ -15,6 +15,7 @@ from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import SourceError
 from testkit.running import Pipeline, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
+from testkit.states import state_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -54,7 +55,7 @@ def test_a_batch_that_is_planned_and_gone_is_replaced_by_a_snapshot(session: Spa
 
 def _leave_planned(pipeline: Pipeline, server: MySQLServer) -> None:
     """Makes the checkpoint one of a query that was killed behind the planning of a batch, as far as it is told here."""
-    state = open_state(pipeline.state)
+    state = open_state(state_in(pipeline.state))
     state.close()
     [checkpoint] = (pipeline.state / "spark").iterdir()
     offsets = checkpoint / "offsets"

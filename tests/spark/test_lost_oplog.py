@@ -15,6 +15,7 @@ from cdckit.errors import SourceError
 from mongodb.capture import Capture
 from mongodb.small_oplog import fill_the_oplog, forgetful
 from testkit.running import Pipeline, to_file
+from testkit.states import state_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -45,7 +46,7 @@ def test_a_batch_that_is_planned_and_gone_is_replaced_by_a_snapshot(session: Spa
 
 def _leave_planned(pipeline: Pipeline, end: dict[str, object]) -> None:
     """Makes the checkpoint one of a query that was killed behind the planning of a batch."""
-    open_state(pipeline.state).close()
+    open_state(state_in(pipeline.state)).close()
     [checkpoint] = (pipeline.state / "spark").iterdir()
     offsets = checkpoint / "offsets"
     last = max(int(path.name) for path in offsets.iterdir() if path.name.isdecimal())

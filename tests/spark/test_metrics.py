@@ -13,6 +13,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.metrics.status import pipeline_status
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.state.place import StatePlace
 from metrics.scraping import scrape, served_at
 from testkit.running import create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
@@ -56,8 +57,8 @@ def test_progress_lag_and_counts(mysql_server: MySQLServer, unique_name: str, tm
     thread = threading.Thread(target=SparkRunner(pipeline, stopping).run)
     thread.start()
     try:
-        wait_for(lambda: served_at(pipeline.state) is not None)
-        url = served_at(pipeline.state) or ""
+        wait_for(lambda: served_at(pipeline.folder) is not None)
+        url = served_at(pipeline.folder) or ""
         wait_for(lambda: scrape(url).by("cdckit_snapshot_completed", "pipeline") == {"p": 1})
         now = scrape(url)
         assert now.by("cdckit_snapshot_rows_scanned", "data_collection") == {
@@ -76,8 +77,8 @@ def test_progress_lag_and_counts(mysql_server: MySQLServer, unique_name: str, tm
         assert now.value("cdckit_streaming_transactions_committed_total") == 3
         assert abs(now.value("cdckit_last_event_time_seconds") - time.time()) < 600
         # The file of the status is written once a second at most: what the metrics have shown comes within that.
-        wait_for(lambda: pipeline_status(pipeline.name, pipeline.state).records == ROWS + 2 + 7)
-        status = pipeline_status(pipeline.name, pipeline.state)
+        wait_for(lambda: pipeline_status(StatePlace.of(pipeline)).records == ROWS + 2 + 7)
+        status = pipeline_status(StatePlace.of(pipeline))
         assert (status.state, status.runner, status.lag_bytes) == ("running", "spark", 0)
         assert status.snapshot is not None
         assert {table.name.rpartition(".")[2]: table.rows for table in status.snapshot.tables}["large"] == ROWS
@@ -85,4 +86,4 @@ def test_progress_lag_and_counts(mysql_server: MySQLServer, unique_name: str, tm
         stopping.stop()
         thread.join(90)
     assert not thread.is_alive()
-    assert pipeline_status(pipeline.name, pipeline.state).state == "stopped"
+    assert pipeline_status(StatePlace.of(pipeline)).state == "stopped"

@@ -17,7 +17,6 @@ from cdckit.connector.resnapshot import KEPT_AS
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import SinkError
 from cdckit_spark.targets import DeltaTarget
 from kafka.reading import read_topic
@@ -26,6 +25,7 @@ from testkit.running import Pipeline, source_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
+from testkit.states import kept_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -64,12 +64,12 @@ def test_a_mirror_is_built_anew(
     with pytest.raises(SinkError, match="it died"):
         _run(pipeline)
     monkeypatch.undo()
-    assert read_kept(pipeline.state, KEPT_AS) is not None
+    assert kept_in(pipeline.state, KEPT_AS) is not None
     mysql_server.run_sql("INSERT INTO a VALUES (4, 'later');", database=shop)
     _run(pipeline)
     for table in ("a", "b"):
         assert mirrored(session, lake, f"p.{shop}.{table}") == at_source(mysql_server, f"{shop}.{table}")
-    assert read_kept(pipeline.state, KEPT_AS) is None
+    assert kept_in(pipeline.state, KEPT_AS) is None
     done = [row.operation for row in session.sql(f"DESCRIBE HISTORY delta.`{lake}/p.{shop}.b`").collect()]
     assert done.count("WRITE") == 1, "the other table was written whole once, by the first snapshot"
 
@@ -173,4 +173,4 @@ def test_collections(
     else:
         assert [row[0] for row in rows] == ["1", "1", "2", "2"]
     assert others == 2
-    assert read_kept(pipeline.state, KEPT_AS) is None
+    assert kept_in(pipeline.state, KEPT_AS) is None

@@ -18,9 +18,9 @@ from cdckit.api.plugins import plugin_manager
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.engine.state.runner_handover import current_offset
 from cdckit.errors import ConfigError, DecodeError, SourceError
 from spark.script import Script, lines
+from testkit.states import offset_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -39,7 +39,7 @@ def test_once_delivers_the_log_in_order_and_saves_its_end(script: Script, tmp_pa
     out, state = tmp_path / "out.jsonl", tmp_path / "state"
     SparkRunner(script.pipeline(state, "file", path=out)).run(once=True)
     assert ids(out) == list(range(500))
-    assert current_offset(state) == {"line": 500}
+    assert offset_in(state) == {"line": 500}
     SparkRunner(script.pipeline(state, "file", path=out)).run(once=True)
     assert len(ids(out)) == 500
 
@@ -98,7 +98,7 @@ def test_follows_the_log_until_stopped(script: Script, tmp_path: Path) -> None:
     thread.join(30)
     assert not thread.is_alive()
     assert ids(out) == list(range(30))
-    assert current_offset(state) == {"line": 30}
+    assert offset_in(state) == {"line": 30}
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from cdckit.connector.resnapshot import KEPT_AS
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.state.runner_handover import open_state
-from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import SinkError
 from cdckit_spark.targets import DeltaTarget
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
+from testkit.states import kept_in, state_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -148,9 +148,9 @@ def test_what_a_mirror_cannot_follow_is_read_again(shop: Shop) -> None:
             shop.run(pipeline)
         names.add(name := str(refused.value).partition("--table ")[2].partition("`")[0])
         assert call(["resnapshot", str(pipeline.written()), "--table", name]) == 0
-    asked = read_kept(pipeline.state, KEPT_AS)
+    asked = kept_in(pipeline.state, KEPT_AS)
     shop.run(pipeline)
-    state = open_state(pipeline.state)
+    state = open_state(state_in(pipeline.state))
     state.put(KEPT_AS, asked)  # as where the rows of later batches come before it is forgotten
     state.close()
     assert names == {f"{shop.database}.{table}" for table in ("t", "parts", "taken")}

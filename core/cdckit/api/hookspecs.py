@@ -129,6 +129,11 @@ def cdckit_serializers() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 
 @hookspec
+def cdckit_state_stores() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """The state stores that the plugin brings; a factory makes a `cdckit.api.state_store.StateBackend`."""
+
+
+@hookspec
 def cdckit_converter_types() -> Sequence[str]:  # type: ignore[empty-body]
     """What may stand behind `NAME.type` of a converter: the types that the plugin's `cdckit_converter` answers for."""
 

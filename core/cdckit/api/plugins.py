@@ -27,8 +27,8 @@ log = logging.getLogger("cdckit.plugins")
 
 _Answer = TypeVar("_Answer")
 
-Kind = Literal["source", "sink", "transform", "predicate", "serializer"]
-KINDS: tuple[Kind, ...] = ("source", "sink", "transform", "predicate", "serializer")
+Kind = Literal["source", "sink", "transform", "predicate", "serializer", "state-store"]
+KINDS: tuple[Kind, ...] = ("source", "sink", "transform", "predicate", "serializer", "state-store")
 GROUP = "cdckit"
 
 
@@ -60,7 +60,7 @@ def broken_plugins() -> dict[str, str]:
 
 def registrations(kind: Kind) -> list[tuple[str, Registration]]:
     """All components of a kind, each with the name of the plugin that brings it, sorted by name."""
-    return sorted(answers(f"cdckit_{kind}s", Registration), key=lambda pair: pair[1].name)
+    return sorted(answers(f"cdckit_{kind.replace('-', '_')}s", Registration), key=lambda pair: pair[1].name)
 
 
 def answers(hook: str, kind: type[_Answer]) -> list[tuple[str, _Answer]]:
@@ -124,7 +124,9 @@ def find(kind: Kind, name: str, where: str = "") -> Registration:
     names = ", ".join(registration.name for registration in installed) or "none"
     broken = "".join(f"; the plugin '{plugin}' is broken ({why})" for plugin, why in broken_plugins().items())
     at = where or f"{kind}.type"
-    raise ConfigError(f"{at}: no {kind} is called '{name}'{_meant(name, known)} (installed: {names}){broken}")
+    raise ConfigError(
+        f"{at}: no {kind.replace('-', ' ')} is called '{name}'{_meant(name, known)} (installed: {names}){broken}"
+    )
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

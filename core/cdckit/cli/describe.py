@@ -25,7 +25,7 @@ from cdckit.errors import ConfigError
 @click.argument("wanted", metavar="[OPTION|PATTERN]", required=False, shell_complete=complete_options)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def describe(type_name: str, wanted: str | None, as_json: bool) -> None:
-    """Show the options of TYPE: a source, sink, transform, predicate or serializer, or `pipeline`.
+    """Show the options of TYPE: a source, sink, transform, predicate, serializer or state store, or `pipeline`.
 
     Where two kinds share a name, `sink.NAME` means one of them. OPTION shows one option alone, by its name or an old
     one; a PATTERN such as `snapshot.*` those that it matches.

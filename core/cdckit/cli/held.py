@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from cdckit.api.state_store import StateStore
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_state
-from cdckit.errors import StateError
+from cdckit.errors import StateHeldError
 
 
 @contextmanager
@@ -16,14 +17,13 @@ def held(pipeline: ResolvedPipeline) -> Iterator[StateStore]:
     """The state, which nobody else can use meanwhile.
 
     Raises:
-        StateError: the pipeline is running.
+        StateHeldError: the pipeline is running.
+        StateError: the state cannot be opened.
     """
     try:
-        state = open_state(pipeline.state)
-    except StateError as error:
-        if "is held by" not in str(error):
-            raise
-        raise StateError(
+        state = open_state(StatePlace.of(pipeline))
+    except StateHeldError as error:
+        raise StateHeldError(
             f"the pipeline is running ({str(error).partition(':')[0]}): stop it, ask again, and start it; "
             "it then goes on from where it was"
         ) from error

@@ -15,6 +15,7 @@ from cdckit.cli.tables import print_table
 from cdckit.engine.config.formats import SUFFIXES
 from cdckit.engine.config.loading import NoPipelineError, load_pipeline
 from cdckit.engine.metrics.status import PipelineStatus, pipeline_status
+from cdckit.engine.state.place import StatePlace
 from cdckit.errors import ConfigError, StateError
 
 
@@ -64,7 +65,7 @@ def _found(folder: Path, stale_after: int) -> Iterator[Listed]:
             continue
         try:
             pipeline = load_pipeline(file, incomplete=True)
-            yield Listed(file, pipeline_status(pipeline.name, pipeline.state, stale_after))
+            yield Listed(file, pipeline_status(StatePlace.of(pipeline), stale_after))
         except NoPipelineError:
             continue
         except (ConfigError, StateError) as error:

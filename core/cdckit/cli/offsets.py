@@ -18,6 +18,7 @@ from cdckit.connector.takeover.history import HistoryClient, read_history
 from cdckit.connector.takeover.offsets import offsets_of
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.state import made_for
+from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_offset
 from cdckit.errors import ConfigError, StateError
 
@@ -31,7 +32,7 @@ def offsets() -> None:
 @pipeline_options
 def show(chosen: Chosen) -> None:
     """Print the saved offset as JSON, `null` where none is saved; the pipeline may be running."""
-    click.echo(json.dumps(current_offset(load(chosen, incomplete=True).state), indent=2))
+    click.echo(json.dumps(current_offset(StatePlace.of(load(chosen, incomplete=True))), indent=2))
 
 
 @offsets.command("reset", cls=Command)
@@ -53,7 +54,7 @@ def keep(chosen: Chosen) -> None:
     pipeline = load(chosen, incomplete=True)
     with held(pipeline) as state:
         if state.load_offset() is None:
-            raise StateError(f"state {pipeline.state}: the pipeline has no offset, and there is nothing to keep")
+            raise StateError(f"state {pipeline.shown_state}: the pipeline has no offset, and there is nothing to keep")
         made_for.keep_offset(state)
 
 
@@ -92,7 +93,7 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None, consum
     found = offsets_of(source_file, prefix)
     with held(pipeline) as state:
         if state.load_offset() is not None:
-            raise StateError(f"state {pipeline.state}: has an offset already; `cdc offsets reset` forgets it")
+            raise StateError(f"state {pipeline.shown_state}: has an offset already; `cdc offsets reset` forgets it")
         source = make_source(pipeline)
         try:
             source.open(SourceContext(pipeline.name, state))

@@ -38,7 +38,7 @@ def _offset(pipeline: ResolvedPipeline, state: StateStore) -> Offset:
     offset = state.load_offset()
     if offset is None:
         raise StateError(
-            f"state {pipeline.state}: the pipeline has no offset: its first run reads all tables that "
+            f"state {pipeline.shown_state}: the pipeline has no offset: its first run reads all tables that "
             "snapshot.mode asks for, and there is nothing to read again"
         )
     return offset

@@ -59,9 +59,9 @@ def signal(
         data["type"] = "blocking" if blocking else "incremental"
     made = Signal(identifier or str(uuid.uuid4()), kind, data)
     try:
-        leave(pipeline.state, made)
+        leave(pipeline.folder, made)
     except OSError as error:
-        raise StateError(f"{pipeline.state}: the signal cannot be left there: {error}") from error
+        raise StateError(f"{pipeline.folder}: the signal cannot be left there: {error}") from error
     click.echo(made.id)
 
 

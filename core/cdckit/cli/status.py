@@ -1,4 +1,4 @@
-"""`cdc status`: whether a pipeline runs, how far it is and how fast, from what it leaves in its state folder."""
+"""`cdc status`: whether a pipeline runs, how far it is and how fast, from its state and its folder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cdckit.cli.progress_line import lag_text, size
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.connector.durations import duration
 from cdckit.engine.metrics.status import STALE_SECONDS, PipelineStatus, SnapshotStatus, TableStatus, pipeline_status
+from cdckit.engine.state.place import StatePlace
 
 _MOST_TABLES = 20
 
@@ -35,7 +36,7 @@ def status(chosen: Chosen, as_json: bool, stale_after: int) -> int:
     Ends with 1 where it has failed, was killed, or is stale: it has work to do, and was not heard of for long.
     """
     pipeline = load(chosen, incomplete=True)
-    found = pipeline_status(pipeline.name, pipeline.state, stale_after)
+    found = pipeline_status(StatePlace.of(pipeline), stale_after)
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=2))
         return exit_code(found)

@@ -60,11 +60,12 @@ def _of_file(file: Path) -> Iterator[str]:
 
     with suppress(CdcError):
         options = read_draft(file, os.environ).options
-        kinds: tuple[Kind, ...] = ("source", "sink", "serializer")
+        kinds: tuple[Kind, ...] = ("source", "sink", "serializer", "state-store")
         for kind in kinds:
-            chosen = options.get(kind)
+            path = kind.partition("-")[0]
+            chosen = options.get(path)
             name = chosen.get("type", "") if isinstance(chosen, dict) else ""
-            yield from (f"{kind}.{option}" for option in _of(kind, str(name)))
+            yield from (f"{path}.{option}" for option in _of(kind, str(name)))
 
 
 def _of(kind: Kind, name: str) -> list[str]:

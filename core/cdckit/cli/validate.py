@@ -14,8 +14,9 @@ from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
 from cdckit.engine.config.requirements import unmet_requirements
 from cdckit.engine.spark.java import check_java
+from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_offset
-from cdckit.errors import ConfigError, SinkError, SourceError
+from cdckit.errors import ConfigError, SinkError, SourceError, StateError
 
 log = logging.getLogger("cdckit.validate")
 
@@ -35,15 +36,19 @@ def validate(chosen: Chosen, connect: bool) -> int:
 def _summary(pipeline: ResolvedPipeline) -> str:
     parts = [pipeline.source.registration.name, *(step.name for step in pipeline.transforms)]
     chain = " -> ".join([*parts, pipeline.sink.registration.name])
-    return f"pipeline '{pipeline.name}': {chain}; runner {pipeline.runner}; state {pipeline.state}"
+    return f"pipeline '{pipeline.name}': {chain}; runner {pipeline.runner}; state {pipeline.shown_state}"
 
 
 def _connect(pipeline: ResolvedPipeline) -> int:
     """The exit code: that of the first system which is not fit; all of them are looked at."""
     if pipeline.runner == "spark" and _any_fails("runner", list(check_java())):
         return ConfigError.exit_code
-    source = _any_fails("source", _findings("source", pipeline.source)) or _any_fails("source", _position(pipeline))
+    state = pipeline.state_folder is None and _any_fails("state", _findings("state store", pipeline.store))
+    source = _any_fails("source", _findings("source", pipeline.source))
+    source = source or (not state and _any_fails("source", _position(pipeline)))
     sink = _any_fails("sink", _findings("sink", pipeline.sink))
+    if state:
+        return StateError.exit_code
     if source:
         return SourceError.exit_code
     return SinkError.exit_code if sink else 0
@@ -59,7 +64,7 @@ def _any_fails(role: str, findings: Sequence[Finding]) -> bool:
 def _position(pipeline: ResolvedPipeline) -> Sequence[Finding]:
     """Of where the pipeline stood, if it has been anywhere and the source can tell."""
     made_by = factory(pipeline.source.registration)
-    offset = current_offset(pipeline.state)
+    offset = current_offset(StatePlace.of(pipeline))
     if offset is None or not isinstance(made_by, PositionChecks):
         return []
     return made_by.check_position(pipeline.source.config, offset)

@@ -26,3 +26,16 @@ def cdckit_serializers() -> Sequence[Registration]:
             aliases=("org.apache.kafka.connect.json.JsonConverter",),
         ),
     ]
+
+
+@hookimpl
+def cdckit_state_stores() -> Sequence[Registration]:
+    """The state store that needs no package of its own."""
+    return [
+        Registration(
+            name="file",
+            factory="cdckit.engine.state.file:FileBackend",
+            config="cdckit.engine.state.file_config:FileStateConfig",
+            summary="a file of SQLite's on this machine",
+        )
+    ]

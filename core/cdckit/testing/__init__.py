@@ -11,6 +11,7 @@ pytest.register_assert_rewrite(
     "cdckit.testing.component_suite",
     "cdckit.testing.sink_suite",
     "cdckit.testing.source_suite",
+    "cdckit.testing.state_store_suite",
     "cdckit.testing.transform_suite",
 )
 
@@ -19,6 +20,7 @@ from cdckit.testing.events import change_events  # noqa: E402
 from cdckit.testing.notices import RecordedNotices  # noqa: E402
 from cdckit.testing.sink_suite import Delivered, SinkSuite  # noqa: E402
 from cdckit.testing.source_suite import SourceSuite  # noqa: E402
+from cdckit.testing.state_store_suite import StateStoreSuite  # noqa: E402
 from cdckit.testing.transform_suite import TransformSuite  # noqa: E402
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "RecordedNotices",
     "SinkSuite",
     "SourceSuite",
+    "StateStoreSuite",
     "TransformSuite",
     "change_events",
 ]

@@ -32,6 +32,13 @@ class SqliteConfig(PluginConfig):
     """The SQLite file; it is made when it is missing."""
 
 
+class JsonFilesConfig(PluginConfig):
+    """Options of the state store `json-files`."""
+
+    path: Path
+    """The folder. The state of a pipeline is `NAME.json` in it."""
+
+
 class MaskFieldsConfig(PluginConfig):
     """Options of the transform `MaskFields`."""
 

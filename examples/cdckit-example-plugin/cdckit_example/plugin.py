@@ -34,6 +34,19 @@ def cdckit_sinks() -> Sequence[Registration]:
 
 
 @hookimpl
+def cdckit_state_stores() -> Sequence[Registration]:
+    """The state store `json-files`."""
+    return [
+        Registration(
+            name="json-files",
+            factory="cdckit_example.state:JsonFiles",
+            config="cdckit_example.config:JsonFilesConfig",
+            summary="a JSON file for each pipeline",
+        )
+    ]
+
+
+@hookimpl
 def cdckit_transforms() -> Sequence[Registration]:
     """The transform `MaskFields`."""
     return [

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cdckit import Record, Struct
-from cdckit.testing import Delivered, SinkSuite, SourceSuite, TransformSuite, change_events
+from cdckit.testing import Delivered, SinkSuite, SourceSuite, StateStoreSuite, TransformSuite, change_events
 
 
 class TestFolderSource(SourceSuite):
@@ -64,6 +64,17 @@ class TestMaskFields(TransformSuite):
         assert rows
         assert {row["customer"] for row in rows} == {"***", None}
         assert {row["note"] for row in rows} == {None}
+
+
+class TestJsonFiles(StateStoreSuite):
+    type_name = "json-files"
+
+    @pytest.fixture(autouse=True)
+    def _own_folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path / "states"
+
+    def options(self) -> Mapping[str, Any]:
+        return {"path": str(self.folder)}
 
 
 class TestSqliteSink(SinkSuite):

@@ -55,7 +55,8 @@ def _parts() -> Iterator[tuple[str, str, str]]:
                 aliases = f"\n\nAlso known as {names}." if names else ""
                 model = config_model(registration)
                 generated = f"{summary}{extra}{aliases}\n\n{_table(model)}"
-                yield f"{kind}-{registration.name}", f"{kind.capitalize()} `{registration.name}`", generated
+                title = f"{kind.capitalize().replace('-', ' ')} `{registration.name}`"
+                yield f"{kind}-{registration.name}", title, generated
                 if model.peer_options:
                     title = f"Debezium's options: {kind} `{registration.name}`"
                     yield f"debezium-{registration.name}", title, f"{PEER_OPTIONS}\n\n{peer_table(model)}"

@@ -27,6 +27,9 @@ STEP: Json = {
     },
 }
 
+DEFAULTS: dict[Kind, str] = {"state-store": "file"}
+"""What is meant where no `type` is given."""
+
 
 def pipeline_schema() -> Json:
     """The schema of a pipeline file; what stands under a component depends on its `type`."""
@@ -37,11 +40,13 @@ def pipeline_schema() -> Json:
     }
     for kind in ("source", "sink", "serializer"):
         properties[kind] = {"$ref": f"#/$defs/{kind}", "description": properties[kind]["description"]}
+    folder_or_store = [{"type": ["string", "number", "null"]}, {"$ref": "#/$defs/state-store"}]
+    properties["state"] = {"anyOf": folder_or_store, "description": properties["state"]["description"]}
     chain = {"type": ["array", "null"], "items": {"$ref": "#/$defs/transform"}}
     conditions = {"type": ["object", "null"], "additionalProperties": {"$ref": "#/$defs/predicate"}}
     properties["transforms"] = {**chain, "description": properties["transforms"]["description"]}
     properties["predicates"] = {**conditions, "description": properties["predicates"]["description"]}
-    kinds: tuple[Kind, ...] = ("source", "sink", "serializer", "transform", "predicate")
+    kinds: tuple[Kind, ...] = ("source", "sink", "serializer", "state-store", "transform", "predicate")
     return {
         "$schema": DIALECT,
         "title": "cdckit pipeline",
@@ -59,7 +64,9 @@ def _one_of_a_kind(kind: Kind) -> Json:
     names = [name for registration in known for name in (registration.name, *registration.aliases)]
     choices = []
     for registration in known:
-        is_it = {"properties": {"type": {"enum": [registration.name, *registration.aliases]}}, "required": ["type"]}
+        by_default = DEFAULTS.get(kind) == registration.name
+        named = {"type": {"enum": [registration.name, *registration.aliases]}}
+        is_it = {"properties": named, "required": [] if by_default else ["type"]}
         try:
             options = _options(config_model(registration), STEP if kind == "transform" else {})
         except ConfigError:  # its model needs what is not installed: nothing is known about its options
@@ -67,8 +74,8 @@ def _one_of_a_kind(kind: Kind) -> Json:
         choices.append({"if": is_it, "then": options})
     return {
         "type": "object",
-        "properties": {"type": {"enum": names, "description": f"Which {kind}."}},
-        "required": ["type"],
+        "properties": {"type": {"enum": names, "description": f"Which {kind.replace('-', ' ')}."}},
+        "required": [] if kind in DEFAULTS else ["type"],
         "allOf": choices,
     }
 

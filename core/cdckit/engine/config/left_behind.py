@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cdckit.api.places import Typed
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.config.raw_pipeline import Draft
+from cdckit.engine.config.raw_pipeline import Draft, state_options
 from cdckit.errors import ConfigError
 
 _STATE = ("state.db", "spark")
@@ -32,10 +32,10 @@ def refuse_left_behind(pipeline: ResolvedPipeline, draft: Draft) -> None:
 
 def _moved(pipeline: ResolvedPipeline, draft: Draft) -> Iterator[tuple[str, Path, Path, Path]]:
     """The option, the folder as earlier versions and as this one tell it, and what to set it to for the former."""
-    written = draft.options.get("state", f"state/{pipeline.name}")
+    written, new = state_options(draft.options).get("path", f"state/{pipeline.name}"), pipeline.state_folder
     old = Path(written).absolute()
-    if not isinstance(written, Typed) and _is_state(old) and not _is_state(pipeline.state):
-        yield "state", old, pipeline.state, old
+    if new is not None and not isinstance(written, Typed) and _is_state(old) and not _is_state(new):
+        yield "state", old, new, old
     written = draft.options.get("checkpoint", "")
     if pipeline.checkpoint is None or pipeline.checkpoint == written or isinstance(written, Typed):
         return

@@ -15,6 +15,7 @@ from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.source_config import SourceConfig
 from cdckit.engine.metrics.access import MetricsAccess
 from cdckit.engine.metrics.address import Address
+from cdckit.engine.state.file_config import FileStateConfig
 
 Runner = Literal["spark", "direct"]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
@@ -33,13 +34,19 @@ class PipelineConfig(PluginConfig):
     """Who drives the pipeline: `spark` (Structured Streaming, on this machine or a cluster) or `direct`
     (one process, no JVM, lowest latency).
     """
-    state: Path | None = None
-    """The directory of offsets, schema history and snapshot progress. By default `./state/NAME`, beside the pipeline
-    file.
+    state: Options = Field(default_factory=lambda: {"type": "file"})
+    """Where offsets, schema history and snapshot progress are kept; `type` names the state store. A text in its place
+    is the path of the store `file`: `state: DIR`.
+    """
+    local_folder: Path | None = None
+    """The directory of what belongs to this machine: the status, signals of `cdc signal`, Spark's checkpoint unless
+    `checkpoint` says otherwise. With another state store than `file` it may be lost. By default the state's own with
+    `file`, else `./state/NAME`, beside the pipeline file.
     """
     checkpoint: LocalPath | None = None
     """On Spark: a folder or URL (`s3a://BUCKET/FOLDER`, `hdfs://…`, `file:///…`) where Spark's checkpoint is kept, with
-    copies of the state, so that the state directory may be lost. By default the checkpoint stands in that directory.
+    copies of the state of the store `file`, so that its directory may be lost. By default the checkpoint stands in
+    `local.folder`.
     """
     source: Options
     """Where changes are read; `type` names the source."""
@@ -130,8 +137,9 @@ class ResolvedPipeline:
     Attributes:
         name: the pipeline's name.
         runner: who drives it.
-        state: the directory of its state.
-        checkpoint: where Spark's checkpoint is kept, if not there.
+        folder: the pipeline's directory on this machine.
+        store: where its state is kept.
+        checkpoint: where Spark's checkpoint is kept, if not in that directory.
         source: where changes come from.
         transforms: the chain, in order.
         serializer: how records become bytes.
@@ -146,7 +154,8 @@ class ResolvedPipeline:
 
     name: str
     runner: Runner
-    state: Path
+    folder: Path
+    store: Component
     source: Component
     transforms: tuple[Step, ...]
     serializer: Component
@@ -163,6 +172,17 @@ class ResolvedPipeline:
     def source_config(self) -> SourceConfig:
         """The source's options."""
         return source_config(self.source)
+
+    @property
+    def state_folder(self) -> Path | None:
+        """Where its state is with the store `file`; None with another one."""
+        config = self.store.config
+        return config.path if isinstance(config, FileStateConfig) else None
+
+    @property
+    def shown_state(self) -> str:
+        """What messages say of where its state is: no option of a store, which may be secret."""
+        return str(self.state_folder or f"in the store '{self.store.registration.name}'")
 
 
 def source_config(source: Component) -> SourceConfig:

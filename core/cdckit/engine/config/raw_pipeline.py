@@ -13,6 +13,8 @@ from cdckit.errors import ConfigError
 
 Options = dict[str, Any]
 COMPONENTS = ("source", "sink", "serializer", "spark")
+STATE = "state"
+"""A component whose options a text may stand for: the path of the store `file`."""
 LISTED = ("transforms", "predicates")
 
 
@@ -70,7 +72,7 @@ class Draft:
         elif first == "predicates":
             name, _, option = rest.partition(".")
             _options_under(_options_under(self.options, "predicates"), name)[option] = value
-        elif first in COMPONENTS:
+        elif first in COMPONENTS or (first == STATE and rest):
             _options_under(self.options, first)[rest] = value
         else:
             self.options[key] = value
@@ -110,7 +112,7 @@ def pipeline_draft(tree: Mapping[str, Any], fallback_name: str) -> Draft:
     """The draft of a pipeline file: nested mappings (TOML's dotted keys, for one) become dotted names."""
     options: Options = {}
     for name, value in tree.items():
-        if name in COMPONENTS and isinstance(value, dict):
+        if name in (*COMPONENTS, STATE) and isinstance(value, dict):
             options[name] = dict(flatten(value))
         elif name == "transforms" and isinstance(value, list):
             options[name] = [dict(flatten(item)) if isinstance(item, dict) else item for item in value]
@@ -123,6 +125,14 @@ def pipeline_draft(tree: Mapping[str, Any], fallback_name: str) -> Draft:
         else:
             options.update(flatten({name: value}))
     return Draft(options, fallback_name)
+
+
+def state_options(options: Options) -> Options:
+    """The options of the state store, `type` among them."""
+    given = options.get(STATE)
+    if isinstance(given, dict):
+        return {"type": "file", **given}
+    return {"type": "file"} if given is None else {"type": "file", "path": given}
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:

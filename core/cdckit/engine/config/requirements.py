@@ -74,4 +74,4 @@ def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
 
 def _components(pipeline: ResolvedPipeline) -> list[Component]:
     steps = [part for step in pipeline.transforms for part in (step.transform, step.predicate) if part is not None]
-    return [pipeline.source, *steps, pipeline.serializer, pipeline.sink]
+    return [pipeline.source, pipeline.store, *steps, pipeline.serializer, pipeline.sink]

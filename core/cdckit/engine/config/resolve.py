@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from cdckit.api.plugin_config import PluginConfig
@@ -11,11 +13,12 @@ from cdckit.api.source_config import SourceConfig
 from cdckit.api.variables import names_left, unresolved
 from cdckit.engine.config.components import ComponentReader
 from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline, source_config
-from cdckit.engine.config.raw_pipeline import COMPONENTS, LISTED, Draft, Options
+from cdckit.engine.config.raw_pipeline import COMPONENTS, LISTED, STATE, Draft, Options, state_options
 from cdckit.engine.config.steps import read_steps
+from cdckit.engine.state.file_config import FileStateConfig
 from cdckit.errors import ConfigError
 
-CHECKED_APART = ("source", "sink", "serializer", *LISTED)
+CHECKED_APART = ("source", "sink", "serializer", STATE, *LISTED)
 
 
 def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
@@ -38,14 +41,17 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
     source = _source(draft, reader, ignored)
     serializer = reader.component("serializer", "serializer", _serializer_options(draft))
     steps = read_steps(draft.options.get("transforms", []), draft.options.get("predicates", {}), reader)
-    if pipeline is None or source is None or serializer is None or sink is None or reader.problems:
+    store = reader.component("state-store", STATE, state_options(draft.options))
+    if pipeline is None or reader.problems or source is None or store is None or serializer is None or sink is None:
         raise ConfigError(*dict.fromkeys((*reader.problems, *lacking.values())))
     asked = source_config(source)
     name = pipeline.name or asked.logical_name or draft.fallback_name
+    folder, store = _placed(store, draft.folder.absolute() / "state" / name)
     return ResolvedPipeline(
         name=name,
         runner=pipeline.runner,
-        state=pipeline.state or draft.folder.absolute() / "state" / name,
+        folder=pipeline.local_folder or folder,
+        store=store,
         source=source,
         transforms=steps,
         serializer=serializer,
@@ -60,11 +66,19 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
     )
 
 
+def _placed(store: Component, folder: Path) -> tuple[Path, Component]:
+    """The pipeline's folder and its state store, where by default both are in `folder`."""
+    if not isinstance(store.config, FileStateConfig):
+        return folder, store
+    path = store.config.path or folder
+    return path, replace(store, config=FileStateConfig(path=path))
+
+
 def _tells_the_state(draft: Draft, path: str) -> bool:
     """Whether the option at the path decides where the pipeline's state is."""
-    if path in ("name", "state"):
-        return True
     first, _, option = path.partition(".")
+    if first in ("name", STATE):
+        return True
     model = _source_model(draft)
     return first == "source" and model.present_name(option) in (model.naming_option(), "type")
 

@@ -31,7 +31,7 @@ def observed(pipeline: ResolvedPipeline, figures: Figures) -> Iterator[None]:
 
             labels = {"pipeline": pipeline.name, "server": figures.server, **pipeline.source_config.metric_labels}
             stack.enter_context(served(figures, pipeline.metrics, labels))
-        status = StatusFile(pipeline.state, figures)
+        status = StatusFile(pipeline.folder, figures)
         stack.callback(status.close)
         listener = FiguresListener(figures, status.changed)
         manager = plugin_manager()

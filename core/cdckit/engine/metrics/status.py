@@ -1,19 +1,19 @@
-"""What can be told of a pipeline from its state folder, whether it runs or not."""
+"""What can be told of a pipeline from its state and its folder, whether it runs or not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from cdckit.api.record import Offset
+from cdckit.api.state_store import HistorySize
 from cdckit.connector.resnapshot import KEPT_AS, of
 from cdckit.engine.metrics.figures import rate
 from cdckit.engine.metrics.snapshot_figures import now
 from cdckit.engine.metrics.status_file import read_status
+from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_offset
-from cdckit.engine.state.sqlite import read_history_sizes, read_kept
 
 STALE_SECONDS = 300
 """How long a pipeline that has work to do may say nothing: it tells of every batch."""
@@ -48,7 +48,7 @@ class PipelineStatus:
     Attributes:
         pipeline: its name.
         offset: how far it has come, or None.
-        histories: each history in the state store: its name, how many entries it has, and their bytes.
+        histories: the histories in the state store.
         resnapshot: the tables that are asked for to be read again, until that is done.
         run: what the last run has written, or None.
         stale_after: for how many seconds it may say nothing while it has work to do.
@@ -57,7 +57,7 @@ class PipelineStatus:
 
     pipeline: str
     offset: Offset | None
-    histories: tuple[tuple[str, int, int], ...]
+    histories: tuple[HistorySize, ...]
     resnapshot: tuple[str, ...]
     run: Mapping[str, Any] | None
     stale_after: int = STALE_SECONDS
@@ -238,13 +238,14 @@ def _json(snapshot: SnapshotStatus) -> dict[str, Any]:
     return {**asdict(snapshot), "tables": [table._asdict() for table in snapshot.tables]}
 
 
-def pipeline_status(pipeline: str, folder: Path, stale_after: int = STALE_SECONDS) -> PipelineStatus:
-    """The status of the pipeline with that state folder, which may be running.
+def pipeline_status(place: StatePlace, stale_after: int = STALE_SECONDS) -> PipelineStatus:
+    """The status of the pipeline whose state is there, which may be running.
 
     Raises:
         StateError: the state cannot be read.
     """
-    offset = current_offset(folder)
-    wanted = of(read_kept(folder, KEPT_AS), offset)
+    offset = current_offset(place)
+    with place.view() as view:
+        wanted, histories = of(view.get(KEPT_AS), offset), tuple(view.history_sizes())
     again = wanted.tables if wanted is not None else ()
-    return PipelineStatus(pipeline, offset, read_history_sizes(folder), again, read_status(folder), stale_after)
+    return PipelineStatus(place.pipeline, offset, histories, again, read_status(place.folder), stale_after)

@@ -18,6 +18,7 @@ from cdckit.engine.runners.progress import Progress
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.start import claim
+from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import (
     CdcError,
@@ -43,7 +44,7 @@ class DirectRunner(Runner):
     def _run(self, stack: ExitStack, once: bool) -> None:
         name, stopping = self.pipeline.name, self.stopping
         sink = self._sink()
-        state = open_state(self.pipeline.state)
+        state = open_state(StatePlace.of(self.pipeline))
         stack.callback(state.close)
         claim(state, self.pipeline, self.stopping)
         encode = make_encoder(self.pipeline)
@@ -54,7 +55,7 @@ class DirectRunner(Runner):
         source = make_source(self.pipeline)
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)
-        inbox = self.pipeline.state / FOLDER
+        inbox = self.pipeline.folder / FOLDER
         source.open(SourceContext(name, state, self.notices, stopping, counts=counts, inbox=inbox))
         saved = state.load_offset()
         self.notices.started(self.name, saved)

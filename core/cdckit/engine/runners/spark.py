@@ -24,6 +24,7 @@ from cdckit.engine.spark.query import PipelineQuery
 from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.session import refuse_speculation, start_session
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
+from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
@@ -63,8 +64,9 @@ class SparkRunner(Runner):
         if delivery.once_each:
             refuse_speculation(session)
         place = self._checkpoints(session)
-        if place is not None:
-            restore_state(self.pipeline.state, place / COPIES)
+        copied = self._copied(place)
+        if copied is not None:
+            restore_state(*copied)
         generation, saved = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
         delivery.open(session, generation)
         stack.callback(self._take_back, place)
@@ -80,7 +82,8 @@ class SparkRunner(Runner):
             wait_seconds=self.pipeline.idle_wait_ms / 1000,
             relay=relay.address,
             log_level=logging.getLogger().level,
-            copied=place is not None,
+            copied=copied is not None,
+            saves=self.pipeline.state_folder is None,
             measured=self.measured,
             marks=delivery.marks,
         )
@@ -88,7 +91,7 @@ class SparkRunner(Runner):
         stack.callback(source.close)
         source.open(SourceContext(self.pipeline.name, stopping=self.stopping))
         look_at_lists(source, self.notices)
-        shown = generation.checkpoint(self.pipeline.state)
+        shown = generation.checkpoint(self.pipeline.folder)
         checkpoint: Folder = shown if place is None else place / generation.id
         parts = (session, job, delivery, checkpoint, self.notices, told, source)
         self._drive(PipelineQuery(*parts, None if place is None else shown), once)
@@ -100,7 +103,7 @@ class SparkRunner(Runner):
         return session
 
     def _checkpoints(self, session: SparkSession) -> HadoopFolder | None:
-        """Where checkpoints are, if not in the state folder."""
+        """Where checkpoints are, if not in the pipeline's folder."""
         place = self.pipeline.checkpoint
         if place is None:
             return None
@@ -136,12 +139,12 @@ class SparkRunner(Runner):
 
     def _hand_over(self, place: HadoopFolder | None, *, anew: bool, mirrors: bool) -> tuple[Generation, Offset | None]:
         """The checkpoint to run on, and the offset that the pipeline had come to."""
-        state = open_state(self.pipeline.state, place)
+        state = open_state(StatePlace.of(self.pipeline), place)
         try:
             claim(state, self.pipeline, self.stopping, mirrors=mirrors)
-            generation = hand_to_spark(state, self.pipeline.state, place, anew=anew)
+            generation = hand_to_spark(state, self.pipeline.folder, place, anew=anew)
             saved = state.load_offset()
-            if place is not None:
+            if self._copied(place) is not None:
                 number_copy(state)
         finally:
             state.close()
@@ -159,13 +162,19 @@ class SparkRunner(Runner):
         except OSError as error:
             log.warning("old checkpoints stay: %s", error)
 
+    def _copied(self, place: HadoopFolder | None) -> tuple[Path, HadoopFolder] | None:
+        """The state folder that is copied, and where to; None where it is not: no store but `file` needs copies."""
+        folder = self.pipeline.state_folder
+        return None if place is None or folder is None else (folder, place / COPIES)
+
     def _copy(self, place: HadoopFolder | None) -> None:
-        if place is not None:
-            copy_state(self.pipeline.state, place / COPIES)
+        copied = self._copied(place)
+        if copied is not None:
+            copy_state(*copied)
 
     def _take_back(self, place: HadoopFolder | None) -> None:
         """Takes the query's last offset into the store. Where that fails now, the next start does it."""
         try:
-            open_state(self.pipeline.state, place).close()
+            open_state(StatePlace.of(self.pipeline), place).close()
         except StateError as error:
             log.warning("%s", error)

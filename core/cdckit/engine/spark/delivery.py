@@ -24,8 +24,8 @@ from cdckit.engine.spark.job import Form
 from cdckit.engine.spark.packets import messages_of
 from cdckit.engine.spark.worker_cache import Kept
 from cdckit.engine.spark.writer import SinkWriter, send_all
+from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
-from cdckit.engine.state.sqlite import read_kept
 from cdckit.errors import ConfigError, RetriableSinkError
 from cdckit.tables.sink import SparkTableSink, TableContext
 
@@ -206,6 +206,7 @@ class TableDelivery(Delivery):
 
     def __init__(self, pipeline: ResolvedPipeline, sink: SparkTableSink, stopping: StopSignal) -> None:
         self.pipeline = pipeline
+        self.state = StatePlace.of(pipeline)
         source = make_source(pipeline)
         self.schedule, self.told = source.retry_schedule(), source.tells_marks
         self.stopping = stopping
@@ -226,7 +227,7 @@ class TableDelivery(Delivery):
             marks=self.told,
             pause=self._pause,
             read_again=self._read_again,
-            accepted=lambda: acceptances(read_kept(self.pipeline.state, ACCEPTED)),
+            accepted=lambda: acceptances(self.state.kept(ACCEPTED)),
             activity=RunNotices(self.pipeline.name).activity,
         )
         self.sink.open(session, context)
@@ -238,7 +239,7 @@ class TableDelivery(Delivery):
         return self.sink.write(frame, batch)
 
     def _read_again(self) -> dict[str, str]:
-        wanted = Resnapshot.from_json(read_kept(self.pipeline.state, RESNAPSHOT))
+        wanted = Resnapshot.from_json(self.state.kept(RESNAPSHOT))
         return {} if wanted is None else dict.fromkeys(wanted.tables, wanted.id)
 
     def _pause(self, error: RetriableSinkError) -> None:

@@ -33,6 +33,7 @@ class Job:
         relay: where the driver listens for logs and notices, or None.
         log_level: from which level on logs are sent there.
         copied: whether the driver makes copies of the state.
+        saves: whether the planner saves the offset of each committed batch, so that the checkpoint may be lost.
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
@@ -48,6 +49,7 @@ class Job:
     relay: str | None = None
     log_level: int = 0
     copied: bool = False
+    saves: bool = False
     measured: bool = False
     marks: bool = False
     starts: bool = True

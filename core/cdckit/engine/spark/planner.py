@@ -16,6 +16,7 @@ from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.relay import driver_of, relayed
 from cdckit.engine.state.copies import number_copy
+from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_for_planner
 from cdckit.errors import StateError
 
@@ -119,12 +120,14 @@ class Planner:
     def committed(self, offset: Offset) -> None:
         """Everything up to `offset` is in the sink."""
         self.source.committed(offset)
+        if self.job.saves:
+            self.store.save_offset(offset)
 
     @property
     def store(self) -> StateStore:
         """The pipeline's state, held until `close`."""
         if self._store is None:
-            self._store = open_for_planner(self.job.pipeline.state)
+            self._store = open_for_planner(StatePlace.of(self.job.pipeline))
         return self._store
 
     @property

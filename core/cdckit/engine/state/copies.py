@@ -1,4 +1,4 @@
-"""Copies of a pipeline's state beside its checkpoint, from which a state folder that was lost is made anew.
+"""Copies of what the state store `file` keeps, beside the checkpoint: a state folder that was lost is made of them.
 
 A copy is made before an offset is planned that needs what is new in the state, so that the newest one tells all that
 goes on from Spark's checkpoint need. Each is a file of its own, `state-NUMBER`: the state's SQLite file, compressed.
@@ -17,7 +17,7 @@ from typing import Protocol
 from cdckit.api.state_store import StateStore
 from cdckit.connector.damage import DAMAGE
 from cdckit.engine.state.spark_checkpoint import Folder
-from cdckit.engine.state.sqlite import read_kept
+from cdckit.engine.state.sqlite import SqliteStateView
 from cdckit.errors import StateError
 
 log = logging.getLogger("cdckit.runner")
@@ -55,7 +55,7 @@ def copy_state(state: Path, folder: CopyFolder) -> None:
     Raises:
         StateError: it cannot be read, or the copy cannot be written.
     """
-    number = read_kept(state, NUMBER) or 0
+    number = SqliteStateView(state).get(NUMBER) or 0
     try:
         with closing(sqlite3.connect(f"file:{state / 'state.db'}?mode=ro", uri=True)) as db:
             content = zlib.compress(db.serialize(), 1)
@@ -74,7 +74,7 @@ def restore_state(state: Path, folder: CopyFolder) -> None:
     """
     try:
         copies = sorted(_copies(folder), reverse=True)
-        mine = (read_kept(state, NUMBER) or 0) if (state / "state.db").exists() else -1
+        mine = (SqliteStateView(state).get(NUMBER) or 0) if (state / "state.db").exists() else -1
         for number, name in copies:
             if number <= mine:
                 return

@@ -65,7 +65,7 @@ class MadeFor:
         except DAMAGE as error:
             raise StateError(
                 f"what the state keeps of the pipeline that it was made for is damaged ({reason_of(error)}): "
-                f"{str(kept)[:200]}; restore the state folder from a copy"
+                f"{str(kept)[:200]}; restore the state from a copy"
             ) from error
 
     def to_json(self) -> Json:
@@ -92,10 +92,11 @@ def require_fitting(state: StateStore, pipeline: ResolvedPipeline) -> MadeFor | 
         return None
     now = MadeFor.of(pipeline)
     if others := [*_changes(made.source, now.source), *_changes(made.sink, now.sink)]:
+        place = pipeline.shown_state
         raise ConfigError(
-            *(f"{change}, and the offset in the state {pipeline.state} was saved for the former" for change in others),
+            *(f"{change}, and the offset in the state {place} was saved for the former" for change in others),
             f"pipeline '{pipeline.name}': what came before that offset would be missing. Begin anew with a snapshot "
-            "(`cdc offsets reset FILE`, or another name or state folder), or, where nothing is missing, go on from "
+            "(`cdc offsets reset FILE`, or another name or state), or, where nothing is missing, go on from "
             "the offset (`cdc offsets keep FILE`)",
         )
     for change in _changes(made.form, now.form):

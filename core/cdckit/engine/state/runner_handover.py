@@ -5,8 +5,9 @@ notes under `spark`. Whoever opens the state next takes the checkpoint's last co
 run goes on with the checkpoint that it finds only if that ends at the store's offset; otherwise it starts a new
 generation: a fresh checkpoint whose query begins at the store's offset.
 
-Checkpoints stand in the state folder, or elsewhere (`checkpoints`); then the state folder has notes of how far they
-have come. Where the state is lost, and a checkpoint is not, that tells the offset.
+Checkpoints stand in the pipeline's folder, or elsewhere (`checkpoints`); then that folder has notes of how far they
+have come. Where the state is lost, and a checkpoint is not, that tells the offset. Where a checkpoint is lost, and the
+state is not, the store's offset counts.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from pathlib import Path
 from cdckit.api.record import Offset
 from cdckit.api.state_store import Json, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.engine.state.spark_checkpoint import Folder, begun_in_vain, committed_batch
-from cdckit.engine.state.sqlite import SqliteStateStore, read_kept, read_state
-from cdckit.errors import StateError
+from cdckit.engine.state.place import StatePlace
+from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, begun_in_vain, committed_batch
+from cdckit.errors import StateError, StateHeldError
 from cdckit.waiting import ended_by_stop
 
 log = logging.getLogger("cdckit.runner")
@@ -46,7 +47,7 @@ class Generation:
         id: unique for all time, so that a table never takes a batch of one generation for one of another.
         start: the offset that its first batch begins at; None: where the source begins by itself.
         authority: whether its checkpoint, and not the store, knows how far the pipeline has come.
-        place: where its checkpoint is; empty: in the state folder.
+        place: where its checkpoint is; empty: in the pipeline's folder.
     """
 
     id: str
@@ -55,79 +56,45 @@ class Generation:
     place: str = ""
 
     def checkpoint(self, folder: Path) -> Path:
-        """Its checkpoint, in the state folder."""
+        """Its checkpoint, in the pipeline's folder."""
         return folder / "spark" / self.id
 
 
-def open_state(folder: Path, checkpoints: Folder | None = None) -> StateStore:
+def open_state(place: StatePlace, checkpoints: Folder | None = None) -> StateStore:
     """The state store of a pipeline, held until it is closed, with the offset of whichever runner ran last.
 
     Args:
-        folder: the state's.
+        place: where the state is.
         checkpoints: where checkpoints are, if not there.
 
     Raises:
-        StateError: it cannot be opened, or another pipeline holds it.
+        StateHeldError: another process holds it.
+        StateError: it cannot be opened.
     """
-    store = _open(folder)
+    store = open_for_planner(place)
     try:
-        _settle(store, folder, checkpoints)
+        _settle(store, place.folder, checkpoints)
     except BaseException:
         store.close()
         raise
     return store
 
 
-def open_for_planner(folder: Path) -> StateStore:
+def open_for_planner(place: StatePlace) -> StateStore:
     """The state store of a pipeline while a Spark checkpoint is the authority.
 
-    Raises:
-        StateError: it cannot be opened, or another pipeline holds it.
-    """
-    return _open(folder)
-
-
-def hand_to_spark(
-    store: StateStore, folder: Path, checkpoints: Folder | None = None, *, anew: bool = False
-) -> Generation:
-    """Makes a Spark checkpoint the authority: the last one where it ends at the store's offset, else a new one.
-
-    Args:
-        store: the pipeline's.
-        folder: the state's.
-        checkpoints: where checkpoints are, if not there.
-        anew: whether it is to be a new one in any case: a batch that the last one has planned can no longer be read.
-    """
-    last = _note(store.get(NOTE)) or _found(store, folder, checkpoints)
-    offset, place = store.load_offset(), "" if checkpoints is None else str(checkpoints)
-    if last is not None and (last.place != place or begun_in_vain(_checkpoint(last, folder, checkpoints))):
-        last = None
-    if last is None or anew or offset != _reached(last, folder, checkpoints):
-        last = Generation(uuid.uuid4().hex, offset, authority=True, place=place)
-    generation = replace(last, authority=True)
-    store.put(NOTE, asdict(generation))
-    _remove_others(folder / "spark", generation.id)
-    return generation
-
-
-def current_offset(folder: Path) -> Offset | None:
-    """How far a pipeline has come, also while it runs.
+    The processes of a Spark run that was killed are waited for: they end by themselves within seconds.
 
     Raises:
-        StateError: the state cannot be read.
+        StateHeldError: another process holds it.
+        StateError: it cannot be opened.
     """
-    last = _note(read_kept(folder, NOTE))
-    return _reached(last, folder) if last is not None and last.authority else read_state(folder)
-
-
-def _open(folder: Path) -> StateStore:
-    """Waits for the processes of a Spark run that was killed: they end by themselves within seconds."""
     deadline, said = time.monotonic() + HANDOVER_SECONDS, False
     while True:
         try:
-            return SqliteStateStore(folder)
-        except StateError:
-            last = _note(read_kept(folder, NOTE))
+            return place.open()
+        except StateHeldError:
+            last = _note(place.kept(NOTE))
             if last is None or not last.authority or time.monotonic() > deadline:
                 raise
             if not said:
@@ -137,20 +104,65 @@ def _open(folder: Path) -> StateStore:
                 time.sleep(0.2)
 
 
+def hand_to_spark(
+    store: StateStore, folder: Path, checkpoints: Folder | None = None, *, anew: bool = False
+) -> Generation:
+    """Makes a Spark checkpoint the authority: the last one where it ends at the store's offset, else a new one.
+
+    Args:
+        store: the pipeline's.
+        folder: the pipeline's, on this machine.
+        checkpoints: where checkpoints are, if not there.
+        anew: whether it is to be a new one in any case: a batch that the last one has planned can no longer be read.
+    """
+    last = _note(store.get(NOTE)) or _found(store, folder, checkpoints)
+    offset, place = store.load_offset(), "" if checkpoints is None else str(checkpoints)
+    if last is not None and (last.place != place or not _can_go_on(_checkpoint(last, folder, checkpoints))):
+        last = None
+    if last is None or anew or offset != _reached(last, folder, checkpoints):
+        last = Generation(uuid.uuid4().hex, offset, authority=True, place=place)
+    generation = replace(last, authority=True)
+    store.put(NOTE, asdict(generation))
+    _remove_others(folder / "spark", generation.id)
+    return generation
+
+
+def current_offset(place: StatePlace) -> Offset | None:
+    """How far a pipeline has come, also while it runs.
+
+    Raises:
+        StateError: the state cannot be read.
+    """
+    with place.view() as view:
+        last = _note(view.get(NOTE))
+        committed = _committed(last, place.folder) if last is not None and last.authority else None
+        return committed.end if committed is not None else view.load_offset()
+
+
 def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None:
     last = _note(store.get(NOTE))
     if last is None or not last.authority:
         return
-    store.save_offset(_reached(last, folder, checkpoints))
+    committed = _committed(last, folder, checkpoints)
+    if committed is not None:
+        store.save_offset(committed.end)
     store.put(NOTE, asdict(replace(last, authority=False)))
 
 
 def _reached(generation: Generation, folder: Path, checkpoints: Folder | None = None) -> Offset | None:
+    committed = _committed(generation, folder, checkpoints)
+    return generation.start if committed is None else committed.end
+
+
+def _committed(generation: Generation, folder: Path, checkpoints: Folder | None = None) -> CommittedBatch | None:
     there = checkpoints is not None and generation.place == str(checkpoints)
     committed = committed_batch(checkpoints / generation.id) if checkpoints is not None and there else None
-    if committed is None:
-        committed = committed_batch(generation.checkpoint(folder))
-    return generation.start if committed is None else committed.end
+    return committed or committed_batch(generation.checkpoint(folder))
+
+
+def _can_go_on(checkpoint: Folder) -> bool:
+    """Whether a query can go on from there; of one that is lost, a target may know batches of these numbers."""
+    return checkpoint.is_dir() and not begun_in_vain(checkpoint)
 
 
 def _checkpoint(generation: Generation, folder: Path, checkpoints: Folder | None) -> Folder:
@@ -194,7 +206,7 @@ def _note(note: Json) -> Generation | None:
     except DAMAGE as error:
         raise StateError(
             f"what the state keeps of the last run on Spark is damaged ({reason_of(error)}): {str(note)[:200]}; "
-            "restore the state folder from a copy"
+            "restore the state from a copy"
         ) from error
 
 

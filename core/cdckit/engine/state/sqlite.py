@@ -1,4 +1,4 @@
-"""The default state store: one SQLite file in the pipeline's state folder."""
+"""What the state store `file` keeps: one SQLite file in the pipeline's state folder."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from cdckit.api.state_store import HistoryEntry, Json, StateStore
+from cdckit.api.state_store import HistoryEntry, HistorySize, Json, StateStore, StateView
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.errors import StateError
+from cdckit.errors import StateError, StateHeldError
 
 _FAULTS: tuple[type[Exception], ...] = (*DAMAGE, sqlite3.Error, OSError)
 """What reading a file that is damaged, or not there, may end in."""
@@ -67,7 +67,8 @@ class SqliteStateStore(StateStore):
         folder: made when it is missing.
 
     Raises:
-        StateError: it cannot be opened, is corrupted, or another pipeline holds it.
+        StateHeldError: another process holds it.
+        StateError: it cannot be opened, or is corrupted.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -104,7 +105,7 @@ class SqliteStateStore(StateStore):
     def load_offset(self) -> dict[str, Json] | None:
         """The last saved offset, or None."""
         row = self._db.execute("select offset from offset").fetchone()
-        return None if row is None else json.loads(row[0])
+        return None if row is None else _offset(row[0])
 
     @_telling
     def save_offset(self, offset: dict[str, Json] | None) -> None:
@@ -175,54 +176,58 @@ class SqliteStateStore(StateStore):
         os.close(self._lock)
 
 
-def read_state(folder: Path) -> dict[str, Any] | None:
-    """The saved offset of a pipeline that may be running: read without the lock.
+class SqliteStateView(StateView):
+    """`FOLDER/state.db` as it is, read without the lock; the file need not be there yet.
 
-    Raises:
-        StateError: the file cannot be read.
+    Args:
+        folder: the state's.
     """
-    offset: dict[str, Any] | None = _peek(folder, "select offset from offset")
-    return offset
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "state.db"
+
+    def load_offset(self) -> dict[str, Json] | None:
+        """The saved offset, or None."""
+        offset: dict[str, Json] | None = self._value(_offset, "select offset from offset")
+        return offset
+
+    def get(self, key: str) -> Json:
+        """A value kept under `key`, or None."""
+        return self._value(json.loads, "select value from keep where key = ?", key)
+
+    def history_sizes(self) -> list[HistorySize]:
+        """The histories, by name."""
+        query = "select history, count(*), sum(length(entry)) from history group by history"
+        return [HistorySize(*row) for row in self._rows(query)]
+
+    def close(self) -> None:
+        """Nothing stays open between two looks."""
+
+    def _value(self, read: Callable[[str], Json], query: str, *arguments: str) -> Json:
+        """The one value that a query finds; None when there is none."""
+        rows = self._rows(query, *arguments)
+        try:
+            return next((read(row[0]) for row in rows), None)
+        except DAMAGE as error:
+            raise StateError(f"state file {self._path}: {reason_of(error)}; {_advice(error)}") from error
+
+    def _rows(self, query: str, *arguments: str) -> list[tuple[Any, ...]]:
+        """What a query finds."""
+        if not self._path.exists():
+            return []
+        try:
+            with closing(sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)) as db:
+                begun = db.execute("pragma user_version").fetchone()[0]
+                return db.execute(query, arguments).fetchall() if begun else []
+        except _FAULTS as error:
+            raise StateError(f"state file {self._path}: {error}; {_advice(error)}") from error
 
 
-def read_kept(folder: Path, key: str) -> Json:
-    """A value kept under `key` by a pipeline that may be running: read without the lock.
-
-    Raises:
-        StateError: the file cannot be read.
-    """
-    return _peek(folder, "select value from keep where key = ?", key)
-
-
-def read_history_sizes(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """The histories of a pipeline that may be running: each one's name, how many entries it has, and their bytes.
-
-    Raises:
-        StateError: the file cannot be read.
-    """
-    return tuple(_look(folder, "select history, count(*), sum(length(entry)) from history group by history"))
-
-
-def _peek(folder: Path, query: str, *arguments: str) -> Json:
-    """The one JSON value that a query finds; None when there is none."""
-    rows = _look(folder, query, *arguments)
-    try:
-        return next((json.loads(row[0]) for row in rows), None)
-    except DAMAGE as error:
-        raise StateError(f"state file {folder / 'state.db'}: {reason_of(error)}; {_advice(error)}") from error
-
-
-def _look(folder: Path, query: str, *arguments: str) -> list[tuple[Any, ...]]:
-    """What a query finds in a state file that need not be there yet."""
-    path = folder / "state.db"
-    if not path.exists():
-        return []
-    try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-            begun = db.execute("pragma user_version").fetchone()[0]
-            return db.execute(query, arguments).fetchall() if begun else []
-    except _FAULTS as error:
-        raise StateError(f"state file {path}: {error}; {_advice(error)}") from error
+def _offset(text: str) -> dict[str, Json]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError(f"the offset is {text[:80]}, no JSON object")
+    return found
 
 
 def _insert(db: sqlite3.Connection, history: str, entries: Iterable[HistoryEntry]) -> None:
@@ -242,7 +247,7 @@ def _take_lock(folder: Path) -> int:
     except OSError as error:
         holder = os.read(descriptor, 20).decode(errors="replace").strip()
         os.close(descriptor)
-        raise StateError(
+        raise StateHeldError(
             f"state {folder} is held by another pipeline (process {holder or 'unknown'}): "
             "stop that one, or give this pipeline its own 'state' folder"
         ) from error
