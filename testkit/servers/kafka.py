@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -97,6 +97,12 @@ class KafkaBroker(Server):
         while len(admin.list_topics(name, _SECONDS).topics[name].partitions) != partitions:
             assert time.monotonic() < deadline, f"topic {name} is made and cannot be seen"
             time.sleep(0.02)
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete topics; one at least is named."""
+        admin = self.admin()
+        for deleted in admin.delete_topics(list(names)).values():
+            deleted.result(_SECONDS)
 
     def topics(self) -> set[str]:
         """Return the names of all topics but Kafka's own."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pages.page import Page
+from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
 
 
@@ -23,3 +24,12 @@ def server() -> Iterator[MySQLServer]:
         [script] = page.blocks("sql", "1. Prepare the server")
         started.run_sql(script)
         yield started
+
+
+@pytest.fixture
+def kafka_broker(kafka_broker: KafkaBroker) -> Iterator[KafkaBroker]:
+    """The broker. A page's topics have the names that the page gives them: they are deleted after its test."""
+    before = kafka_broker.topics()
+    yield kafka_broker
+    if made := kafka_broker.topics() - before:
+        kafka_broker.delete_topics(made)
