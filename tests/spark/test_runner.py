@@ -76,7 +76,8 @@ def test_a_backlog_is_cut(script: Script, tmp_path: Path) -> None:
 
 
 def test_runners_take_turns_on_one_state(script: Script, tmp_path: Path) -> None:
-    out, state = tmp_path / "out.jsonl", tmp_path / "state"
+    """Wherever it is: a checkpoint's address is a path for one and nearly a URL for the other."""
+    out, state = tmp_path / "out.jsonl", tmp_path / "100 %20 état #1?"
     pipeline = script.pipeline(state, "file", path=out)
     fill(script, 0, 10)
     runners: list[type[DirectRunner | SparkRunner]] = [DirectRunner, SparkRunner, DirectRunner, SparkRunner]

@@ -26,7 +26,7 @@ from cdckit.engine.spark.session import refuse_speculation, start_session
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
-from cdckit.engine.state.spark_checkpoint import Folder
+from cdckit.engine.state.spark_checkpoint import Folder, location
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 
 log = logging.getLogger("cdckit.runner")
@@ -107,7 +107,7 @@ class SparkRunner(Runner):
         place = self.pipeline.checkpoint
         if place is None:
             return None
-        url = place if ":" in place else Path(place).absolute().as_uri()
+        url = place if ":" in place else location(Path(place))
         return HadoopFolder(session, url) / self.pipeline.name
 
     def _drive(self, query: PipelineQuery, once: bool) -> None:

@@ -54,14 +54,6 @@ class HadoopFolder:
         """The last part of the address."""
         return self._url.rpartition("/")[2]
 
-    def absolute(self) -> HadoopFolder:
-        """Itself: a URL is absolute."""
-        return self
-
-    def as_uri(self) -> str:
-        """The URL."""
-        return self._url
-
     @_telling
     def is_dir(self) -> bool:
         """Whether there is such a folder."""

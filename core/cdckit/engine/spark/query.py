@@ -21,7 +21,14 @@ from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.failures import behind
 from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import QueryNotices
-from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, committed_batch, planned_batch, show_batch
+from cdckit.engine.state.spark_checkpoint import (
+    CommittedBatch,
+    Folder,
+    committed_batch,
+    location,
+    planned_batch,
+    show_batch,
+)
 from cdckit.errors import CdcError, RetriableSinkError
 from cdckit.tables.passing import passes
 
@@ -110,7 +117,7 @@ class PipelineQuery:
         writer = (
             self._loaded()
             .writeStream.foreachBatch(self._deliver)
-            .option("checkpointLocation", self.checkpoint.absolute().as_uri())
+            .option("checkpointLocation", location(self.checkpoint))
         )
         if once or not self.source.streams:
             return writer.trigger(availableNow=True).start()

@@ -40,11 +40,10 @@ class Folder(Protocol):
     def read_text(self) -> str:
         """What stands in a file."""
 
-    def absolute(self) -> Self:
-        """The same, with its whole address."""
 
-    def as_uri(self) -> str:
-        """Its address as a URL."""
+def location(folder: Folder) -> str:
+    """A folder's address as Spark reads it: nothing in it is escaped, be it a blank or a per cent sign."""
+    return f"file://{folder.absolute()}" if isinstance(folder, Path) else str(folder)
 
 
 class CommittedBatch(NamedTuple):
