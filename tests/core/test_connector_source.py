@@ -161,6 +161,18 @@ def test_an_offset_is_located_once_and_anew_only_after_a_pause(state: SqliteStat
     assert source.located == source.asked
 
 
+def test_what_signals_have_asked_for_stays_in_the_offset(
+    state: SqliteStateStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    source, left = opened(state), {"cdckit_incremental": {"wanted": [{"name": "d.t"}]}}
+    end = source.latest_offset({"number": 1, **left})
+    assert end == {"number": 3, **left}
+    assert source.cut({"number": 1, **left}, end, 1) == {"number": 2, **left}
+    for _ in range(2):
+        source.plan({"number": 1, **left}, end)
+    assert caplog.text.count("d.t: the snapshot that a signal has asked for waits") == 1
+
+
 def test_a_snapshot_that_is_due_comes_first(state: SqliteStateStore) -> None:
     source = opened(state)
     start = source.initial_offset()

@@ -106,6 +106,20 @@ def test_it_goes_on_after_restarts_while_rows_change(signalled: Signalled, sql: 
     assert "cdckit_incremental" not in (signalled.offset or {})
 
 
+def test_it_waits_while_nobody_listens(signalled: Signalled, sql: Sql, caplog: pytest.LogCaptureFixture) -> None:
+    signalled.signal(data_collections=[f"{signalled.database}.t"])
+    signalled.once(most=5)
+    options, signalled.options = signalled.options, {**signalled.options, "signal_data_collection": ""}
+    for number in (11, 12):
+        sql(f"UPDATE t SET v = {number} WHERE id = 1;")
+        assert [record.topic for record in signalled.once()][-1:] == [f"p.{signalled.database}.t"]
+    assert caplog.text.count(f"{signalled.database}.t: the snapshot that a signal has asked for waits") == 2
+    signalled.options = options
+    signalled.once()
+    assert signalled.told()[-1] == ("Incremental", "COMPLETED")
+    assert len({row[0] for row in signalled.reads()}) == len(signalled.reads()) == 100
+
+
 def _of(capture: Signalled, table: str) -> list[tuple[Any, ...]]:
     return changes([record for record in capture.records if record.topic == f"p.{capture.database}.{table}"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from cdckit.api.record import Batch, Offset
 from cdckit.api.snapshotting import SnapshotMode
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.state_store import StateStore
+from cdckit.connector.incremental.state import IncrementalState
 from cdckit.connector.notifications.listener import SnapshotListener
 from cdckit.connector.notifications.notifications import Notifications
 from cdckit.connector.offset import ConnectorOffset
@@ -21,6 +23,8 @@ from cdckit.connector.resnapshot import Resnapshot
 from cdckit.connector.rows_again import RowsAgain, without_unfinished
 from cdckit.connector.signals.mailbox import Mailbox
 from cdckit.errors import SnapshotDueError, SourceError, StateError
+
+log = logging.getLogger("cdckit.connector")
 
 Config = TypeVar("Config", bound=ConnectorOptions)
 At = TypeVar("At", bound=ConnectorOffset)
@@ -58,6 +62,7 @@ class ConnectorSource(Source, Generic[Config, At]):
         self._unread = unread
         self._context = SourceContext(config.topic_prefix)
         self._mailbox: Mailbox | None = None
+        self._waits_told = False
         self._again: RowsAgain[At] = RowsAgain(lambda: self._state, self._log_end, self._lies_before)
 
     def open(self, context: SourceContext) -> None:
@@ -108,7 +113,7 @@ class ConnectorSource(Source, Generic[Config, At]):
             return start
         at = self._located(at)
         end = self._end_before_rows(at) or self._awaited_end(at, 0.0 if self.archived else wait_seconds)
-        return start if end is None else end.to_json()
+        return start if end is None else end.with_changes(incremental=at.incremental).to_json()
 
     def _end_before_rows(self, at: At) -> At | None:
         """Where the next batch ends, as long as tables are to be read again: the log as it was, then their chunks."""
@@ -135,7 +140,7 @@ class ConnectorSource(Source, Generic[Config, At]):
         if first.snapshot_due or last.after_snapshot:
             return end
         found = self._cut(first, last, max_bytes)
-        return end if found is None else found.to_json()
+        return end if found is None else found.with_changes(incremental=last.incremental).to_json()
 
     # -- planning
 
@@ -143,12 +148,23 @@ class ConnectorSource(Source, Generic[Config, At]):
         """The snapshot, whole or in chunks; or the log, open-ended or a range of it."""
         if start == end:
             return []
-        self._before_planning(self._offsets.kept(start))
+        at = self._offsets.kept(start)
+        self._tell_what_waits(at)
+        self._before_planning(at)
         if end is None:
             return self._plan_next(start)
         if self._offsets.from_json(end).after_snapshot:
             return self._plan_chunks(start, end, parallelism)
         return self._plan_range(start, end, parallelism)
+
+    def _tell_what_waits(self, at: At) -> None:
+        """Says once that a snapshot which a signal has asked for waits, where nobody listens to signals."""
+        if at.incremental is None or self._mailbox is not None or self._waits_told:
+            return
+        self._waits_told = True
+        left = IncrementalState.from_json(at.incremental)
+        names = ", ".join(wanted.name for wanted in (*left.blocking, *left.wanted))
+        log.warning("%s: the snapshot that a signal has asked for waits until the pipeline takes signals again", names)
 
     def _plan_next(self, start: Offset) -> Sequence[Split]:
         at = self._start(self._offsets.kept(start))

@@ -44,6 +44,7 @@ class LogProgress:
         self._row_in_part = start.row_in_part
         self._gtids = gtid_set(start.gtids, mariadb=mariadb)
         self._by_gtid_until = start.by_gtid_until
+        self._incremental = start.incremental
         self._next: tuple[TransactionSource, int] | tuple[int, int, int] | None = None
         self._announced = False
         self._source: TransactionSource | None = None
@@ -174,6 +175,7 @@ class LogProgress:
             ts_sec=self.time_us // 1_000_000,
             epoch=self.epoch,
             server=self.server,
+            incremental=self._incremental,
             by_gtid_until=self._unsettled(),
             end_told=self._end_told,
             row_in_part=self._row_in_part and self.events_done <= self._skip,
