@@ -38,13 +38,14 @@ from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.schema_history.renewal import HistoryRenewal
-from cdckit_mysql.server.facts import RowLogging
+from cdckit_mysql.server.facts import Dialect, RowLogging
 from cdckit_mysql.server.origin import ServerOrigin
 from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot
 from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.resnapshot import lies_before
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
+from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.log_origin import LogOrigin
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
@@ -185,6 +186,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             return []
         self._snapshots.renew_history(first)  # a batch that was planned in an earlier run comes first
         self._history.fold(first.position)
+        if not self._missing_known:
+            tables = self._history.tables_at(first.position)
+            self._take_over_missing(self._definitions(tables, self._origin.dialect, self._history), first)
         if self._context.counts.wanted and not self._captured_told:
             self._tell_captured(self._history.tables_at(first.position))
         if not self._topics_checked:
@@ -255,12 +259,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         start = LogOffset.from_json(split.start)
         read_from = start if work.reader or self._context.state is None else self._ends.known(start)
         history = self._history if self._context.state is not None else None
-        definitions = self._origin.definitions(
-            work.tables, self._config, self._filters, work.dialect, history=history, notices=self._context.notices
-        )
-        if history is not None and not work.reader and not self._missing_known:
-            self._origin.take_over_missing(self._filters, definitions, start.position)
-            self._missing_known = True  # the lists do not change while it runs, and the log tells of new tables
+        definitions = self._definitions(work.tables, work.dialect, history)
+        if history is not None and not work.reader:
+            self._take_over_missing(definitions, start)
         versions = self._versions_of(work.dialect.rows, work.run_id)
         marker = TableMarker(self._filters, versions) if self._context.marks else None
         listen = None
@@ -289,6 +290,16 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
                 self._planner.replayed(planned, end, here, definitions.tables)
 
         return self._ranged(reader.range(read_from, end, replayed))
+
+    def _definitions(self, tables: Tables, dialect: Dialect, history: SchemaHistory | None) -> Definitions:
+        notices = self._context.notices
+        return self._origin.definitions(tables, self._config, self._filters, dialect, history=history, notices=notices)
+
+    def _take_over_missing(self, definitions: Definitions, at: LogOffset) -> None:
+        """Once: the lists do not change while it runs, and the log tells of new tables."""
+        if not self._missing_known:
+            self._origin.take_over_missing(self._filters, definitions, at.position)
+            self._missing_known = True
 
     def _followed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """The batches; they end where the server has the log no more and a snapshot may be taken for that."""

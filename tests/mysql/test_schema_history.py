@@ -147,3 +147,15 @@ def test_the_history_and_the_topic_hold_what_is_asked_for(
     assert {source["db"] for source in told} == {"", database}
     tables = SchemaHistory(reading.state).tables_at(LogOffset.from_json(reading.offset()).position)
     assert {table.name for table in tables} == kept
+
+
+def test_ranges_of_the_log_hold_a_table_that_is_captured_later(
+    capture: NewCapture, sql: Callable[[str], None], database: str
+) -> None:
+    """Its definition, which was not followed, is the server's."""
+    sql("CREATE TABLE t (id INT PRIMARY KEY); CREATE TABLE later (id INT PRIMARY KEY, v INT);")
+    only = {"schema_history_internal_store_only_captured_tables_ddl": True}
+    capture(table_include_list=f"{database}.t", **only).parallel(1)
+    sql("INSERT INTO later VALUES (1, 2);")
+    [records] = capture(table_include_list=rf"{database}\.(t|later)", **only).parallel(1)
+    assert changes(records) == [("c", "later", None, (1, 2))]
