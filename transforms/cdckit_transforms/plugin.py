@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cdckit import Registration, hookimpl
+from cdckit_transforms import kafka_registrations
 
 
 @hookimpl
@@ -63,6 +64,7 @@ def cdckit_transforms() -> Sequence[Registration]:
             summary="renames topics by a regular expression",
             aliases=("org.apache.kafka.connect.transforms.RegexRouter",),
         ),
+        *kafka_registrations.REGISTRATIONS,
     ]
 
 
