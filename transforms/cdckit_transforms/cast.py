@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast, get_args
 from pydantic import AfterValidator
 
 from cdckit import Datum, NameList, Record, Schema, SchemaAndValue, Struct, TransformError, split_names
-from cdckit_transforms.casting import Cast as CastValue, Target, casting
+from cdckit_transforms.casting import Cast as CastValue, Target, casting, same
 from cdckit_transforms.extended_schema import struct_like
 from cdckit_transforms.record_part import (
     Change,
@@ -103,7 +103,7 @@ class Cast(FieldsTransform):
         ]
         other = struct_like(schema, members).replace(optional=schema.optional)
         fill = filling(schema, replaces_null=self._replaces_null)
-        converted = tuple((at, convert) for at, (_, convert) in casts.items())
+        converted = tuple((at, convert) for at, (_, convert) in casts.items() if convert is not same)
 
         def change(values: tuple[Any, ...], _: Record) -> Struct:
             made = list(values if fill is None else fill(values))
@@ -142,7 +142,7 @@ class Cast(FieldsTransform):
 
 
 def _told(what: str, schema: Schema, target: Target) -> Callable[[Any], Any]:
-    """What casts values of a schema, with errors that tell what is cast."""
+    """What casts values of a schema, with errors that tell what is cast; texts alone may be no such value."""
     try:
         convert = casting(schema, target)
     except TransformError as error:
@@ -152,6 +152,9 @@ def _told(what: str, schema: Schema, target: Target) -> Callable[[Any], Any]:
             raise fault
 
         return refuse
+
+    if schema.type != "string":
+        return convert
 
     def told(value: Any) -> Any:
         try:

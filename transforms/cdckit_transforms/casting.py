@@ -15,6 +15,7 @@ from cdckit_transforms.java_numbers import float32, float_of, float_text, intege
 Target = Literal["int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string"]
 Cast = Callable[[Any], Any]
 
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _DAY = 86_400_000
 _MILLISECONDS = {
     logical.CONNECT_DATE.name: _DAY,
@@ -39,11 +40,11 @@ def casting(schema: Schema, target: Target) -> Cast:
         raise TransformError(f"{schema.type} cannot be cast")
     if target == "string":
         return _texts(schema)
+    if _BITS.get(schema.type, 65) <= _BITS.get(target, 0):
+        return same
     read = _reading(schema, target)
-    if schema.type == "string":
-        return read
-    write = _WRITERS[target]
-    return lambda value: write(read(value))
+    write = same if schema.type == "string" else _WRITERS[target]
+    return write if read is same else read if write is same else lambda value: write(read(value))
 
 
 def _texts(schema: Schema) -> Cast:
@@ -82,10 +83,11 @@ def _reading(schema: Schema, target: Target) -> Cast:
             raise TransformError("bytes can be cast to string alone")
         scale = _scale(schema)
         return lambda value: number_of(value, scale)
-    return widened if schema.type == "float32" else _same
+    return widened if schema.type == "float32" else same
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """The value."""
     return value
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from cdckit import PluginConfig, Record, Schema, Struct, TransformError
 from cdckit_transforms.extended_schema import struct_like
-from cdckit_transforms.record_part import Change, FieldsTransform, KeyTransform, Members, Values
+from cdckit_transforms.record_part import Change, FieldsTransform, KeyTransform, Members, Values, filling
 
 
 class FlattenConfig(PluginConfig):
@@ -72,11 +73,14 @@ def _value_of(struct: Struct, at: int) -> Any:
 
 def _flattening(schema: Schema) -> Callable[[Values], Values]:
     """What makes the flat values of a struct's."""
+    fill = filling(schema, replaces_null=True)
     pieces = list(_pieces(schema))
-    if len(pieces) == 1:
-        return pieces[0]
+    if not any(field.schema.type == "struct" for field in schema.fields):
+        return _same if fill is None else fill
 
     def flatten(values: Values) -> Values:
+        if fill is not None:
+            values = fill(values)
         flat: list[Any] = []
         for piece in pieces:
             flat += piece(values)
@@ -85,37 +89,27 @@ def _flattening(schema: Schema) -> Callable[[Values], Values]:
     return flatten
 
 
+def _same(values: Values) -> Values:
+    return values
+
+
 def _pieces(schema: Schema) -> Iterator[Callable[[Values], Values]]:
     """What takes, one after the other, the runs of plain fields and the nested structs of a struct."""
     start = 0
     for field in schema.fields:
         if field.schema.type == "struct":
-            if start < field.index:
-                yield _run(schema, start, field.index)
+            yield itemgetter(slice(start, field.index))
             yield _nested(field.schema, field.index)
             start = field.index + 1
-    if start < len(schema.fields) or not schema.fields:
-        yield _run(schema, start, len(schema.fields))
-
-
-def _run(schema: Schema, start: int, end: int) -> Callable[[Values], Values]:
-    """Takes the fields from `start` to before `end`; a null one's default."""
-    defaults = {at: schema.fields[at].schema.default for at in range(start, end)}
-    if all(default is None for default in defaults.values()):
-        return lambda values: values[start:end]
-    pairs = tuple(defaults.items())
-    return lambda values: tuple([default if values[at] is None else values[at] for at, default in pairs])
+    yield itemgetter(slice(start, len(schema.fields)))
 
 
 def _nested(schema: Schema, at: int) -> Callable[[Values], Values]:
     """Takes the fields of a nested struct; all are null where it is."""
     flatten, nulls = _flattening(schema), (None,) * _width(schema)
-    default: Struct | None = schema.default
 
     def nested(values: Values) -> Values:
-        inner = values[at]
-        if inner is None:
-            inner = default
+        inner: Struct | None = values[at]
         return nulls if inner is None else flatten(inner.values)
 
     return nested

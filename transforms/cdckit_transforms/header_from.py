@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
-from cdckit import Datum, Header, Record, Schema, SchemaAndValue, Struct, Transform, TransformError, split_names
+from cdckit import Datum, Field, Header, Record, Schema, SchemaAndValue, Struct, Transform, TransformError, split_names
 from cdckit_transforms.extended_schema import struct_like
 from cdckit_transforms.name_lists import SomeNames
 from cdckit_transforms.record_part import Members, NullsConfig, Values, filling
@@ -35,13 +35,11 @@ class _Fields(NamedTuple):
     """What is done with structs of one schema.
 
     Attributes:
-        fill: puts the fields' defaults in the place of nulls.
-        told: the headers' names, the fields' places and schemas.
+        told: the headers' names, the fields' places and schemas, and what stands for null.
         left: makes the struct without the fields; None where they stay.
     """
 
-    fill: Callable[[Values], Values] | None
-    told: tuple[tuple[str, int, Schema], ...]
+    told: tuple[tuple[str, int, Schema, Any], ...]
     left: Callable[[Values], Struct] | None
 
 
@@ -72,9 +70,11 @@ class HeaderFrom(Transform):
         known: _Fields | None = schema.derived.get(self)
         if known is None:
             known = schema.derived[self] = self._fields(schema)
-        fill, told, left = known
-        values = part.values if fill is None else fill(part.values)
-        made = tuple([Header(name, values[at], member) for name, at, member in told])
+        told, left = known
+        values = part.values
+        made = [
+            Header(name, default if values[at] is None else values[at], member) for name, at, member, default in told
+        ]
         return part if left is None else left(values), (*headers, *made)
 
     def _of_map(self, members: Members, headers: tuple[Header, ...]) -> tuple[Datum, tuple[Header, ...]]:
@@ -88,16 +88,20 @@ class HeaderFrom(Transform):
         if missing:
             there = ", ".join(schema.index) or "none"
             raise TransformError(f"there is no field '{missing[0]}' in the {self.part} (there are: {there})")
-        told = tuple((header, schema.index[field], schema.field(field).schema) for field, header in self._names)
-        fill = filling(schema, replaces_null=self._replaces_null)
-        return _Fields(fill, told, self._without(schema) if self._moves else None)
+        told = tuple((header, *self._taken(schema.field(field))) for field, header in self._names)
+        return _Fields(told, self._without(schema) if self._moves else None)
+
+    def _taken(self, field: Field) -> tuple[int, Schema, Any]:
+        """A field's place and schema, and what stands for null."""
+        return field.index, field.schema, field.schema.default if self._replaces_null else None
 
     def _without(self, schema: Schema) -> Callable[[Values], Struct]:
         moved = {field for field, _ in self._names}
         kept = [field for field in schema.fields if field.name not in moved]
         smaller = struct_like(schema, [(field.name, field.schema) for field in kept])
         pick = picking([field.index for field in kept])
-        return lambda values: Struct(smaller, pick(values))
+        fill = filling(smaller, replaces_null=self._replaces_null)
+        return lambda values: Struct(smaller, pick(values) if fill is None else fill(pick(values)))
 
 
 class HeaderFromKey(HeaderFrom):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from operator import attrgetter
+from typing import NamedTuple, Self
 
 from pydantic import field_validator, model_validator
 
@@ -52,12 +53,12 @@ class _Added(NamedTuple):
     Attributes:
         name: its name.
         schema: its type.
-        value: takes its value out of a record; None where the record has none.
+        attribute: of the record, which it takes; "" for the fixed text.
     """
 
     name: str
     schema: Schema
-    value: Callable[[Record], Any]
+    attribute: str
 
 
 class InsertField(FieldsTransform):
@@ -66,52 +67,60 @@ class InsertField(FieldsTransform):
     purpose = "field insertion"
 
     def __init__(self, config: InsertFieldConfig) -> None:
-        static = config.static_value
         given = (
-            (config.topic_field, STRING, lambda record: record.topic),
-            (config.partition_field, INT32, lambda record: record.partition),
-            (config.timestamp_field, CONNECT_TIMESTAMP, lambda record: record.timestamp),
-            (config.static_field, STRING, lambda _: static),
+            (config.topic_field, STRING, "topic"),
+            (config.partition_field, INT32, "partition"),
+            (config.timestamp_field, CONNECT_TIMESTAMP, "timestamp"),
+            (config.static_field, STRING, ""),
         )
-        self._added = tuple(_added(*one) for one in given if one[0])
+        self._added = tuple(_added(spec, schema, attribute) for spec, schema, attribute in given if spec)
         self._replaces_null = config.replace_null_with_default
-        self._values = _values_of(self._added)
+        self._values = _values_of(self._added, config.static_value)
+        self._required = any(not added.schema.optional for added in self._added)
 
     def change_of(self, schema: Schema) -> Change:
         """Adds the fields to structs of a schema."""
         members = [(field.name, field.schema) for field in schema.fields]
         larger = struct_like(schema, [*members, *((added.name, added.schema) for added in self._added)])
         fill = filling(schema, replaces_null=self._replaces_null)
-        added = self._values
+        added = self._checked_values if self._required else self._values
         if fill is None:
             return lambda values, record: Struct(larger, values + added(record))
         return lambda values, record: Struct(larger, fill(values) + added(record))
 
+    def _checked_values(self, record: Record) -> Values:
+        """The values of all added fields, the required ones of which are there."""
+        values = self._values(record)
+        for added, value in zip(self._added, values, strict=True):
+            if value is None and not added.schema.optional:
+                raise TransformError(
+                    f"field '{added.name}' is required, but the record has no value for it; write '{added.name}?'"
+                )
+        return values
+
     def changed_map(self, members: Members, record: Record) -> Members:
         """The map with those of the fields that have a value."""
-        found = ((added.name, added.value(record)) for added in self._added)
-        return {**members, **{name: value for name, value in found if value is not None}}
+        found = zip(self._added, self._values(record), strict=True)
+        return {**members, **{added.name: value for added, value in found if value is not None}}
 
 
-def _added(spec: str, schema: Schema, value: Callable[[Record], Any]) -> _Added:
+def _added(spec: str, schema: Schema, attribute: str) -> _Added:
     name = spec[:-1] if spec.endswith(("!", "?")) else spec
-    return _Added(name, schema if spec.endswith("!") else schema.as_optional(), value)
+    return _Added(name, schema if spec.endswith("!") else schema.as_optional(), attribute)
 
 
-def _values_of(added: tuple[_Added, ...]) -> Callable[[Record], Values]:
-    """Takes the values of all added fields out of a record."""
-    if len(added) == 1:
-        only = added[0]
-        return lambda record: (_checked(only, only.value(record)),)
-    return lambda record: tuple([_checked(one, one.value(record)) for one in added])
-
-
-def _checked(added: _Added, value: Any) -> Any:
-    if value is None and not added.schema.optional:
-        raise TransformError(
-            f"field '{added.name}' is required, but the record has no value for it; write '{added.name}?'"
-        )
-    return value
+def _values_of(added: tuple[_Added, ...], static: str | None) -> Callable[[Record], Values]:
+    """What takes the values of all added fields out of a record."""
+    attributes = [one.attribute for one in added if one.attribute]
+    fixed = (static,) * (len(added) - len(attributes))
+    if not attributes:
+        return lambda _: fixed
+    take = attrgetter(*attributes)
+    if len(attributes) == 1:
+        return lambda record: (take(record), *fixed)
+    if not fixed:
+        return take
+    return lambda record: take(record) + fixed
 
 
 class InsertFieldIntoKey(KeyTransform, InsertField):

@@ -78,6 +78,16 @@ class FieldsTransform(ValueTransform):
     def changed_map(self, members: Members, record: Record) -> Any:
         """What takes the place of a map without a schema; None: nothing, as in a tombstone."""
 
+    def apply(self, record: Record) -> Record:
+        """The record with another value; structs of a schema that is known take the shortest way."""
+        old = record.value
+        if old.__class__ is not Struct or (change := old.schema.derived.get(self)) is None:
+            return super().apply(record)
+        new = change(old.values, record)
+        return Record(
+            record.topic, record.key, new, record.headers, record.position, record.timestamp, record.partition
+        )
+
     def change(self, part: Datum | None, record: Record) -> Datum | None:
         """What the part becomes; null stays null."""
         if isinstance(part, Struct):
@@ -113,6 +123,8 @@ def filling(schema: Schema, *, replaces_null: bool) -> Callable[[Values], Values
     defaults = [(field.index, field.schema.default) for field in schema.fields if field.schema.default is not None]
     if not replaces_null or not defaults:
         return None
+    if len(defaults) == 1:
+        return _filling_one(*defaults[0])
 
     def fill(values: Values) -> Values:
         for at, _ in defaults:
@@ -127,3 +139,7 @@ def filling(schema: Schema, *, replaces_null: bool) -> Callable[[Values], Values
         return tuple(filled)
 
     return fill
+
+
+def _filling_one(at: int, default: Any) -> Callable[[Values], Values]:
+    return lambda values: values if values[at] is not None else (*values[:at], default, *values[at + 1 :])

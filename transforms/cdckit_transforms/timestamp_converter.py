@@ -65,14 +65,14 @@ class TimestampConverter(FieldsTransform):
         times, by = _TO_MILLISECONDS[config.unix_precision]
         self._readers: dict[Kind, Convert] = {
             "string": self._parsed,
-            "unix": lambda value: _long(_quotient(value, by) * times),
+            "unix": _scaled(times, by),
             "Date": lambda days: days * _DAY,
             "Time": _same,
             "Timestamp": _same,
         }
         writers: dict[Kind, Convert] = {
             "string": _same if self._format is None else self._format.format,
-            "unix": lambda milliseconds: _long(_quotient(milliseconds, times) * by),
+            "unix": _scaled(by, times),
             "Date": lambda milliseconds: narrowed(milliseconds // _DAY, 32),
             "Time": lambda milliseconds: milliseconds % _DAY,
             "Timestamp": _same,
@@ -161,8 +161,10 @@ class TimestampConverter(FieldsTransform):
         return self._told(what, kind)(value)
 
     def _told(self, what: str, kind: Kind) -> Convert:
-        """What converts a moment of a kind, with errors that tell which."""
+        """What converts a moment of a kind, with errors that tell which; texts alone may be none."""
         read, write = self._readers[kind], self._write
+        if kind != "string":
+            return write if read is _same else read if write is _same else lambda value: write(read(value))
 
         def convert(value: Any) -> Any:
             try:
@@ -185,14 +187,13 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _quotient(number: int, by: int) -> int:
-    """Divided towards zero, as Java does."""
-    return number if by == 1 else -(-number // by) if number < 0 else number // by
-
-
-def _long(number: int) -> int:
-    """The nearest number of 64 bits."""
-    return max(-(1 << 63), min(number, (1 << 63) - 1))
+def _scaled(times: int, by: int) -> Convert:
+    """What multiplies numbers, or divides them towards zero, as Java does; the result has 64 bits."""
+    if times > 1:
+        return lambda number: max(-(1 << 63), min(number * times, (1 << 63) - 1))
+    if by > 1:
+        return lambda number: -(-number // by) if number < 0 else number // by
+    return _same
 
 
 class TimestampConverterOfKey(KeyTransform, TimestampConverter):

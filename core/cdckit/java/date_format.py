@@ -32,14 +32,27 @@ class DateFormat:
         self.pattern = pattern
         pieces = pieces_of(pattern)
         self._writers = [_writer(piece) for piece in pieces]
+        self._of_time = [at for at, piece in enumerate(pieces) if piece.letter in _UNITS]
+        self._last: tuple[_Moment, list[str]] = self._day(0)
         self._reading = DateReading(pieces, datetime.now(UTC), MONTHS, DAYS)
         self.unit = min([DAY_MS, *(_UNITS.get(piece.letter, DAY_MS) for piece in pieces)])
 
     def format(self, milliseconds: int) -> str:
         """The text of a moment, given in milliseconds since 1970-01-01T00:00:00Z."""
         days, of_day = divmod(milliseconds, DAY_MS)
-        moment = _Moment(day_of(days), days, of_day)
-        return "".join([write(moment) for write in self._writers])
+        midnight, texts = self._last
+        if midnight.days != days:
+            midnight, texts = self._last = self._day(days)
+        moment = _Moment(midnight.day, days, of_day)
+        texts = texts.copy()
+        for at in self._of_time:
+            texts[at] = self._writers[at](moment)
+        return "".join(texts)
+
+    def _day(self, days: int) -> tuple[_Moment, list[str]]:
+        """A day's midnight, and the texts of all pieces then."""
+        midnight = _Moment(day_of(days), days, 0)
+        return midnight, [write(midnight) for write in self._writers]
 
     def parse(self, text: str) -> int:
         """The moment, in milliseconds since 1970-01-01T00:00:00Z, that a text begins with.
