@@ -1,4 +1,4 @@
-"""Kafka Connect's own transforms against its Java classes: random records, and recorded change events."""
+"""Transforms against the Java classes in the same process: random records, and recorded change events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transforms.recorded import RECORDINGS, written
 
 JAVA = "org.apache.kafka.connect.transforms"
 CLASSES = [*OF_RECORDS, *(f"{name}${part}" for name in OF_PARTS for part in ("Value", "Key"))]
-CASES = yaml.safe_load((RECORDINGS / "kafka-cases.yaml").read_text())
+CASES = yaml.safe_load((RECORDINGS / "asked-cases.yaml").read_text())
 REFUSED_HERE = {"TimestampRouter": "timestamp.format"}
 """Where Java finds a wrong option with the first record, and the option."""
 FAILS_THERE = {"SetSchemaMetadata"}

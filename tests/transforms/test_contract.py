@@ -180,3 +180,31 @@ class TestValueToKey(OfStructs):
 
     def options(self) -> Mapping[str, Any]:
         return {"fields": "op,ts_ms"}
+
+
+class TestExtractChangedRecordState(TransformSuite):
+    type_name = "ExtractChangedRecordState"
+
+    def options(self) -> Mapping[str, Any]:
+        return {"header.changed.name": "changed", "header.unchanged.name": "unchanged"}
+
+
+class TestPartitionRouting(TransformSuite):
+    type_name = "PartitionRouting"
+
+    def options(self) -> Mapping[str, Any]:
+        return {"partition.payload.fields": "change.id,source.table", "partition.topic.num": 5}
+
+
+class TestSchemaChangeEventFilter(TransformSuite):
+    type_name = "SchemaChangeEventFilter"
+
+    def options(self) -> Mapping[str, Any]:
+        return {"schema.change.event.exclude.list": "DROP,TRUNCATE"}
+
+
+class TestHeaderToValue(OfStructs):
+    type_name = "HeaderToValue"
+
+    def options(self) -> Mapping[str, Any]:
+        return {"headers": "connector", "fields": "source.from", "operation": "move"}

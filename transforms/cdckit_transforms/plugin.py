@@ -27,6 +27,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.outbox.EventRouter",),
         ),
         Registration(
+            name="ExtractChangedRecordState",
+            factory="cdckit_transforms.extract_changed_record_state:ExtractChangedRecordState",
+            config="cdckit_transforms.extract_changed_record_state:ExtractChangedRecordStateConfig",
+            summary="tells in headers which fields an update changed",
+            aliases=("io.debezium.transforms.ExtractChangedRecordState",),
+        ),
+        Registration(
             name="ExtractNewDocumentState",
             factory="cdckit_transforms.extract_new_document_state:ExtractNewDocumentState",
             config="cdckit_transforms.extract_new_document_state_config:ExtractNewDocumentStateConfig",
@@ -41,11 +48,25 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.ExtractNewRecordState", "io.debezium.transforms.UnwrapFromEnvelope"),
         ),
         Registration(
+            name="HeaderToValue",
+            factory="cdckit_transforms.header_to_value:HeaderToValue",
+            config="cdckit_transforms.header_to_value:HeaderToValueConfig",
+            summary="copies or moves headers into fields of the value",
+            aliases=("io.debezium.transforms.HeaderToValue",),
+        ),
+        Registration(
             name="MongoEventRouter",
             factory="cdckit_transforms.mongo_event_router:MongoEventRouter",
             config="cdckit_transforms.mongo_event_router:MongoEventRouterConfig",
             summary="turns the documents of a MongoDB outbox collection into the events that they hold",
             aliases=("io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter",),
+        ),
+        Registration(
+            name="PartitionRouting",
+            factory="cdckit_transforms.partition_routing:PartitionRouting",
+            config="cdckit_transforms.partition_routing:PartitionRoutingConfig",
+            summary="chooses the partition by fields of the event",
+            aliases=("io.debezium.transforms.partitions.PartitionRouting",),
         ),
         Registration(
             name="ReadToInsertEvent",
@@ -63,6 +84,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             config="cdckit_transforms.regex_router:RegexRouterConfig",
             summary="renames topics by a regular expression",
             aliases=("org.apache.kafka.connect.transforms.RegexRouter",),
+        ),
+        Registration(
+            name="SchemaChangeEventFilter",
+            factory="cdckit_transforms.schema_change_event_filter:SchemaChangeEventFilter",
+            config="cdckit_transforms.schema_change_event_filter:SchemaChangeEventFilterConfig",
+            summary="drops schema changes of some types",
+            aliases=("io.debezium.transforms.SchemaChangeEventFilter",),
         ),
         *kafka_registrations.REGISTRATIONS,
     ]

@@ -1,0 +1,97 @@
+"""Debezium's smaller transforms where its classes fail, or say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cdckit.api.record import Header, Record
+from cdckit.api.schema import INT32, STRING
+from cdckit.api.struct import Struct
+from cdckit.engine.chain import build_chain
+from cdckit.errors import ConfigError, TransformError
+from transforms.change_events import applied, change, members, plain, tombstone
+
+MOVED = {"headers": "a,b", "fields": "a,transaction.b", "operation": "move"}
+ROUTED = {"partition.payload.fields": "before.id,change.city", "partition.topic.num": 8}
+
+
+def _with(*headers: Header) -> Record:
+    return change("c", after=(1, None, None), headers=headers)
+
+
+def test_each_record_gets_the_fields_of_its_own_headers() -> None:
+    chain = build_chain([{"type": "HeaderToValue", **MOVED}], {})
+    one, other = chain.apply([_with(Header("a", "x")), _with(Header("c", 0), Header("a", 7, INT32))])
+    assert (members(one)["a"], members(other)["a"]) == ("x", 7)
+    assert (one.headers, [header.key for header in other.headers]) == ((), ["c"])
+
+
+def test_a_nested_struct_that_is_null_stays_null() -> None:
+    made = applied(_with(Header("b", "x")), "HeaderToValue", MOVED)
+    assert members(made)["transaction"] is None
+    assert isinstance(made.value, Struct)
+    assert made.value.schema.field("transaction").schema.optional
+    assert made.value.schema.field("transaction").schema.field("b").schema is STRING
+
+
+def test_a_field_that_is_not_there_is_made_at_any_depth() -> None:
+    options = {"headers": "a", "fields": "x.y.z", "operation": "copy"}
+    made = applied(_with(Header("a", "x")), "HeaderToValue", options)
+    assert members(made)["x"] == {"y": {"z": "x"}}
+    assert made.headers == (Header("a", "x"),)
+
+
+@pytest.mark.parametrize(
+    ("record", "fields", "said"),
+    [
+        (_with(Header("a", 1, None)), "a", "header 'a' has no schema, which a field needs"),
+        (_with(Header("a", "x")), "op.x", "field 'op' is string, and no struct that 'x' could be in"),
+        (plain(_with(Header("a", "x"))), "a", "headers become fields of a struct, but the value is none"),
+    ],
+)
+def test_what_cannot_be_a_field_is_told(record: Record, fields: str, said: str) -> None:
+    record = record.replace(headers=record.headers or (Header("a", "x"),))
+    with pytest.raises(TransformError, match=said):
+        applied(record, "HeaderToValue", {"headers": "a", "fields": fields, "operation": "copy"})
+
+
+def test_what_is_no_struct_passes_without_its_headers() -> None:
+    assert applied(tombstone(), "HeaderToValue", MOVED) is not None
+
+
+def test_a_row_that_an_event_lacks_has_no_part_in_its_partition() -> None:
+    inserted = applied(change("c", after=(1, "Graz", None)), "PartitionRouting", ROUTED)
+    deleted = applied(change("d", before=(1, "Graz", None)), "PartitionRouting", ROUTED)
+    (hashed,) = {inserted.partition}
+    assert hashed is not None
+    assert deleted.partition == (hashed + 1) % 8
+
+
+def test_an_event_without_the_fields_keeps_its_partition() -> None:
+    options = {"partition.payload.fields": "after.nothing,change", "partition.topic.num": 8}
+    assert applied(change("c", after=(1, None, None)), "PartitionRouting", options).partition == 3
+
+
+def test_a_field_that_has_no_hash_is_named() -> None:
+    options = {"partition.payload.fields": "source", "partition.topic.num": 8}
+    with pytest.raises(TransformError, match=r"field 'source' \(partition.payload.fields\): struct makes no partition"):
+        applied(change("c", after=(1, None, None)), "PartitionRouting", options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("HeaderToValue", {**MOVED, "fields": "a"}, "fields and headers should be equally many"),
+        ("PartitionRouting", {**ROUTED, "partition.topic.num": 0}, "transforms.0.partition.topic.num"),
+        (
+            "SchemaChangeEventFilter",
+            {"schema.change.event.exclude.list": "RENAME"},
+            "transforms.0.schema.change.event.exclude.list: 'RENAME' is none of CREATE, ALTER",
+        ),
+    ],
+)
+def test_wrong_options_are_refused_with_their_name(name: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        build_chain([{"type": name, **options}], {})
