@@ -123,6 +123,7 @@ WITHOUT_NULLS = ("Flatten", "HoistField", "DropHeaders", "Filter", "InsertHeader
 SMALLEST: dict[str, Options] = {
     "Cast": {"spec": "int8"},
     "DropHeaders": {"headers": "h"},
+    "EnforceRecordSize": {"max.bytes": 1},
     "ExtractField": {"field": "a"},
     "HeaderFrom": {"fields": "a", "headers": "h", "operation": "copy"},
     "HeaderToValue": {"fields": "a", "headers": "h", "operation": "copy"},

@@ -62,7 +62,7 @@ def _answer(chain: TransformChain, given: Event) -> dict[str, Any] | None:
         return {"error": str(error)}
 
 
-def _compare(java: Any, chain: TransformChain, given: Event, *, fails_there: bool) -> bool:
+def compare(java: Any, chain: TransformChain, given: Event, *, fails_there: bool) -> bool:
     """Holds one record's answer to Java's; whether both made a record.
 
     What Java makes and cannot write is left out: Kafka Connect stops there.
@@ -100,7 +100,7 @@ def test_random_records_become_what_they_become_there(name: str, nightly: bool) 
             assert (java is None) == (own is None) or refused_here in chain[0], chain
             continue
         fails_there = name.partition("$")[0] in FAILS_THERE
-        told += sum(_compare(java, own, event(random), fails_there=fails_there) for _ in range(40 if nightly else 8))
+        told += sum(compare(java, own, event(random), fails_there=fails_there) for _ in range(40 if nightly else 8))
     assert told > 15
 
 
@@ -110,7 +110,7 @@ def test_recorded_events_become_what_they_become_there(case: dict[str, Any]) -> 
     told = 0
     for number, line in enumerate((RECORDINGS / "input.jsonl").read_text().splitlines()):
         given = {**json.loads(line), "timestamp": 1_700_000_000_000 + number * 3_600_000, "partition": number % 3}
-        told += _compare(java, chain, given, fails_there=False)
+        told += compare(java, chain, given, fails_there=False)
     assert told > case.get("records", 30)
 
 

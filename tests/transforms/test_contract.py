@@ -208,3 +208,14 @@ class TestHeaderToValue(OfStructs):
 
     def options(self) -> Mapping[str, Any]:
         return {"headers": "connector", "fields": "source.from", "operation": "move"}
+
+
+class TestEnforceRecordSize(TransformSuite):
+    type_name = "EnforceRecordSize"
+
+    def options(self) -> Mapping[str, Any]:
+        return {"max.bytes": 700, "min.field.size": 2}
+
+
+class TestVectorToJsonConverter(OfStructs):
+    type_name = "VectorToJsonConverter"

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from cdckit import logical
 from cdckit.api.record import Header, Record
-from cdckit.api.schema import INT32, STRING
+from cdckit.api.schema import BYTES, INT32, STRING, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.engine.chain import build_chain
 from cdckit.errors import ConfigError, TransformError
@@ -78,6 +79,39 @@ def test_a_field_that_has_no_hash_is_named() -> None:
     options = {"partition.payload.fields": "source", "partition.topic.num": 8}
     with pytest.raises(TransformError, match=r"field 'source' \(partition.payload.fields\): struct makes no partition"):
         applied(change("c", after=(1, None, None)), "PartitionRouting", options)
+
+
+def test_texts_are_cut_by_their_share_of_what_is_too_much() -> None:
+    options = {"max.bytes": 1100, "min.field.size": 10}
+    given = change("u", before=(1, "a" * 300, "new"), after=(1, "b" * 900, "new"))
+    made = members(applied(given, "EnforceRecordSize", options))
+    before, after = len(made["before"]["city"]), len(made["after"]["city"])
+    assert before < 300
+    assert after == pytest.approx(3 * before, abs=3)
+    assert made["after"]["status"] == "new"
+    assert members(given)["after"]["city"] == "b" * 900
+
+
+def test_a_decimal_is_not_cut() -> None:
+    price = struct_schema("p.Value", {"price": logical.decimal(2), "note": BYTES}, optional=True)
+    envelope = struct_schema("p.Envelope", {"after": price, "op": STRING})
+    given = Record("p", None, Struct(envelope, (Struct(price, (b"\x01" * 90, b"\x02" * 90)), "c")))
+    made = applied(given, "EnforceRecordSize", {"max.bytes": 300, "min.field.size": 10})
+    assert isinstance(made.value, Struct)
+    assert len(made.value["after"]["price"]) == 90
+    assert len(made.value["after"]["note"]) < 90
+
+
+def test_columns_whose_type_is_not_told_stop_it() -> None:
+    with pytest.raises(
+        TransformError, match=r"field 'id' does not tell .* set column.propagate.source.type=\.\* at the"
+    ):
+        applied(change("c", after=(1, None, None)), "ExtractSchemaToNewRecord", {})
+
+
+def test_vectors_have_a_schema() -> None:
+    with pytest.raises(TransformError, match="without a schema nothing in the value is known to be a vector"):
+        applied(plain(change("c", after=(1, None, None))), "VectorToJsonConverter", {})
 
 
 @pytest.mark.parametrize(

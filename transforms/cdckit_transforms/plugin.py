@@ -20,6 +20,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.ByLogicalTableRouter",),
         ),
         Registration(
+            name="EnforceRecordSize",
+            factory="cdckit_transforms.enforce_record_size:EnforceRecordSize",
+            config="cdckit_transforms.enforce_record_size:EnforceRecordSizeConfig",
+            summary="cuts long texts and bytes, so that events stay small",
+            aliases=("io.debezium.transforms.EnforceRecordSize",),
+        ),
+        Registration(
             name="EventRouter",
             factory="cdckit_transforms.event_router:EventRouter",
             config="cdckit_transforms.event_router_config:EventRouterConfig",
@@ -46,6 +53,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             config="cdckit_transforms.extract_new_record_state:ExtractNewRecordStateConfig",
             summary="leaves of a change event the row as it is after the change",
             aliases=("io.debezium.transforms.ExtractNewRecordState", "io.debezium.transforms.UnwrapFromEnvelope"),
+        ),
+        Registration(
+            name="ExtractSchemaToNewRecord",
+            factory="cdckit_transforms.extract_schema_to_new_record:ExtractSchemaToNewRecord",
+            config="cdckit_transforms.extract_schema_to_new_record:ExtractSchemaToNewRecordConfig",
+            summary="adds what the table's columns are to change events",
+            aliases=("io.debezium.transforms.ExtractSchemaToNewRecord",),
         ),
         Registration(
             name="HeaderToValue",
@@ -91,6 +105,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             config="cdckit_transforms.schema_change_event_filter:SchemaChangeEventFilterConfig",
             summary="drops schema changes of some types",
             aliases=("io.debezium.transforms.SchemaChangeEventFilter",),
+        ),
+        Registration(
+            name="VectorToJsonConverter",
+            factory="cdckit_transforms.vector_to_json_converter:VectorToJsonConverter",
+            config="cdckit_transforms.vector_to_json_converter:VectorToJsonConverterConfig",
+            summary="makes JSON of vectors",
+            aliases=("io.debezium.transforms.VectorToJsonConverter",),
         ),
         *kafka_registrations.REGISTRATIONS,
     ]
