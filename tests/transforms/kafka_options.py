@@ -135,6 +135,7 @@ SMALLEST: dict[str, Options] = {
     "SchemaChangeEventFilter": {"schema.change.event.exclude.list": "DROP"},
     "SetSchemaMetadata": {"schema.name": "a"},
     "TimestampConverter": {"target.type": "unix"},
+    "TimezoneConverter": {"converted.timezone": "UTC"},
     "ValueToKey": {"fields": "a"},
 }
 """What must be given at least."""

@@ -219,3 +219,10 @@ class TestEnforceRecordSize(TransformSuite):
 
 class TestVectorToJsonConverter(OfStructs):
     type_name = "VectorToJsonConverter"
+
+
+class TestTimezoneConverter(TransformSuite):
+    type_name = "TimezoneConverter"
+
+    def options(self) -> Mapping[str, Any]:
+        return {"converted.timezone": "Asia/Tokyo", "include.list": "source:orders, orders:source.ts_ms"}

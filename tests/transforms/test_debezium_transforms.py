@@ -114,9 +114,62 @@ def test_vectors_have_a_schema() -> None:
         applied(plain(change("c", after=(1, None, None))), "VectorToJsonConverter", {})
 
 
+MOMENTS = struct_schema(
+    "m.Value", {"at": logical.TIMESTAMP, "zoned": logical.ZONED_TIMESTAMP, "day": logical.DATE}, optional=True
+)
+CHANGED = struct_schema("m.Envelope", {"before": MOMENTS, "after": MOMENTS, "op": STRING})
+
+
+def _moments(zoned: str = "2024-07-01T10:00:00.5Z") -> Record:
+    return Record("m", None, Struct(CHANGED, (None, Struct(MOMENTS, (1_719_828_000_000, zoned, 7)), "c")))
+
+
+def test_moments_are_told_in_the_zone_and_days_stay(caplog: pytest.LogCaptureFixture) -> None:
+    made = members(applied(_moments(), "TimezoneConverter", {"converted.timezone": "Europe/Berlin"}))
+    two_hours = 7_200_000
+    assert made["after"] == {"at": 1_719_828_000_000 - two_hours, "zoned": "2024-07-01T12:00:00.5+02:00", "day": 7}
+    assert [record.message for record in caplog.records] == [
+        "m.Envelope: io.debezium.time.Date has no zone, field 'day' is left"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "changed"),
+    [
+        ({"include.list": "topic:other"}, set()),
+        ({"include.list": "topic:m:zoned"}, {"zoned"}),
+        ({"include.list": "topic:m:before.zoned, m:after.at"}, {"at"}),
+        ({"exclude.list": "topic:m:zoned"}, {"at"}),
+        ({"exclude.list": "topic:other, m"}, set()),
+    ],
+)
+def test_rules_say_which_fields_are_meant(rules: dict[str, str], changed: set[str]) -> None:
+    given = _moments()
+    made = members(applied(given, "TimezoneConverter", {"converted.timezone": "+01:00", **rules}))["after"]
+    before = members(given)["after"]
+    assert {name for name in made if made[name] != before[name]} == changed
+
+
+def test_a_text_that_is_no_moment_is_told_with_its_field() -> None:
+    with pytest.raises(TransformError, match=r"field 'after.zoned' cannot be converted: 'today' is no moment"):
+        applied(_moments("today"), "TimezoneConverter", {"converted.timezone": "+01:00"})
+
+
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
+        ("TimezoneConverter", {"converted.timezone": "Mars"}, "'Mars' is no time zone such as Europe/Berlin"),
+        ("TimezoneConverter", {"converted.timezone": "+19:00"}, "'\\+19:00' is no offset: up to 18 hours are"),
+        (
+            "TimezoneConverter",
+            {"converted.timezone": "Z", "include.list": "a"},
+            "transforms.0.include.list: 'a' should",
+        ),
+        (
+            "TimezoneConverter",
+            {"converted.timezone": "UTC", "include.list": "a:b", "exclude.list": "a:c"},
+            "give include.list or exclude.list, not both",
+        ),
         ("HeaderToValue", {**MOVED, "fields": "a"}, "fields and headers should be equally many"),
         ("PartitionRouting", {**ROUTED, "partition.topic.num": 0}, "transforms.0.partition.topic.num"),
         (

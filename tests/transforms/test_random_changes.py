@@ -21,6 +21,13 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "ExtractChangedRecordState": ({"header.changed.name": "c", "header.unchanged.name": "u"}, {}),
     "ExtractSchemaToNewRecord": ({},),
+    "TimezoneConverter": (
+        {"converted.timezone": "Europe/Berlin"},
+        {"converted.timezone": "-03:30", "include.list": "source:t:id, t:at"},
+        {"converted.timezone": "America/New_York", "include.list": "topic:s.t:after.name,s.t:source.ts_ms"},
+        {"converted.timezone": "Asia/Kathmandu", "exclude.list": "source:t:id, t:source.ts_us"},
+        {"converted.timezone": "+05:00", "exclude.list": "t:id, other"},
+    ),
     "VectorToJsonConverter": ({},),
     "partitions.PartitionRouting": (
         {"partition.payload.fields": "after.id,after.name,change.at,op", "partition.topic.num": 31},
@@ -51,6 +58,13 @@ SPARSE = {
 }
 
 
+SOURCE_FIELDS = (
+    {"type": "string", "optional": False, "field": "table"},
+    {"type": "int64", "optional": False, "field": "ts_ms"},
+    {"type": "int64", "optional": True, "field": "ts_us"},
+)
+
+
 def _column(random: Random, name: str, *, vectors: bool) -> Json:
     while (schema := primitive(random))["type"] in NOT_READ_AS_IN_THE_SOURCE:
         pass
@@ -58,9 +72,19 @@ def _column(random: Random, name: str, *, vectors: bool) -> Json:
         schema = {**random.choice((FLOATS, DOUBLES, SPARSE))}
     told = {"name": name, "type": "INT", **random.choice(({}, {"length": "10", "scale": "2"}, {"comment": "c"}))}
     schema["parameters"] = {f"__debezium.source.column.{part}": text for part, text in told.items()}
-    if random.random() < 0.2 and schema["type"] == "string":
+    if random.random() < 0.4:
+        schema = {**_moment(random), "parameters": schema["parameters"]}
+    elif random.random() < 0.2 and schema["type"] == "string":
         schema["default"] = "none"
     return {**schema, "optional": random.random() < 0.5, "field": name}
+
+
+def _moment(random: Random) -> Json:
+    kind, name = random.choice(
+        (("int64", "Timestamp"), ("int64", "MicroTimestamp"), ("int64", "NanoTimestamp"), ("string", "ZonedTimestamp"),
+         ("string", "ZonedTime"), ("int32", "Date")),
+    )  # fmt: skip
+    return {"type": kind, "name": f"io.debezium.time.{name}", "version": 1}
 
 
 def _row(random: Random, columns: list[Json]) -> Json:
@@ -68,6 +92,13 @@ def _row(random: Random, columns: list[Json]) -> Json:
     for column in columns:
         if column.get("name") == SPARSE["name"]:
             row[column["field"]] = {"dimensions": 5, "vector": [[at, at / 4] for at in (1, 4)]}
+        elif str(column.get("name")).endswith(".ZonedTimestamp"):
+            fraction = random.choice(("", ".5", ".123456", ".000000001", ".100"))
+            row[column["field"]] = (
+                f"{random.randrange(1950, 2040)}-{_two(random, 13)}-{_two(random, 29)}{_time(random, fraction)}"
+            )
+        elif str(column.get("name")).endswith(".ZonedTime"):
+            row[column["field"]] = _time(random, "")[1:]
         elif column["type"] == "string" and random.random() < 0.5:
             row[column["field"]] = random.choice(TEXTS[-4:]) * random.randrange(40)
         else:
@@ -75,10 +106,19 @@ def _row(random: Random, columns: list[Json]) -> Json:
     return row
 
 
+def _two(random: Random, end: int) -> str:
+    return f"{random.randrange(1, end):02d}"
+
+
+def _time(random: Random, fraction: str) -> str:
+    zone = random.choice(("Z", "Z", "+02:00", "-11:30"))
+    return f"T{_two(random, 24)}:{_two(random, 60)}:{_two(random, 60)}{fraction}{zone}"
+
+
 def _change(random: Random, *, vectors: bool) -> Event:
     columns = [_column(random, name, vectors=vectors) for name in random.sample(NAMES, random.randint(1, 6))]
     row = {"type": "struct", "optional": True, "name": "s.t.Value", "fields": columns}
-    source = {"type": "struct", "optional": False, "name": "S", "fields": [{"type": "string", "field": "table"}]}
+    source = {"type": "struct", "optional": False, "name": "S", "fields": [*map(dict, SOURCE_FIELDS)]}
     fields = [
         {**row, "field": "before"},
         {**row, "field": "after"},
@@ -88,7 +128,12 @@ def _change(random: Random, *, vectors: bool) -> Event:
     op = random.choice("cudr")
     before = _row(random, columns) if op in "ud" else None
     after = None if op == "d" else {**before} if before and random.random() < 0.3 else _row(random, columns)
-    payload = {"before": before, "after": after, "source": {"table": "t"}, "op": op}
+    payload = {
+        "before": before,
+        "after": after,
+        "source": {"table": "t", "ts_ms": 1_700_000_000_123, "ts_us": 1_720_000_000_123_456},
+        "op": op,
+    }
     schema = {"type": "struct", "optional": False, "name": "s.t.Envelope", "version": 2, "fields": fields}
     return {"topic": "s.t", "key": None, "value": {"schema": schema, "payload": payload}, "headers": []}
 

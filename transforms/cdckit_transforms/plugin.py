@@ -107,6 +107,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.SchemaChangeEventFilter",),
         ),
         Registration(
+            name="TimezoneConverter",
+            factory="cdckit_transforms.timezone_converter:TimezoneConverter",
+            config="cdckit_transforms.timezone_converter:TimezoneConverterConfig",
+            summary="converts the moments of change events to another time zone",
+            aliases=("io.debezium.transforms.TimezoneConverter",),
+        ),
+        Registration(
             name="VectorToJsonConverter",
             factory="cdckit_transforms.vector_to_json_converter:VectorToJsonConverter",
             config="cdckit_transforms.vector_to_json_converter:VectorToJsonConverterConfig",
