@@ -226,3 +226,11 @@ class TestTimezoneConverter(TransformSuite):
 
     def options(self) -> Mapping[str, Any]:
         return {"converted.timezone": "Asia/Tokyo", "include.list": "source:orders, orders:source.ts_ms"}
+
+
+class TestGeometryFormatTransformer(TransformSuite):
+    type_name = "GeometryFormatTransformer"
+
+
+class TestSwapGeometryCoordinates(TransformSuite):
+    type_name = "SwapGeometryCoordinates"

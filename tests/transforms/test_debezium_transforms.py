@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from struct import pack
 from typing import Any
 
 import pytest
 
 from cdckit import logical
 from cdckit.api.record import Header, Record
-from cdckit.api.schema import BYTES, INT32, STRING, struct_schema
+from cdckit.api.schema import BYTES, INT32, STRING, array_schema, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.engine.chain import build_chain
 from cdckit.errors import ConfigError, TransformError
@@ -155,6 +156,40 @@ def test_a_text_that_is_no_moment_is_told_with_its_field() -> None:
         applied(_moments("today"), "TimezoneConverter", {"converted.timezone": "+01:00"})
 
 
+POINT = b"\x01\x01\x00\x00\x00" + pack("<2d", 1.5, 2.5)
+PLACES = struct_schema("g.Value", {"place": logical.GEOMETRY.as_optional(), "places": array_schema(logical.GEOMETRY)})
+
+
+def _places(wkb: bytes, srid: int | None) -> Record:
+    place = Struct(logical.GEOMETRY, (wkb, srid))
+    return Record("g", None, Struct(PLACES, (place, [place])))
+
+
+def _shapes(record: Record) -> set[bytes]:
+    found = members(record)
+    return {found["place"]["wkb"], *(place["wkb"] for place in found["places"])}
+
+
+def test_geometries_are_swapped_by_their_reference_system_in_lists_too() -> None:
+    turned = POINT[:5] + pack("<2d", 2.5, 1.5)
+    assert _shapes(applied(_places(POINT, 4326), "SwapGeometryCoordinates", {})) == {turned}
+    assert _shapes(applied(_places(POINT, 4326), "SwapGeometryCoordinates", {"srids": "7"})) == {POINT}
+    assert _shapes(applied(_places(POINT, None), "SwapGeometryCoordinates", {})) == {POINT}
+
+
+def test_a_geometry_becomes_extended_and_plain_again() -> None:
+    there = applied(_places(POINT, 4326), "GeometryFormatTransformer", {})
+    assert _shapes(there) == {b"\x01\x01\x00\x00\x20" + pack("<i", 4326) + POINT[5:]}
+    assert _shapes(applied(there, "GeometryFormatTransformer", {"format": "EWKB"})) == {POINT}
+    assert _shapes(applied(_places(POINT, None), "GeometryFormatTransformer", {})) == {POINT}
+
+
+@pytest.mark.parametrize("damaged", [POINT[:12], b"\x01\x63\x00\x00\x00", b"\x01"])
+def test_what_is_no_geometry_is_told_with_its_field(damaged: bytes) -> None:
+    with pytest.raises(TransformError, match="field 'place' holds no geometry"):
+        applied(_places(damaged, 4326), "SwapGeometryCoordinates", {})
+
+
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
@@ -170,6 +205,7 @@ def test_a_text_that_is_no_moment_is_told_with_its_field() -> None:
             {"converted.timezone": "UTC", "include.list": "a:b", "exclude.list": "a:c"},
             "give include.list or exclude.list, not both",
         ),
+        ("SwapGeometryCoordinates", {"srids": "4326,x"}, "'x' is no number of a reference system"),
         ("HeaderToValue", {**MOVED, "fields": "a"}, "fields and headers should be equally many"),
         ("PartitionRouting", {**ROUTED, "partition.topic.num": 0}, "transforms.0.partition.topic.num"),
         (

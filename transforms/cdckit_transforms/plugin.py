@@ -62,6 +62,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.ExtractSchemaToNewRecord",),
         ),
         Registration(
+            name="GeometryFormatTransformer",
+            factory="cdckit_transforms.geometry_format_transformer:GeometryFormatTransformer",
+            config="cdckit_transforms.geometry_format_transformer:GeometryFormatTransformerConfig",
+            summary="makes EWKB of WKB geometries, and WKB of EWKB",
+            aliases=("io.debezium.transforms.GeometryFormatTransformer",),
+        ),
+        Registration(
             name="HeaderToValue",
             factory="cdckit_transforms.header_to_value:HeaderToValue",
             config="cdckit_transforms.header_to_value:HeaderToValueConfig",
@@ -105,6 +112,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             config="cdckit_transforms.schema_change_event_filter:SchemaChangeEventFilterConfig",
             summary="drops schema changes of some types",
             aliases=("io.debezium.transforms.SchemaChangeEventFilter",),
+        ),
+        Registration(
+            name="SwapGeometryCoordinates",
+            factory="cdckit_transforms.swap_geometry_coordinates:SwapGeometryCoordinates",
+            config="cdckit_transforms.swap_geometry_coordinates:SwapGeometryCoordinatesConfig",
+            summary="puts x and y of geometries in each other's place",
+            aliases=("io.debezium.transforms.SwapGeometryCoordinates",),
         ),
         Registration(
             name="TimezoneConverter",
