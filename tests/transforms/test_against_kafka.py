@@ -48,7 +48,7 @@ def _own(chain: list[Options]) -> TransformChain | None:
         return None
 
 
-def _read(given: Event) -> Record:
+def read(given: Event) -> Record:
     (record,) = read_records(BytesIO(json.dumps(given).encode()))
     return record
 
@@ -56,7 +56,7 @@ def _read(given: Event) -> Record:
 def _answer(chain: TransformChain, given: Event) -> dict[str, Any] | None:
     """What a record becomes, in the form of the peer's answers."""
     try:
-        made = chain.apply([_read(given)])
+        made = chain.apply([read(given)])
         return written(made[0]) if made else None
     except TransformError as error:
         return {"error": str(error)}

@@ -9,12 +9,17 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as some
 
+from cdckit.api.plugins import config_model, find
 from cdckit.engine.chain import build_chain
-from transforms.jvm import start_jvm
+from cdckit.errors import TransformError
+from transforms.fitting import fitting
+from transforms.jvm import jpype, start_jvm
 from transforms.random_records import NAMES, TEXTS, Event, Json, primitive, value
+from transforms.recorded import written
 from transforms.recordings.record import Peer
-from transforms.test_against_kafka import compare
+from transforms.test_against_kafka import compare, read
 
 JAVA = "io.debezium.transforms"
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
@@ -192,10 +197,34 @@ def test_random_changes_become_what_they_become_there(name: str, nightly: bool) 
         chain = [{"type": f"{JAVA}.{name}", **options}]
         java, own = Peer(chain), build_chain(chain, {})
         for _ in range(1000 if nightly else 40):
-            given = _change(random, vectors=not routes)
+            event = _change(random, vectors=not routes)
             if forgets_its_format:
                 java = Peer(chain)
-                if json.dumps(given["value"]["payload"]).count('"wkb"') > 1:
+                if json.dumps(event["value"]["payload"]).count('"wkb"') > 1:
                     continue
-            told += compare(java, own, given, fails_there=routes)
+            told += compare(java, own, event, fails_there=routes)
     assert told > 20
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@settings(max_examples=30)
+@given(random=some.randoms(use_true_random=False))
+def test_what_it_makes_fits_its_schema_and_what_it_is_given_stays(name: str, random: Random) -> None:
+    chain = build_chain([{"type": f"{JAVA}.{name}", **random.choice(OPTIONS[name])}], {})
+    record = read(_change(random, vectors=random.random() < 0.5))
+    before = written(record)
+    try:
+        made = chain.apply([record])
+    except TransformError as error:
+        assert "failed on a record of topic s.t" in str(error)
+        return
+    finally:
+        assert written(record) == before
+    assert all(fitting(one) for one in made)
+
+
+@pytest.mark.parametrize("name", [*OPTIONS, "HeaderToValue", "SchemaChangeEventFilter"])
+def test_every_option_of_the_class_is_known_here(name: str) -> None:
+    start_jvm()
+    theirs = {str(key) for key in jpype.JClass(f"{JAVA}.{name}")().config().configKeys()}
+    assert theirs == set(config_model(find("transform", f"{JAVA}.{name}")).option_names())
