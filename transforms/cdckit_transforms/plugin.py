@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cdckit import Registration, hookimpl
+from cdckit_transforms import kafka_registrations
 
 
 @hookimpl
@@ -19,11 +20,25 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.ByLogicalTableRouter",),
         ),
         Registration(
+            name="EnforceRecordSize",
+            factory="cdckit_transforms.enforce_record_size:EnforceRecordSize",
+            config="cdckit_transforms.enforce_record_size:EnforceRecordSizeConfig",
+            summary="cuts long texts and bytes, so that events stay small",
+            aliases=("io.debezium.transforms.EnforceRecordSize",),
+        ),
+        Registration(
             name="EventRouter",
             factory="cdckit_transforms.event_router:EventRouter",
             config="cdckit_transforms.event_router_config:EventRouterConfig",
             summary="turns the rows of an outbox table into the events that they hold",
             aliases=("io.debezium.transforms.outbox.EventRouter",),
+        ),
+        Registration(
+            name="ExtractChangedRecordState",
+            factory="cdckit_transforms.extract_changed_record_state:ExtractChangedRecordState",
+            config="cdckit_transforms.extract_changed_record_state:ExtractChangedRecordStateConfig",
+            summary="tells in headers which fields an update changed",
+            aliases=("io.debezium.transforms.ExtractChangedRecordState",),
         ),
         Registration(
             name="ExtractNewDocumentState",
@@ -40,11 +55,39 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.ExtractNewRecordState", "io.debezium.transforms.UnwrapFromEnvelope"),
         ),
         Registration(
+            name="ExtractSchemaToNewRecord",
+            factory="cdckit_transforms.extract_schema_to_new_record:ExtractSchemaToNewRecord",
+            config="cdckit_transforms.extract_schema_to_new_record:ExtractSchemaToNewRecordConfig",
+            summary="adds what the table's columns are to change events",
+            aliases=("io.debezium.transforms.ExtractSchemaToNewRecord",),
+        ),
+        Registration(
+            name="GeometryFormatTransformer",
+            factory="cdckit_transforms.geometry_format_transformer:GeometryFormatTransformer",
+            config="cdckit_transforms.geometry_format_transformer:GeometryFormatTransformerConfig",
+            summary="makes EWKB of WKB geometries, and WKB of EWKB",
+            aliases=("io.debezium.transforms.GeometryFormatTransformer",),
+        ),
+        Registration(
+            name="HeaderToValue",
+            factory="cdckit_transforms.header_to_value:HeaderToValue",
+            config="cdckit_transforms.header_to_value:HeaderToValueConfig",
+            summary="copies or moves headers into fields of the value",
+            aliases=("io.debezium.transforms.HeaderToValue",),
+        ),
+        Registration(
             name="MongoEventRouter",
             factory="cdckit_transforms.mongo_event_router:MongoEventRouter",
             config="cdckit_transforms.mongo_event_router:MongoEventRouterConfig",
             summary="turns the documents of a MongoDB outbox collection into the events that they hold",
             aliases=("io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter",),
+        ),
+        Registration(
+            name="PartitionRouting",
+            factory="cdckit_transforms.partition_routing:PartitionRouting",
+            config="cdckit_transforms.partition_routing:PartitionRoutingConfig",
+            summary="chooses the partition by fields of the event",
+            aliases=("io.debezium.transforms.partitions.PartitionRouting",),
         ),
         Registration(
             name="ReadToInsertEvent",
@@ -63,6 +106,35 @@ def cdckit_transforms() -> Sequence[Registration]:
             summary="renames topics by a regular expression",
             aliases=("org.apache.kafka.connect.transforms.RegexRouter",),
         ),
+        Registration(
+            name="SchemaChangeEventFilter",
+            factory="cdckit_transforms.schema_change_event_filter:SchemaChangeEventFilter",
+            config="cdckit_transforms.schema_change_event_filter:SchemaChangeEventFilterConfig",
+            summary="drops schema changes of some types",
+            aliases=("io.debezium.transforms.SchemaChangeEventFilter",),
+        ),
+        Registration(
+            name="SwapGeometryCoordinates",
+            factory="cdckit_transforms.swap_geometry_coordinates:SwapGeometryCoordinates",
+            config="cdckit_transforms.swap_geometry_coordinates:SwapGeometryCoordinatesConfig",
+            summary="puts x and y of geometries in each other's place",
+            aliases=("io.debezium.transforms.SwapGeometryCoordinates",),
+        ),
+        Registration(
+            name="TimezoneConverter",
+            factory="cdckit_transforms.timezone_converter:TimezoneConverter",
+            config="cdckit_transforms.timezone_converter:TimezoneConverterConfig",
+            summary="converts the moments of change events to another time zone",
+            aliases=("io.debezium.transforms.TimezoneConverter",),
+        ),
+        Registration(
+            name="VectorToJsonConverter",
+            factory="cdckit_transforms.vector_to_json_converter:VectorToJsonConverter",
+            config="cdckit_transforms.vector_to_json_converter:VectorToJsonConverterConfig",
+            summary="makes JSON of vectors",
+            aliases=("io.debezium.transforms.VectorToJsonConverter",),
+        ),
+        *kafka_registrations.REGISTRATIONS,
     ]
 
 

@@ -68,7 +68,16 @@ class Peer:
             headers.add(header["key"], read)
         empty = _java_map({})
         return jpype.JClass("org.apache.kafka.connect.source.SourceRecord")(
-            empty, empty, topic, None, key.schema(), key.value(), value.schema(), value.value(), None, headers
+            empty,
+            empty,
+            topic,
+            _boxed("java.lang.Integer", event.get("partition")),
+            key.schema(),
+            key.value(),
+            value.schema(),
+            value.value(),
+            _boxed("java.lang.Long", event.get("timestamp")),
+            headers,
         )
 
     def read(self, topic: str, document: Any) -> Any:
@@ -101,6 +110,10 @@ def _java_map(options: dict[str, str]) -> Any:
     for name, value in options.items():
         made.put(name, value)
     return made
+
+
+def _boxed(name: str, number: int | None) -> Any:
+    return None if number is None else jpype.JClass(name).valueOf(number)
 
 
 def _bytes(document: Any) -> Any:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from cdckit.api.hookspecs import Registration
 from cdckit.api.plugin_config import PluginConfig
-from cdckit.api.plugins import GROUP, KINDS, config_model, registrations
+from cdckit.api.plugins import GROUP, KINDS, Kind, config_model, registrations
 from cdckit.engine.config.options import Option, options_of
 from cdckit.engine.config.peer_options import peer_table
 from cdckit.engine.config.pipeline import PipelineConfig
@@ -22,6 +23,8 @@ BEGIN = (
 )
 END = "<!-- end of the generated part -->"
 DISTRIBUTION = "cdckit"
+_OF = "$"
+"""In a component's name: the same as what stands before, for another part of a record; they share a page."""
 PEER_OPTIONS = (
     "Every option of Debezium's connector, current and old, and what it is here. What has no meaning is left out with "
     "a warning that tells why; a value that would change what the user gets is refused with the same words."
@@ -48,10 +51,10 @@ def _parts() -> Iterator[tuple[str, str, str]]:
     own = {entry.name for entry in entry_points(group=GROUP) if entry.dist and entry.dist.name == DISTRIBUTION}
     for kind in KINDS:
         for plugin, registration in registrations(kind):
-            if plugin in own:
+            if plugin in own and _OF not in registration.name:
                 summary = f"{registration.summary[0].upper()}{registration.summary[1:]}."
                 extra = f" Needs the extra `{registration.extra}`." if registration.extra else ""
-                names = ", ".join(f"`{alias}`" for alias in registration.aliases)
+                names = ", ".join(f"`{alias}`" for alias in _names(kind, registration))
                 aliases = f"\n\nAlso known as {names}." if names else ""
                 model = config_model(registration)
                 generated = f"{summary}{extra}{aliases}\n\n{_table(model)}"
@@ -60,6 +63,13 @@ def _parts() -> Iterator[tuple[str, str, str]]:
                 if model.peer_options:
                     title = f"Debezium's options: {kind} `{registration.name}`"
                     yield f"debezium-{registration.name}", title, f"{PEER_OPTIONS}\n\n{peer_table(model)}"
+
+
+def _names(kind: Kind, registration: Registration) -> list[str]:
+    """The component's other names, and those of the same component for another part of a record (`NAME$Key`)."""
+    begun = f"{registration.name}{_OF}"
+    others = [other for _, other in registrations(kind) if other.name.startswith(begun)]
+    return [*registration.aliases, *(name for other in others for name in (other.name, *other.aliases))]
 
 
 def _page(path: Path, title: str, generated: str) -> str:

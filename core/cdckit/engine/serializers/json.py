@@ -121,6 +121,8 @@ class JsonSerializer(Serializer):
         return self._last_encoded
 
     def _header(self, header: Header) -> bytes | None:
+        if header.value is None and header.schema is None:
+            return None
         if self.config.header_format == "json":
             return _single(self._header_texts, _datum(header))
         return None if header.value is None else simple_text(header.schema, header.value).encode()

@@ -1,0 +1,136 @@
+"""Measures transforms, and the Java classes beside them: `python -m benchmarks.transforms [--rows 50000]`.
+
+CPU a record, the best of five readings, on rows of ten columns. Java is measured where the peer's wheel and a JDK are.
+"""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table as Report
+
+from benchmarks import debezium
+from benchmarks.report import machine
+from cdckit import (
+    BOOLEAN,
+    FLOAT64,
+    INT32,
+    INT64,
+    OPTIONAL_INT64,
+    OPTIONAL_STRING,
+    STRING,
+    Header,
+    Record,
+    Schema,
+    Struct,
+    logical,
+    struct_schema,
+)
+from cdckit.engine.chain import build_chain
+
+READINGS = 5
+PROGRAM = Path(__file__).parent / "java" / "Transforms.java"
+KAFKA = "org.apache.kafka.connect.transforms"
+CHAINS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("Cast$Value", {"spec": "id:int64,flag:string"}),
+    ("DropHeaders", {"headers": "task"}),
+    ("ExtractField$Key", {"field": "id"}),
+    ("ExtractField$Value", {"field": "name"}),
+    ("Filter", {}),
+    ("Flatten$Value", {}),
+    ("HeaderFrom$Value", {"fields": "id,name", "headers": "id,name", "operation": "copy"}),
+    ("HoistField$Value", {"field": "row"}),
+    ("InsertField$Value", {"topic.field": "topic", "timestamp.field": "at"}),
+    ("InsertField$Value", {"static.field": "who", "static.value": "me"}),
+    ("InsertHeader", {"header": "h", "value.literal": "12"}),
+    ("MaskField$Value", {"fields": "name,email"}),
+    ("RegexRouter", {"regex": "(.*)shop(.*)", "replacement": "$1store$2"}),
+    ("ReplaceField$Value", {"exclude": "email,big", "renames": "name:title"}),
+    ("SetSchemaMetadata$Value", {"schema.name": "other"}),
+    ("TimestampConverter$Value", {"field": "dt", "target.type": "Timestamp", "unix.precision": "microseconds"}),
+    ("TimestampConverter$Value", {"field": "dt", "target.type": "string", "format": "yyyy-MM-dd HH:mm:ss.SSS"}),
+    ("TimestampRouter", {}),
+    ("ValueToKey", {"fields": "name,email"}),
+)
+ROW = struct_schema(
+    "s.shop.t.Value",
+    {
+        "id": INT32,
+        "name": OPTIONAL_STRING,
+        "email": OPTIONAL_STRING,
+        "price": logical.decimal(2).as_optional(),
+        "big": OPTIONAL_INT64,
+        "d": FLOAT64,
+        "dt": INT64,
+        "ts": OPTIONAL_STRING,
+        "flag": BOOLEAN,
+        "e": Schema("string", optional=True, default="a"),
+    },
+)
+KEY = struct_schema("s.shop.t.Key", {"id": INT32})
+HEADERS = (Header("connector", "mysql", STRING), Header("task", "0", STRING))
+
+
+@click.command()
+@click.option("--rows", default=50_000, help="How many records.")
+def main(rows: int) -> None:
+    """Measures transforms by themselves."""
+    console = Console(width=120)
+    report = Report("transform", "options", "µs", "Java's µs", title=f"Transforms ({machine()})")
+    records = [_record(number) for number in range(rows)]
+    theirs = _java(rows) if debezium.installed() else [None] * len(CHAINS)
+    for (name, options), there in zip(CHAINS, theirs, strict=True):
+        given = " ".join(f"{option}={value}" for option, value in options.items())
+        report.add_row(name, given, f"{_own(name, options, records):.2f}", "" if there is None else f"{there:.2f}")
+    console.print(report)
+
+
+def _record(number: int) -> Record:
+    moment = 1_700_000_000_000 + number * 17
+    values = (
+        number, f"name {number}", f"{number}@example.com", b"\x30\x39", number << 20, number / 7, moment * 1000,
+        "2024-05-01T10:00:00Z", number % 2 == 0, None,
+    )  # fmt: skip
+    return Record("s.shop.t", Struct(KEY, (number,)), Struct(ROW, values), HEADERS, f"{number:020d}", moment)
+
+
+def _own(name: str, options: dict[str, str], records: Sequence[Record]) -> float:
+    chain = build_chain([{"type": f"{KAFKA}.{name}", **options}], {})
+    found = []
+    gc.freeze()
+    for _ in range(READINGS):
+        start = time.process_time()
+        chain.apply(records)
+        found.append(time.process_time() - start)
+    return min(found) / len(records) * 1e6
+
+
+def _java(rows: int) -> list[float | None]:
+    """What the Java classes take, in the order of `CHAINS`."""
+    lines = ["\t".join([f"{KAFKA}.{name}", *(f"{k}={v}" for k, v in options.items())]) for name, options in CHAINS]
+    with tempfile.TemporaryDirectory(prefix="cdckit-bench-") as folder:
+        chains = Path(folder) / "chains.tsv"
+        chains.write_text("\n".join(lines))
+        jvm = [
+            "java",
+            "-Xmx1g",
+            "-cp",
+            f"{debezium.libraries()}/*",
+            str(PROGRAM),
+            str(chains),
+            str(rows),
+            str(READINGS),
+        ]
+        told = subprocess.run(jvm, check=True, capture_output=True, text=True).stdout
+    return [float(line) for line in told.split()]
+
+
+if __name__ == "__main__":
+    main()

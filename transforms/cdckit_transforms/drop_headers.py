@@ -1,0 +1,34 @@
+"""DropHeaders: leaves headers out (Kafka Connect's transform of that name)."""
+
+from __future__ import annotations
+
+from cdckit import Header, PluginConfig, Record, Transform
+from cdckit_transforms.name_lists import SomeNames, names
+
+
+class DropHeadersConfig(PluginConfig):
+    """Which headers go."""
+
+    headers: SomeNames
+    """The headers' names, with commas between."""
+
+
+class DropHeaders(Transform):
+    """Records without some of their headers."""
+
+    def __init__(self, config: DropHeadersConfig) -> None:
+        self._names = frozenset(names(config.headers))
+        self._given: tuple[Header, ...] = ()
+        self._kept: tuple[Header, ...] = ()
+
+    def apply(self, record: Record) -> Record:
+        """The record without the headers; those that follow each other mostly share theirs."""
+        given = record.headers
+        if given is not self._given:
+            kept = tuple(header for header in given if header.key not in self._names)
+            self._given, self._kept = given, given if len(kept) == len(given) else kept
+        if self._kept is given:
+            return record
+        return Record(
+            record.topic, record.key, record.value, self._kept, record.position, record.timestamp, record.partition
+        )

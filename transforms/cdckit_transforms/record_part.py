@@ -1,0 +1,145 @@
+"""The part of a record that one of Kafka Connect's transforms changes: its value, or its key (`$Value`, `$Key`)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+from cdckit import Datum, PluginConfig, Record, Schema, SchemaAndValue, Struct, Transform, TransformError
+
+Values = tuple[Any, ...]
+Change = Callable[[Values, Record], Datum]
+"""Makes of a struct's values, and the record that it is of, what takes the struct's place."""
+Members = dict[str, Any]
+
+
+class NullsConfig(PluginConfig):
+    """What null means where the field has a default."""
+
+    replace_null_with_default: bool = True
+    """Whether a field that is null and has a default takes it."""
+
+
+class ValueTransform(Transform):
+    """A transform of the value."""
+
+    part: ClassVar[Literal["key", "value"]] = "value"
+
+    @abstractmethod
+    def change(self, part: Datum | None, record: Record) -> Datum | None:
+        """What the part of `record` becomes; the same object leaves the record as it is."""
+
+    def apply(self, record: Record) -> Record:
+        """The record with another value."""
+        old = record.value
+        new = self.change(old, record)
+        if new is old:
+            return record
+        return Record(
+            record.topic, record.key, new, record.headers, record.position, record.timestamp, record.partition
+        )
+
+
+class KeyTransform(ValueTransform):
+    """The same for the key: stands before the transform's own class among a class's bases."""
+
+    part = "key"
+
+    def apply(self, record: Record) -> Record:
+        """The record with another key."""
+        old = record.key
+        new = self.change(old, record)
+        if new is old:
+            return record
+        return Record(
+            record.topic, new, record.value, record.headers, record.position, record.timestamp, record.partition
+        )
+
+
+class FieldsTransform(ValueTransform):
+    """A transform of structs, and of maps where there is no schema; what it does is worked out once for each schema.
+
+    Attributes:
+        purpose: what it does with fields, for messages.
+    """
+
+    purpose: ClassVar[str]
+
+    @abstractmethod
+    def change_of(self, schema: Schema) -> Change:
+        """How structs of a schema are changed.
+
+        Raises:
+            TransformError: they cannot be.
+        """
+
+    @abstractmethod
+    def changed_map(self, members: Members, record: Record) -> Any:
+        """What takes the place of a map without a schema; None: nothing, as in a tombstone."""
+
+    def apply(self, record: Record) -> Record:
+        """The record with another value; structs of a schema that is known take the shortest way."""
+        old = record.value
+        if old.__class__ is not Struct or (change := old.schema.derived.get(self)) is None:
+            return super().apply(record)
+        new = change(old.values, record)
+        return Record(
+            record.topic, record.key, new, record.headers, record.position, record.timestamp, record.partition
+        )
+
+    def change(self, part: Datum | None, record: Record) -> Datum | None:
+        """What the part becomes; null stays null."""
+        if isinstance(part, Struct):
+            schema = part.schema
+            change: Change | None = schema.derived.get(self)
+            if change is None:
+                change = schema.derived[self] = self.change_of(schema)
+            return change(part.values, record)
+        if part is None or part.value is None:
+            return self.changed_null(part)
+        if part.schema is None and isinstance(part.value, dict):
+            changed = self.changed_map(part.value, record)
+            return None if changed is None else SchemaAndValue(None, changed)
+        raise self.no_fields(part)
+
+    def changed_null(self, part: SchemaAndValue | None) -> Datum | None:
+        """What becomes of no value, or of null with a schema."""
+        return part
+
+    def no_fields(self, part: SchemaAndValue | None) -> TransformError:
+        """The error of a key or value that has no fields."""
+        if part is None or part.value is None:
+            found = "is null"
+        elif part.schema is None:
+            found = f"is {type(part.value).__name__}, and has no schema"
+        else:
+            found = f"is {part.schema.type}"
+        return TransformError(f"{self.purpose} needs a struct, or a map without a schema, but the {self.part} {found}")
+
+
+def filling(schema: Schema, *, replaces_null: bool) -> Callable[[Values], Values] | None:
+    """What puts the fields' defaults in the place of nulls; None where there is nothing to put."""
+    defaults = [(field.index, field.schema.default) for field in schema.fields if field.schema.default is not None]
+    if not replaces_null or not defaults:
+        return None
+    if len(defaults) == 1:
+        return _filling_one(*defaults[0])
+
+    def fill(values: Values) -> Values:
+        for at, _ in defaults:
+            if values[at] is None:
+                break
+        else:
+            return values
+        filled = list(values)
+        for at, default in defaults:
+            if filled[at] is None:
+                filled[at] = default
+        return tuple(filled)
+
+    return fill
+
+
+def _filling_one(at: int, default: Any) -> Callable[[Values], Values]:
+    return lambda values: values if values[at] is not None else (*values[:at], default, *values[at + 1 :])
