@@ -138,20 +138,16 @@ def test_faults_are_called_by_the_connectors_own_names(tmp_path: Path) -> None:
     ("options", "said"),
     [
         (
-            {"value__converter": "io.confluent.connect.avro.AvroConverter"},
-            "value.converter: 'io.confluent.connect.avro.AvroConverter' is not yet supported (these are: ",
+            {"value__converter": "io.confluent.connect.protobuf.ProtobufConverter"},
+            "value.converter: 'io.confluent.connect.protobuf.ProtobufConverter' is not yet supported (these are: ",
         ),
         (
-            {"key__converter": "org.apache.kafka.connect.storage.StringConverter"},
-            "key.converter: 'org.apache.kafka.connect.storage.StringConverter' is not yet supported",
+            {"key__converter": "org.apache.kafka.connect.storage.LongConverter"},
+            "key.converter: 'org.apache.kafka.connect.storage.LongConverter' is not yet supported",
         ),
         (
-            {"header__converter": "org.apache.kafka.connect.storage.StringConverter"},
-            "header.converter: 'org.apache.kafka.connect.storage.StringConverter' is not yet supported",
-        ),
-        (
-            {"key__converter__decimal__format": "NUMERIC", "value__converter__decimal__format": "BASE64"},
-            "value.converter.decimal.format: not yet supported to differ between keys and values",
+            {"header__converter": "org.apache.kafka.connect.storage.LongConverter"},
+            "header.converter: 'org.apache.kafka.connect.storage.LongConverter' is not yet supported",
         ),
         ({"transforms": "${env:CHAIN_NOT_SET}"}, "transforms: the environment variable CHAIN_NOT_SET is not set"),
     ],
@@ -171,8 +167,12 @@ def test_converters_become_the_serializers_options(tmp_path: Path) -> None:
         header__converter__schemas__enable="false",
     )  # fmt: skip
     assert pipeline.serializer.config.model_dump(exclude_defaults=True) == {
-        "key_schemas_enable": False, "value_schemas_enable": True, "decimal_format": "NUMERIC",
-        "replace_null_with_default": False, "header_format": "simple",
+        "value_schemas_enable": True, "decimal_format": "NUMERIC", "replace_null_with_default": False,
+        "header_format": "simple",
+    }  # fmt: skip
+    assert pipeline.key_serializer is not None
+    assert pipeline.key_serializer.config.model_dump(exclude_defaults=True) == {
+        "schemas_enable": False, "decimal_format": "NUMERIC",
     }  # fmt: skip
     assert any("schemas.cache.size" in warning for warning in pipeline.warnings)
     assert any("header.converter.schemas.enable" in warning for warning in pipeline.warnings)

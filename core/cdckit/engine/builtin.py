@@ -12,6 +12,20 @@ def cdckit_serializers() -> Sequence[Registration]:
     """The serializers that need no package of their own."""
     return [
         Registration(
+            name="binary",
+            factory="cdckit.engine.serializers.raw:BinarySerializer",
+            config="cdckit.engine.serializers.raw:BinaryConfig",
+            summary="bytes as they are, and anything else as another serializer writes it",
+            aliases=("io.debezium.converters.BinaryDataConverter",),
+        ),
+        Registration(
+            name="bytes",
+            factory="cdckit.engine.serializers.raw:BytesSerializer",
+            config="cdckit.engine.serializers.raw:BytesConfig",
+            summary="bytes as they are, and nothing else",
+            aliases=("org.apache.kafka.connect.converters.ByteArrayConverter",),
+        ),
+        Registration(
             name="cloudevents",
             factory="cdckit.engine.serializers.cloudevents:CloudEventsSerializer",
             config="cdckit.engine.serializers.cloudevents_config:CloudEventsConfig",
@@ -24,5 +38,19 @@ def cdckit_serializers() -> Sequence[Registration]:
             config="cdckit.engine.serializers.json_config:JsonConfig",
             summary="Kafka Connect's JSON, with or without schemas",
             aliases=("org.apache.kafka.connect.json.JsonConverter",),
+        ),
+        Registration(
+            name="simple",
+            factory="cdckit.engine.serializers.one_by_one:SimpleSerializer",
+            config="cdckit.engine.serializers.one_by_one:NoOptions",
+            summary="plain texts, much like JSON, as Kafka Connect writes headers unless told otherwise",
+            aliases=("org.apache.kafka.connect.storage.SimpleHeaderConverter",),
+        ),
+        Registration(
+            name="string",
+            factory="cdckit.engine.serializers.string:StringSerializer",
+            config="cdckit.engine.serializers.string:StringConfig",
+            summary="texts as they are, and anything else as Java's `toString` shows it",
+            aliases=("org.apache.kafka.connect.storage.StringConverter",),
         ),
     ]

@@ -14,6 +14,8 @@ from cdckit.errors import ConfigError
 Options = dict[str, Any]
 COMPONENTS = ("source", "sink", "serializer", "spark")
 LISTED = ("transforms", "predicates")
+SEPARATE_PARTS = ("key", "header")
+"""The parts of a record that a serializer of their own may write."""
 
 
 @dataclass(slots=True)

@@ -74,4 +74,5 @@ def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
 
 def _components(pipeline: ResolvedPipeline) -> list[Component]:
     steps = [part for step in pipeline.transforms for part in (step.transform, step.predicate) if part is not None]
-    return [pipeline.source, *steps, pipeline.serializer, pipeline.sink]
+    serializers = (pipeline.serializer, pipeline.key_serializer, pipeline.header_serializer)
+    return [pipeline.source, *steps, *(part for part in serializers if part is not None), pipeline.sink]

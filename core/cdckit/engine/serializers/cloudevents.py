@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from cdckit.api.messages import Messages
+from cdckit.api.messages import EncodedHeaders
 from cdckit.api.plugins import registrations
 from cdckit.api.record import Record
 from cdckit.api.serializer import Serializer
@@ -32,7 +32,7 @@ class CloudEventsSerializer(Serializer):
     Debezium writes it, and the first of each topic is logged.
     """
 
-    writes_json = True
+    key_form = value_form = "json"
 
     def __init__(self, config: CloudEventsConfig) -> None:
         self._config = config
@@ -55,22 +55,26 @@ class CloudEventsSerializer(Serializer):
         )
         texts = TextCompiler(PayloadCompiler(data), with_schema=config.json_schemas_enable)
         traits = [one for _, source in registrations("source") for one in source.events]
+        self.header_form = self._json.header_form
         self._writer = CloudEventWriter(texts, extensions=config.extension_attributes_enable, traits=traits)
         self._told: set[str] = set()
-
-    @property
-    def json_headers(self) -> bool:
-        """Whether headers are JSON texts, too."""
-        return self._json.json_headers
 
     @property
     def around_position(self) -> tuple[str, str]:
         """What makes a position the header that the serializer would write of it."""
         return self._json.around_position
 
-    def serialize(self, records: Sequence[Record]) -> Messages:
-        """The batch as columns of JSON texts."""
-        return self._json.around(records, [self._value(record) for record in records])
+    def keys(self, records: Sequence[Record]) -> list[bytes | None]:
+        """The keys as JSON texts."""
+        return self._json.keys(records)
+
+    def values(self, records: Sequence[Record]) -> list[bytes | None]:
+        """The values as CloudEvents."""
+        return [self._value(record) for record in records]
+
+    def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """The headers as JSON, or as plain texts."""
+        return self._json.headers(records)
 
     def _value(self, record: Record) -> bytes | None:
         if record.value is None:

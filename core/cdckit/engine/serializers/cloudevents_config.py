@@ -89,6 +89,7 @@ class CloudEventsConfig(PluginConfig):
     (`generate`) or taken from the header of that name.
     """
 
+    apart: ClassVar[tuple[str, ...]] = ()
     not_yet: ClassVar[Mapping[str, str | None]] = {"serializer.type": "json", "data.serializer.type": "json"}
     not_yet_patterns: ClassVar[tuple[str, ...]] = (r"avro\..+",)
     passed_over: ClassVar[tuple[str, ...]] = (
