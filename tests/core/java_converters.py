@@ -50,12 +50,15 @@ class JavaConverter:
         name: its class.
         options: as they stand behind `value.converter.` in a connector's configuration.
         made_with: what its constructor takes.
+        key: whether it is one of keys.
     """
 
-    def __init__(self, data: JavaData, name: str, options: Mapping[str, str], *made_with: Any) -> None:
+    def __init__(
+        self, data: JavaData, name: str, options: Mapping[str, str], *made_with: Any, key: bool = False
+    ) -> None:
         self._data = data
         self.java = jpype.JClass(name)(*made_with)
-        self.java.configure(java_map(options), False)
+        self.java.configure(java_map(options), key)
 
     def write(self, datum: Struct | SchemaAndValue, topic: str = "t") -> bytes | None:
         """What it makes of a key or value.

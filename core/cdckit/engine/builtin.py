@@ -12,6 +12,13 @@ def cdckit_serializers() -> Sequence[Registration]:
     """The serializers that need no package of their own."""
     return [
         Registration(
+            name="avro",
+            factory="cdckit.engine.serializers.avro.serializer:AvroSerializer",
+            config="cdckit.engine.serializers.avro.config:AvroConfig",
+            summary="Avro with a schema registry, as Confluent's converter writes it",
+            aliases=("io.confluent.connect.avro.AvroConverter",),
+        ),
+        Registration(
             name="binary",
             factory="cdckit.engine.serializers.raw:BinarySerializer",
             config="cdckit.engine.serializers.raw:BinaryConfig",
