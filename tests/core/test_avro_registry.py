@@ -6,15 +6,24 @@ import base64
 import io
 import json
 import logging
+import ssl
 import threading
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import fastavro
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Record, SchemaAndValue
@@ -190,16 +199,26 @@ class _Asked(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def asked() -> Iterator[str]:
+@contextmanager
+def _served(tls: ssl.SSLContext | None = None) -> Iterator[str]:
     server = HTTPServer(("127.0.0.1", 0), _Asked)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     _Asked.told.clear()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def asked() -> Iterator[str]:
+    with _served() as url:
+        yield url
 
 
 @pytest.mark.parametrize(
@@ -268,3 +287,49 @@ def test_a_registry_that_is_away_is_waited_for(schema_registry: SchemaRegistry, 
         assert isinstance(read, dict)
         row: Any = read.get("after") or read.get("before")
         assert row is None or line["key"] is None or line["key"].items() <= row.items()
+
+
+def test_certificates(tmp_path: Path) -> None:
+    """The server's is trusted by its file alone, and the client shows its own."""
+    certificate, key = _certificate(tmp_path, "127.0.0.1")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    context.load_verify_locations(certificate)
+    context.verify_mode = ssl.CERT_REQUIRED
+    own = tmp_path / "own.pem"
+    own.write_bytes(key.read_bytes() + certificate.read_bytes())
+    trusted = {"schema.registry.ssl.truststore.location": str(certificate)}
+    both = {**trusted, "schema.registry.ssl.keystore.location": str(own)}
+    with _served(context) as url:
+        with pytest.raises(SinkError, match=r"not trusted .*schema\.registry\.ssl\.truststore\.location") as refused:
+            serializer(url).values([record("t")])
+        assert not isinstance(refused.value, RetriableSinkError)
+        with pytest.raises(RetriableSinkError, match=r"schema\.registry\.url: .* cannot be reached"):
+            serializer(url, **trusted).values([record("t")])
+        with pytest.raises(SinkError, match="HTTP 401"):
+            serializer(url, **both).values([record("t")])
+    with pytest.raises(ConfigError, match=r"schema\.registry\.ssl\.truststore\.location: .*cannot be read"):
+        serializer(url, **{"schema.registry.ssl.truststore.location": "/none"}).values([record("t")])
+
+
+def _certificate(folder: Path, host: str) -> tuple[Path, Path]:
+    """A certificate that signs itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    paths = folder / "certificate.pem", folder / "key.pem"
+    paths[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+    paths[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return paths

@@ -118,6 +118,7 @@ class Registry:
             try:
                 answer = answer_of(lambda asked=request: self._answer(asked))  # type: ignore[misc]
             except (OSError, urllib.error.URLError, HTTPException) as error:
+                _refuse_certificate(place, error)
                 away.append(f"{place}: {error}")
                 continue
             if not isinstance(answer, _Refusal):
@@ -171,6 +172,15 @@ def _refusal(error: urllib.error.HTTPError) -> _Refusal:
         return _Refusal(error.code, said.get("error_code"), str(said.get("message", "")))
     except (OSError, HTTPException, ValueError, AttributeError):
         return _Refusal(error.code, None, error.reason if isinstance(error.reason, str) else "")
+
+
+def _refuse_certificate(place: str, error: Exception) -> None:
+    reason = getattr(error, "reason", error)
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        raise SinkError(
+            f"the certificate of the schema registry {place} is not trusted ({reason.verify_message}): name the file "
+            "of its authority in schema.registry.ssl.truststore.location"
+        ) from error
 
 
 def _place(url: str) -> str:
