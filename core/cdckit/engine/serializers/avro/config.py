@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, model_validator
 
 from cdckit.api.plugin_config import PluginConfig
+from cdckit.engine.serializers.avro.connection import Access
 from cdckit.engine.serializers.avro.subjects import CLASSES, Strategy
 
 SubjectStrategy = Annotated[Strategy, BeforeValidator(lambda name: CLASSES.get(name, name))]
@@ -81,10 +82,27 @@ class AvroConfig(PluginConfig):
         return self
 
     @property
-    def authorization(self) -> str:
-        """What the registry is told of who asks, as HTTP's header has it; "" where nobody has to log in."""
+    def access(self) -> Access:
+        """Where the registry is, and how one gets in."""
+        return Access(
+            option="schema.registry.url",
+            urls=self.schema_registry_url,
+            authorization=self._authorization(),
+            login="basic.auth.user.info or bearer.auth.token",
+            tls="schema.registry.ssl",
+            truststore=self.ssl_truststore_location,
+            truststore_password=self.ssl_truststore_password,
+            keystore=self.ssl_keystore_location,
+            keystore_password=self.ssl_keystore_password,
+            seconds=self.request_timeout_ms / 1000,
+        )
+
+    def _authorization(self) -> SecretStr | None:
         if self.bearer_auth_credentials_source is not None and self.bearer_auth_token is not None:
-            return f"Bearer {self.bearer_auth_token.get_secret_value()}"
-        if self.basic_auth_user_info is None:
-            return ""
-        return f"Basic {base64.b64encode(self.basic_auth_user_info.get_secret_value().encode()).decode()}"
+            return SecretStr(f"Bearer {self.bearer_auth_token.get_secret_value()}")
+        return None if self.basic_auth_user_info is None else basic(self.basic_auth_user_info.get_secret_value())
+
+
+def basic(pair: str) -> SecretStr:
+    """HTTP's words for `USER:PASSWORD`."""
+    return SecretStr(f"Basic {base64.b64encode(pair.encode()).decode()}")

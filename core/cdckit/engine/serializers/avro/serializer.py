@@ -1,11 +1,12 @@
-"""The Avro serializer: keys and values in Confluent's wire format, as its AvroConverter writes them."""
+"""The Avro serializer: keys and values as Confluent's AvroConverter writes them, and what others share with it."""
 
 from __future__ import annotations
 
 import struct
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdckit.api.messages import EncodedHeaders
 from cdckit.api.record import Datum, Record, SchemaAndValue
@@ -24,23 +25,48 @@ _HEAD = struct.Struct(">bI").pack
 _MISFITS = (*MISFITS, struct.error)
 
 
-class AvroSerializer(Serializer):
-    """Keys and values as Avro: a zero, four bytes of the schema's id, the value."""
+class Registered(NamedTuple):
+    """How messages of one schema are written.
+
+    Attributes:
+        written: the Avro schema.
+        head: what stands before each message.
+        headers: what is added to its headers.
+    """
+
+    written: Written
+    head: bytes = b""
+    headers: EncodedHeaders = ()
+
+
+class RegisteredAvro(Serializer):
+    """Keys and values as Avro, whose schemas a registry keeps.
+
+    Args:
+        schemas: makes Avro schemas.
+        ignore_defaults: whether a null is written where there is a default for it.
+    """
 
     header_form = "text"
 
-    def __init__(self, config: AvroConfig) -> None:
-        self._config = config
+    def __init__(self, schemas: AvroSchemas, *, ignore_defaults: bool) -> None:
         self._headers = SimpleSerializer(NoOptions())
-        self._parts = {
-            "key": _Part(self, subject_of(config.key_subject_name_strategy, "key")),
-            "value": _Part(self, subject_of(config.value_subject_name_strategy, "value")),
-        }
-        self.schemas = AvroSchemas(meta_data=config.connect_meta_data, scrub=config.scrub_invalid_names)
-        self.compiler = BinaryCompiler(
-            defaults=not config.ignore_default_for_nullables, names=scrubbed if config.scrub_invalid_names else str
-        )
-        self._ids: dict[tuple[str, str], tuple[int, Written]] = {}
+        self._parts: dict[str, _Part] = {part: _Part(self, part) for part in ("key", "value")}
+        self.schemas = schemas
+        self.compiler = BinaryCompiler(defaults=not ignore_defaults, names=scrubbed if schemas.scrub else str)
+
+    @abstractmethod
+    def find(self, part: str, topic: str, written: Written) -> Registered:
+        """How messages are written whose Connect schema becomes this Avro schema.
+
+        Args:
+            part: `key` or `value`.
+            topic: the messages'.
+            written: the schema.
+
+        Raises:
+            SinkError: the registry refuses, or cannot be reached now.
+        """
 
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:
         """The keys in Avro."""
@@ -89,22 +115,35 @@ class AvroSerializer(Serializer):
                 return f"{field.name}: {error}"
         return ""
 
-    @cached_property
-    def _registry(self) -> Registry:
-        return Registry(self._config)
 
-    def registered(self, subject: str, written: Written) -> tuple[int, Written]:
-        """The id that messages bear, and the schema by which they are written.
+class AvroSerializer(RegisteredAvro):
+    """Confluent's wire format: a zero, four bytes of the schema's id, the value."""
 
-        Raises:
-            SinkError: the registry refuses, or cannot be reached now.
-        """
+    def __init__(self, config: AvroConfig) -> None:
+        schemas = AvroSchemas(meta_data=config.connect_meta_data, scrub=config.scrub_invalid_names)
+        super().__init__(schemas, ignore_defaults=config.ignore_default_for_nullables)
+        self._config = config
+        self._subjects = {
+            "key": subject_of(config.key_subject_name_strategy, "key"),
+            "value": subject_of(config.value_subject_name_strategy, "value"),
+        }
+        self._ids: dict[tuple[str, str], tuple[int, Written]] = {}
+
+    def find(self, part: str, topic: str, written: Written) -> Registered:
+        """The registry is asked once for a subject and a schema."""
+        subject = self._subjects[part](topic, written)
         key = (subject, repr(written))
         if key not in self._ids:
             self._ids[key] = self._register(subject, written)
-        return self._ids[key]
+        number, by = self._ids[key]
+        return Registered(by, _HEAD(0, number))
+
+    @cached_property
+    def _registry(self) -> Registry:
+        return Registry(self._config.access, normalize=self._config.normalize_schemas)
 
     def _register(self, subject: str, written: Written) -> tuple[int, Written]:
+        """The id that messages bear, and the schema by which they are written."""
         if self._config.auto_register_schemas:
             return self._registry.register(subject, written), written
         if self._config.use_latest_version:
@@ -115,9 +154,9 @@ class AvroSerializer(Serializer):
 class _Part:
     """Writes the keys, or the values."""
 
-    def __init__(self, serializer: AvroSerializer, subject: Callable[[str, Written], str]) -> None:
+    def __init__(self, serializer: RegisteredAvro, part: str) -> None:
         self._serializer = serializer
-        self._subject = subject
+        self._part = part
 
     def column(self, records: Sequence[Record], data: list[Datum | None]) -> list[bytes | None]:
         """The column's bytes; a schema or template is looked up only when it differs from the one before."""
@@ -158,20 +197,19 @@ class _Part:
     def _write(self, topic: str, schema: Schema) -> Write:
         made: Write | None = schema.derived.get((self, topic))
         if made is None:
-            head, written = self._described(topic, schema)
+            written, head, _ = self.registered(topic, schema)
             made = self._serializer.compiler.write(schema, written, head)
             if written == "bytes" or (isinstance(written, dict) and written["type"] == "bytes"):
                 made = head.__add__  # Confluent's serializer writes bytes that stand alone without their length
             schema.derived[self, topic] = made
         return made
 
-    def _described(self, topic: str, schema: Schema) -> tuple[bytes, Written]:
-        """What stands before messages of a schema, and the Avro schema by which they are written."""
-        made: tuple[bytes, Written] | None = schema.derived.get((self, "avro", topic))
+    def registered(self, topic: str, schema: Schema) -> Registered:
+        """How messages of a schema are written."""
+        made: Registered | None = schema.derived.get((self, "registered", topic))
         if made is None:
-            own = self._serializer.schemas.schema(schema)
-            number, written = self._serializer.registered(self._subject(topic, own), own)
-            made = schema.derived[self, "avro", topic] = _HEAD(0, number), written
+            made = self._serializer.find(self._part, topic, self._serializer.schemas.schema(schema))
+            schema.derived[self, "registered", topic] = made
         return made
 
     def _filled(self, topic: str, template: Template) -> Write:
@@ -182,7 +220,7 @@ class _Part:
             key = (self, "filled", template.holes, topic)
             make: Callable[[Template], Write] | None = template.schema.derived.get(key)
             if make is None:
-                head, written = self._described(topic, template.schema)
+                written, head, _ = self.registered(topic, template.schema)
                 make = self._serializer.compiler.filled(template.schema, template.holes, written, head)
                 template.schema.derived[key] = make
             made = template.derived[self, topic] = make(template)
