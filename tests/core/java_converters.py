@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,32 @@ class RefusedError(Exception):
 
 
 class JavaData:
-    """Keys, values and headers as Java's objects; they come there through Connect's own JSON."""
+    """Keys, values and headers as Java's objects; they come there through Connect's own JSON.
 
-    def __init__(self) -> None:
+    Args:
+        jars: of other versions than the peer's, kept apart from them.
+    """
+
+    def __init__(self, jars: Sequence[Path] = ()) -> None:
         if not jpype.isJVMStarted():
             libraries = Path(peer.__file__).parent / "debezium" / "libs"
             jpype.startJVM(classpath=[str(jar) for jar in libraries.glob("*.jar")])
+        self._loader: Any = None
+        if jars:
+            loaders = jpype.JClass("java.lang.ClassLoader")
+            urls = [jpype.JClass("java.io.File")(str(jar)).toURI().toURL() for jar in jars]
+            self._loader = jpype.JClass("java.net.URLClassLoader")(urls, loaders.getPlatformClassLoader())
         zones = jpype.JClass("java.util.TimeZone")
         zones.setDefault(zones.getTimeZone("UTC"))
-        self._documents = jpype.JClass("org.apache.kafka.connect.json.JsonConverter")()
+        self._documents = self.load("org.apache.kafka.connect.json.JsonConverter")()
         self._documents.configure(java_map({"schemas.enable": "true", "replace.null.with.default": "false"}), False)
+
+    def load(self, name: str) -> Any:
+        """A class."""
+        if self._loader is None:
+            return jpype.JClass(name)
+        jpype.JClass("java.lang.Thread").currentThread().setContextClassLoader(self._loader)
+        return jpype.JClass(name, loader=self._loader)
 
     def read(self, datum: Struct | SchemaAndValue) -> Any:
         """A `SchemaAndValue` of Connect's."""
@@ -57,7 +73,7 @@ class JavaConverter:
         self, data: JavaData, name: str, options: Mapping[str, str], *made_with: Any, key: bool = False
     ) -> None:
         self._data = data
-        self.java = jpype.JClass(name)(*made_with)
+        self.java = data.load(name)(*made_with)
         self.java.configure(java_map(options), key)
 
     def write(self, datum: Struct | SchemaAndValue, topic: str = "t") -> bytes | None:

@@ -18,11 +18,13 @@ class Serializer(ABC):
         key_form: what its keys are.
         value_form: what its values are.
         header_form: what its headers are.
+        adds_headers: whether keys and values that it has written add to the headers of their messages.
     """
 
     key_form: Form = "bytes"
     value_form: Form = "bytes"
     header_form: Form = "bytes"
+    adds_headers: bool = False
 
     @property
     def around_position(self) -> tuple[str, str]:
@@ -53,18 +55,41 @@ class Serializer(ABC):
             TransformError: as `keys`, of a header.
         """
 
+    def key_headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """What keys, which have been written, add to the headers of their messages, where `adds_headers` says so."""
+        return [()] * len(records)
+
+    def value_headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """The same of values."""
+        return [()] * len(records)
+
     def serialize(self, records: Sequence[Record]) -> Messages:
         """The batch as columns of bytes.
 
         Raises:
             TransformError: a part of a record does not fit its schema.
         """
+        keys, values, headers = self.keys(records), self.values(records), self.headers(records)
+        if self.adds_headers:
+            headers = _joined(_joined(headers, self.key_headers(records)), self.value_headers(records))
         return Messages(
             topics=[r.topic for r in records],
             partitions=[r.partition for r in records],
-            keys=self.keys(records),
-            values=self.values(records),
-            headers=self.headers(records),
+            keys=keys,
+            values=values,
+            headers=headers,
             positions=[r.position for r in records],
             timestamps=[r.timestamp for r in records],
         )
+
+
+def _joined(first: list[EncodedHeaders], then: list[EncodedHeaders]) -> list[EncodedHeaders]:
+    """The headers of each message; neighbours that share theirs go on sharing them."""
+    before: tuple[EncodedHeaders, EncodedHeaders] | None = None
+    joined: EncodedHeaders = ()
+    column = []
+    for some, more in zip(first, then, strict=True):
+        if before is None or some is not before[0] or more is not before[1]:
+            before, joined = (some, more), some + more
+        column.append(joined)
+    return column

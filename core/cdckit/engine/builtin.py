@@ -19,6 +19,13 @@ def cdckit_serializers() -> Sequence[Registration]:
             aliases=("io.confluent.connect.avro.AvroConverter",),
         ),
         Registration(
+            name="avro-apicurio",
+            factory="cdckit.engine.serializers.avro.apicurio:ApicurioAvroSerializer",
+            config="cdckit.engine.serializers.avro.apicurio_config:ApicurioAvroConfig",
+            summary="Avro with Apicurio's registry, as its own converter writes it",
+            aliases=("io.apicurio.registry.utils.converter.AvroConverter",),
+        ),
+        Registration(
             name="binary",
             factory="cdckit.engine.serializers.raw:BinarySerializer",
             config="cdckit.engine.serializers.raw:BinaryConfig",

@@ -21,7 +21,8 @@ class SeparateSerializer(Serializer):
     def __init__(self, keys: Serializer, values: Serializer, headers: Serializer) -> None:
         self._keys, self._values, self._headers = keys, values, headers
         self.key_form, self.value_form = keys.key_form, values.value_form
-        self.header_form = headers.header_form
+        self.adds_headers = keys.adds_headers or values.adds_headers
+        self.header_form = "bytes" if self.adds_headers else headers.header_form
 
     @property
     def around_position(self) -> tuple[str, str]:
@@ -35,6 +36,14 @@ class SeparateSerializer(Serializer):
     def values(self, records: Sequence[Record]) -> list[bytes | None]:
         """The values."""
         return self._values.values(records)
+
+    def key_headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """What the keys add to the headers."""
+        return self._keys.key_headers(records)
+
+    def value_headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """What the values add to the headers."""
+        return self._values.value_headers(records)
 
     def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
         """The headers."""

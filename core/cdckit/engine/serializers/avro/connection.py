@@ -159,8 +159,7 @@ class Connection:
 def _refusal(error: urllib.error.HTTPError) -> Refusal:
     try:
         said = orjson.loads(error.read())
-        reasons = [str(cause.get("description", "")) for cause in said.get("causes") or ()]
-        return Refusal(error.code, said.get("error_code"), "; ".join((str(said.get("message", "")), *reasons)))
+        return Refusal(error.code, said.get("error_code"), str(said.get("message", "")))
     except (OSError, HTTPException, ValueError, AttributeError):
         return Refusal(error.code, None, error.reason if isinstance(error.reason, str) else "")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from cdckit.api.messages import EncodedHeaders
+from cdckit.api.messages import EncodedHeaders, Form
 from cdckit.api.record import Datum, Record, SchemaAndValue
 from cdckit.api.schema import Schema
 from cdckit.api.serializer import Serializer
@@ -47,7 +47,9 @@ class RegisteredAvro(Serializer):
         ignore_defaults: whether a null is written where there is a default for it.
     """
 
-    header_form = "text"
+    header_form: Form = "text"
+    counts_bytes = True
+    """Whether the length of bytes that stand alone stands before them."""
 
     def __init__(self, schemas: AvroSchemas, *, ignore_defaults: bool) -> None:
         self._headers = SimpleSerializer(NoOptions())
@@ -79,6 +81,14 @@ class RegisteredAvro(Serializer):
     def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
         """The headers as plain texts, which Avro's converters do not write."""
         return self._headers.headers(records)
+
+    def key_headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """The headers that tell by which schemas keys are written."""
+        return self._parts["key"].headers(records)
+
+    def value_headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """The headers that tell by which schemas values are written."""
+        return self._parts["value"].headers(records)
 
     def _column(self, records: Sequence[Record], part: str, data: list[Datum | None]) -> list[bytes | None]:
         writer = self._parts[part]
@@ -118,6 +128,8 @@ class RegisteredAvro(Serializer):
 
 class AvroSerializer(RegisteredAvro):
     """Confluent's wire format: a zero, four bytes of the schema's id, the value."""
+
+    counts_bytes = False
 
     def __init__(self, config: AvroConfig) -> None:
         schemas = AvroSchemas(meta_data=config.connect_meta_data, scrub=config.scrub_invalid_names)
@@ -184,6 +196,17 @@ class _Part:
                 append(None if datum is None else self._single(topic, datum))
         return out
 
+    def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """What is added to the headers of records that have been written."""
+        column: list[EncodedHeaders] = []
+        for record in records:
+            datum = record.key if self._part == "key" else record.value
+            if datum is None or datum.schema is None or (isinstance(datum, SchemaAndValue) and datum.value is None):
+                column.append(())
+            else:
+                column.append(self.registered(record.topic, datum.schema).headers)
+        return column
+
     def _single(self, topic: str, datum: Datum) -> bytes | None:
         """A key or value that is no plain struct."""
         value = datum.value if isinstance(datum, SchemaAndValue) else datum
@@ -199,8 +222,8 @@ class _Part:
         if made is None:
             written, head, _ = self.registered(topic, schema)
             made = self._serializer.compiler.write(schema, written, head)
-            if written == "bytes" or (isinstance(written, dict) and written["type"] == "bytes"):
-                made = head.__add__  # Confluent's serializer writes bytes that stand alone without their length
+            if not self._serializer.counts_bytes and _are_bytes(written):
+                made = head.__add__
             schema.derived[self, topic] = made
         return made
 
@@ -225,6 +248,10 @@ class _Part:
                 template.schema.derived[key] = make
             made = template.derived[self, topic] = make(template)
         return made
+
+
+def _are_bytes(written: Written) -> bool:
+    return written == "bytes" or (isinstance(written, dict) and written["type"] == "bytes")
 
 
 def _never(_value: Any) -> bytes:

@@ -27,11 +27,16 @@ def subject_of(strategy: Strategy, part: str) -> Subject:
     if strategy == "topic":
         return lambda topic, _: f"{topic}-{part}"
     if strategy == "record":
-        return lambda _, written: _record_name(written)
-    return lambda topic, written: f"{topic}-{_record_name(written)}"
+        return lambda _, written: record_name(written)
+    return lambda topic, written: f"{topic}-{record_name(written)}"
 
 
-def _record_name(written: Written) -> str:
+def record_name(written: Written) -> str:
+    """The full name of a record's schema.
+
+    Raises:
+        ValueError: it is no record.
+    """
     if isinstance(written, list):
         written = next((branch for branch in written if isinstance(branch, dict)), None)
     if not isinstance(written, dict) or written.get("type") != "record":
