@@ -281,3 +281,63 @@ def test_the_command_line_sets_converters_by_their_own_names(tmp_path: Path) -> 
     }  # fmt: skip
     pipeline = load(tmp_path, PROPERTIES, "c.properties", f"value.converter={cloud_events}", "state=x")
     assert (pipeline.serializer.registration.name, pipeline.state) == ("cloudevents", Path.cwd() / "x")
+
+
+AVRO = "io.confluent.connect.avro.AvroConverter"
+APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
+
+
+@pytest.mark.parametrize(
+    ("converter", "options", "name"),
+    [
+        (
+            AVRO,
+            {
+                "schema.registry.url": "http://registry:8081",
+                "basic.auth.credentials.source": "USER_INFO",
+                "basic.auth.user.info": "me:secret",
+            },
+            "avro",
+        ),
+        (
+            APICURIO,
+            {
+                "apicurio.registry.url": "http://registry:8080/apis/registry/v2",
+                "apicurio.registry.auto-register": "true",
+                "apicurio.registry.find-latest": "true",
+            },
+            "avro-apicurio",
+        ),
+    ],
+)
+def test_avro_converters_become_one_serializer(
+    tmp_path: Path, converter: str, options: dict[str, str], name: str
+) -> None:
+    given = {
+        f"{part}.converter{option}".replace(".", "__"): value
+        for part in ("key", "value")
+        for option, value in {"": converter, **{f".{option}": value for option, value in options.items()}}.items()
+    }
+    pipeline = connector(tmp_path, **given)
+    assert (pipeline.serializer.registration.name, pipeline.key_serializer) == (name, None)
+    assert pipeline.header_serializer is not None
+    assert pipeline.header_serializer.registration.name == "simple"
+    assert not any("converter" in warning for warning in pipeline.warnings)
+
+
+def test_avro_values_beside_other_keys_and_headers(tmp_path: Path) -> None:
+    pipeline = connector(
+        tmp_path, key__converter="org.apache.kafka.connect.storage.StringConverter", value__converter=AVRO,
+        value__converter__schema__registry__url="http://registry:8081",
+        header__converter="org.apache.kafka.connect.json.JsonConverter",
+        header__converter__schemas__enable="false",
+    )  # fmt: skip
+    chosen = (pipeline.key_serializer, pipeline.serializer, pipeline.header_serializer)
+    assert [part and part.registration.name for part in chosen] == ["string", "avro", "json"]
+    said = problems(tmp_path, header__converter=AVRO, header__converter__schema__registry__url="http://registry:8081")
+    assert said == ["header.converter.type: 'avro' writes no headers by itself"]
+    said = problems(
+        tmp_path, value__converter=AVRO, value__converter__schema__registry__url="http://registry:8081",
+        value__converter__basic__auth__credentials__source="SASL_INHERIT",
+    )  # fmt: skip
+    assert said == ["converter.basic.auth.credentials.source: a login stands in basic.auth.user.info, and nowhere else"]

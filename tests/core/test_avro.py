@@ -102,8 +102,14 @@ def serializer(peer: Peer, **options: Any) -> AvroSerializer:
     return made
 
 
-@pytest.mark.parametrize("options", [{}, {"connect.meta.data": "false"}, {"scrub.invalid.names": "true"}])
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize(
+    ("scenario", "options"),
+    [
+        *((scenario, {}) for scenario in SCENARIOS),
+        ("mysql97-mysql-3.6.3/types-alt3", {"connect.meta.data": "false"}),
+        ("mongo60-3.6.3/default-schema", {"scrub.invalid.names": "true"}),
+    ],
+)
 def test_recorded_events_are_what_they_are_there(data: JavaData, scenario: str, options: dict[str, str]) -> None:
     peer = Peer(data, options)
     made = serializer(peer, **options)

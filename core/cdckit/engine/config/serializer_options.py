@@ -21,7 +21,8 @@ def add_serializer(converters: Options, draft: Draft) -> None:
     values, keys, headers = (_named(converters, f"{part}.converter", draft) for part in ("value", "key", "header"))
     serializer = values or keys or find("serializer", "json")
     reading = _Reading(serializer, converters, draft)
-    reading.add_keys(keys or serializer)
+    if keys is not None or reading.names_options_of("key"):
+        reading.add_keys(keys or serializer)
     reading.add_headers(headers or find("serializer", _CONNECTS_DEFAULT))
     draft.options["serializer"] = reading.options
 
@@ -40,6 +41,10 @@ class _Reading:
     def _below(self, prefix: str) -> Options:
         found = {name: value for name, value in self.converters.items() if name.startswith(prefix)}
         return {name.removeprefix(prefix): value for name, value in found.items()}
+
+    def names_options_of(self, part: str) -> bool:
+        """Whether options are given to a part's converter alone."""
+        return bool(self._below(f"{part}.converter."))
 
     def _own(self, part: str, name: str) -> str:
         """What the serializer of values calls an option of a part: some have names of their own for it."""

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, model_validator
 
+from cdckit.api.ignored_options import NoMeaning
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.engine.serializers.avro.connection import Access
 from cdckit.engine.serializers.avro.subjects import CLASSES, Strategy
@@ -64,7 +65,14 @@ class AvroConfig(PluginConfig):
     }
     passed_over: ClassVar[tuple[str, ...]] = (
         r"schemas\.cache\.(config|size)|max\.schemas\.per\.subject|enhanced\.avro\.schema\.support",
-        r"schema\.registry\.ssl\.(trust|key)store\.type|(schema\.registry\.)?basic\.auth\.credentials\.source",
+        r"schema\.registry\.ssl\.(trust|key)store\.type",
+    )
+    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
+        NoMeaning(
+            r"(schema\.registry\.)?basic\.auth\.credentials\.source",
+            "a login stands in basic.auth.user.info, and nowhere else",
+            taken=("user_info", "url"),
+        ),
     )
     not_yet: ClassVar[Mapping[str, str | None]] = {
         "latest.compatibility.strict": "true",
