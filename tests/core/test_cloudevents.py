@@ -129,8 +129,8 @@ def test_what_is_no_change_event_has_a_null_value_and_is_told_once(caplog: pytes
             {"metadata.source": "value,traceparent:generate", "opentelemetry.tracing.attributes.enable": True},
             "traceparent can be taken from a header alone",
         ),
-        ({"serializer.type": "avro"}, "serializer.serializer.type: not yet supported (only its default, 'json', is)"),
-        ({"avro.schema.registry.url": "http://localhost"}, "not yet supported"),
+        ({"serializer.type": "avro"}, "data.serializer.type: should be avro where serializer.type is"),
+        ({"avro.apicurio.registry.url": "http://localhost"}, "not yet supported"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], fault: str) -> None:

@@ -43,7 +43,7 @@ def cdckit_serializers() -> Sequence[Registration]:
             name="cloudevents",
             factory="cdckit.engine.serializers.cloudevents:CloudEventsSerializer",
             config="cdckit.engine.serializers.cloudevents_config:CloudEventsConfig",
-            summary="CloudEvents in JSON, with Debezium's attributes; keys and headers as JSON",
+            summary="CloudEvents in JSON or Avro, with Debezium's attributes; keys and headers as JSON",
             aliases=("io.debezium.converters.CloudEventsConverter",),
         ),
         Registration(

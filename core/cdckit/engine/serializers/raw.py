@@ -16,6 +16,7 @@ from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Datum, Header, Record, SchemaAndValue
 from cdckit.api.schema import Schema
 from cdckit.api.serializer import Serializer
+from cdckit.engine.serializers.inner_options import InnerOptions, told_by_pydantic, without_prefix
 from cdckit.engine.serializers.one_by_one import OneByOne
 from cdckit.logical import DECIMAL_NAME
 
@@ -52,7 +53,7 @@ class BinaryConfig(PluginConfig):
 
     delegate_converter_type: str | None = None
     """The serializer (or its Java class) that writes whatever is not bytes; unset: that is an error."""
-    delegate_options: dict[str, Any] = Field(default_factory=dict)
+    delegate_options: InnerOptions = Field(default_factory=dict)
     """`delegate.converter.type.OPTION`: an option of that serializer."""
 
     headers_by: ClassVar[str] = "simple"
@@ -63,7 +64,8 @@ class BinaryConfig(PluginConfig):
         if self.delegate_converter_type is None and self.delegate_options:
             raise ValueError(f"{_DELEGATE}: required, where its options are given")
         if self.delegate_converter_type is not None:
-            self.delegate_config  # noqa: B018 - it raises what is wrong with its options
+            with told_by_pydantic():
+                self.delegate_config  # noqa: B018 - it raises what is wrong with its options
         return self
 
     @property
@@ -74,7 +76,7 @@ class BinaryConfig(PluginConfig):
             ConfigError: it is not known, or an option of it is not.
         """
         registration = find("serializer", self.delegate_converter_type or "", _DELEGATE)
-        own = {name.removeprefix(f"{_DELEGATE}."): value for name, value in self.delegate_options.items()}
+        own = without_prefix(self.delegate_options, f"{_DELEGATE}.")
         return config_model(registration).load(own, _DELEGATE)[0]
 
 
