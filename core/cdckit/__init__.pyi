@@ -25,7 +25,7 @@ from .api.marks import (
     TableExample as TableExample,
     TableMark as TableMark,
 )
-from .api.messages import EncodedHeaders as EncodedHeaders, Messages as Messages
+from .api.messages import EncodedHeaders as EncodedHeaders, Form as Form, Messages as Messages
 from .api.notices import UNHEARD as UNHEARD, Notice as Notice, Notices as Notices
 from .api.places import ClientFiles as ClientFiles, FolderUrl as FolderUrl, LocalPath as LocalPath, Located as Located
 from .api.plugin_config import PluginConfig as PluginConfig, did_you_mean as did_you_mean

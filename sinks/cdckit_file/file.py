@@ -38,7 +38,7 @@ class FileSink(Sink):
 
     def open(self, context: SinkContext) -> None:
         """Opens the file for appending and cuts off a torn last line."""
-        self._lines = LineWriter(json_texts=context.json_texts, json_headers=context.json_headers)
+        self._lines = LineWriter(context.key_form, context.value_form, context.header_form)
         self._stopping = context.stopping
         self._open()
 

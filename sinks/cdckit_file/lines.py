@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from cdckit import POSITION_HEADER, EncodedHeaders, Messages
+from cdckit import POSITION_HEADER, EncodedHeaders, Form, Messages
 
 _POSITION = b'{"key":"%b","value":"' % POSITION_HEADER.encode()
 _VALUE = b',"value":'
@@ -17,13 +17,15 @@ class LineWriter:
     """Renders batches; what neighbouring messages share (topic, headers, timestamp) is rendered once.
 
     Args:
-        json_texts: whether keys and values are JSON texts; otherwise they and headers are written as base64 strings.
-        json_headers: whether headers are JSON texts, too; otherwise they are texts, which are written as strings.
+        key_form: what keys are: texts are written as strings, bytes as strings in base64.
+        value_form: what values are.
+        header_form: what headers are.
     """
 
-    def __init__(self, *, json_texts: bool, json_headers: bool = True) -> None:
-        self._json_texts = json_texts
-        self._plain_headers = json_texts and not json_headers
+    def __init__(self, key_form: Form = "json", value_form: Form = "json", header_form: Form = "json") -> None:
+        self._key_form: Form = key_form
+        self._value_form: Form = value_form
+        self._header_form: Form = header_form
 
     def lines(self, messages: Messages) -> bytes:
         """One line a message, each with its newline."""
@@ -33,8 +35,8 @@ class LineWriter:
         columns = zip(
             messages.topics,
             messages.partitions,
-            self._texts(messages.keys),
-            self._texts(messages.values),
+            _documents(messages.keys, self._key_form),
+            _documents(messages.values, self._value_form),
             messages.headers,
             messages.positions,
             messages.timestamps,
@@ -50,19 +52,20 @@ class LineWriter:
             parts += (before, key, _VALUE, value, behind, position.encode(), end)
         return b"".join(parts)
 
-    def _texts(self, column: Sequence[bytes | None]) -> list[bytes]:
-        if self._json_texts:
-            return [b"null" if text is None else text for text in column]
-        return [b"null" if text is None else b'"%b"' % base64.b64encode(text) for text in column]
-
-    def _header(self, value: bytes | None) -> bytes | None:
-        return orjson.dumps(value.decode()) if self._plain_headers and value is not None else value
-
     def _headers(self, headers: EncodedHeaders, position: str) -> bytes:
         """The headers up to where the position's text comes."""
-        values = self._texts([self._header(value) for _, value in headers])
+        values = _documents([value for _, value in headers], self._header_form)
         rendered = [
             b'{"key":%b,"value":%b}' % (orjson.dumps(key), value)
             for (key, _), value in zip(headers, values, strict=True)
         ]
         return b',"headers":[' + b",".join([*rendered, _POSITION] if position else rendered)
+
+
+def _documents(column: Sequence[bytes | None], form: Form) -> list[bytes]:
+    """Each of the column's bytes as JSON."""
+    if form == "json":
+        return [b"null" if part is None else part for part in column]
+    if form == "text":
+        return [b"null" if part is None else orjson.dumps(part.decode()) for part in column]
+    return [b"null" if part is None else b'"%b"' % base64.b64encode(part) for part in column]

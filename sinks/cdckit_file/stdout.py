@@ -18,7 +18,7 @@ class StdoutSink(Sink):
 
     def open(self, context: SinkContext) -> None:
         """Learns how keys and values are written."""
-        self._lines = LineWriter(json_texts=context.json_texts, json_headers=context.json_headers)
+        self._lines = LineWriter(context.key_form, context.value_form, context.header_form)
         self._stopping = context.stopping
 
     def write(self, messages: Messages) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from testkit.servers.apicurio_serdes import apicurio_jars
 from testkit.servers.connect import ConnectWorker
 from testkit.servers.delta import ensure_delta
 from testkit.servers.downstream import ensure_downstream
@@ -27,6 +28,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "kafka": lambda: KafkaBroker().install(),
     "connect": lambda: ConnectWorker("any").install(),
     "registry": lambda: SchemaRegistry().install(),
+    "apicurio": apicurio_jars,
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
     "downstream": ensure_downstream,

@@ -138,20 +138,16 @@ def test_faults_are_called_by_the_connectors_own_names(tmp_path: Path) -> None:
     ("options", "said"),
     [
         (
-            {"value__converter": "io.confluent.connect.avro.AvroConverter"},
-            "value.converter: 'io.confluent.connect.avro.AvroConverter' is not yet supported (these are: ",
+            {"value__converter": "io.confluent.connect.protobuf.ProtobufConverter"},
+            "value.converter: 'io.confluent.connect.protobuf.ProtobufConverter' is not yet supported (these are: ",
         ),
         (
-            {"key__converter": "org.apache.kafka.connect.storage.StringConverter"},
-            "key.converter: 'org.apache.kafka.connect.storage.StringConverter' is not yet supported",
+            {"key__converter": "org.apache.kafka.connect.storage.LongConverter"},
+            "key.converter: 'org.apache.kafka.connect.storage.LongConverter' is not yet supported",
         ),
         (
-            {"header__converter": "org.apache.kafka.connect.storage.StringConverter"},
-            "header.converter: 'org.apache.kafka.connect.storage.StringConverter' is not yet supported",
-        ),
-        (
-            {"key__converter__decimal__format": "NUMERIC", "value__converter__decimal__format": "BASE64"},
-            "value.converter.decimal.format: not yet supported to differ between keys and values",
+            {"header__converter": "org.apache.kafka.connect.storage.LongConverter"},
+            "header.converter: 'org.apache.kafka.connect.storage.LongConverter' is not yet supported",
         ),
         ({"transforms": "${env:CHAIN_NOT_SET}"}, "transforms: the environment variable CHAIN_NOT_SET is not set"),
     ],
@@ -171,8 +167,12 @@ def test_converters_become_the_serializers_options(tmp_path: Path) -> None:
         header__converter__schemas__enable="false",
     )  # fmt: skip
     assert pipeline.serializer.config.model_dump(exclude_defaults=True) == {
-        "key_schemas_enable": False, "value_schemas_enable": True, "decimal_format": "NUMERIC",
-        "replace_null_with_default": False, "header_format": "simple",
+        "value_schemas_enable": True, "decimal_format": "NUMERIC", "replace_null_with_default": False,
+        "header_format": "simple",
+    }  # fmt: skip
+    assert pipeline.key_serializer is not None
+    assert pipeline.key_serializer.config.model_dump(exclude_defaults=True) == {
+        "schemas_enable": False, "decimal_format": "NUMERIC",
     }  # fmt: skip
     assert any("schemas.cache.size" in warning for warning in pipeline.warnings)
     assert any("header.converter.schemas.enable" in warning for warning in pipeline.warnings)
@@ -281,3 +281,63 @@ def test_the_command_line_sets_converters_by_their_own_names(tmp_path: Path) -> 
     }  # fmt: skip
     pipeline = load(tmp_path, PROPERTIES, "c.properties", f"value.converter={cloud_events}", "state=x")
     assert (pipeline.serializer.registration.name, pipeline.folder) == ("cloudevents", Path.cwd() / "x")
+
+
+AVRO = "io.confluent.connect.avro.AvroConverter"
+APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
+
+
+@pytest.mark.parametrize(
+    ("converter", "options", "name"),
+    [
+        (
+            AVRO,
+            {
+                "schema.registry.url": "http://registry:8081",
+                "basic.auth.credentials.source": "USER_INFO",
+                "basic.auth.user.info": "me:secret",
+            },
+            "avro",
+        ),
+        (
+            APICURIO,
+            {
+                "apicurio.registry.url": "http://registry:8080/apis/registry/v2",
+                "apicurio.registry.auto-register": "true",
+                "apicurio.registry.find-latest": "true",
+            },
+            "avro-apicurio",
+        ),
+    ],
+)
+def test_avro_converters_become_one_serializer(
+    tmp_path: Path, converter: str, options: dict[str, str], name: str
+) -> None:
+    given = {
+        f"{part}.converter{option}".replace(".", "__"): value
+        for part in ("key", "value")
+        for option, value in {"": converter, **{f".{option}": value for option, value in options.items()}}.items()
+    }
+    pipeline = connector(tmp_path, **given)
+    assert (pipeline.serializer.registration.name, pipeline.key_serializer) == (name, None)
+    assert pipeline.header_serializer is not None
+    assert pipeline.header_serializer.registration.name == "simple"
+    assert not any("converter" in warning for warning in pipeline.warnings)
+
+
+def test_avro_values_beside_other_keys_and_headers(tmp_path: Path) -> None:
+    pipeline = connector(
+        tmp_path, key__converter="org.apache.kafka.connect.storage.StringConverter", value__converter=AVRO,
+        value__converter__schema__registry__url="http://registry:8081",
+        header__converter="org.apache.kafka.connect.json.JsonConverter",
+        header__converter__schemas__enable="false",
+    )  # fmt: skip
+    chosen = (pipeline.key_serializer, pipeline.serializer, pipeline.header_serializer)
+    assert [part and part.registration.name for part in chosen] == ["string", "avro", "json"]
+    said = problems(tmp_path, header__converter=AVRO, header__converter__schema__registry__url="http://registry:8081")
+    assert said == ["header.converter.type: 'avro' writes no headers by itself"]
+    said = problems(
+        tmp_path, value__converter=AVRO, value__converter__schema__registry__url="http://registry:8081",
+        value__converter__basic__auth__credentials__source="SASL_INHERIT",
+    )  # fmt: skip
+    assert said == ["converter.basic.auth.credentials.source: a login stands in basic.auth.user.info, and nowhere else"]

@@ -51,6 +51,16 @@ def test_it_is_a_schema() -> None:
         },
         {**source(), "runner": "direct", "position.header": False, "spark": {"spark.master": "local[2]"}},
         {**source(), "sink": {"type": "file", "path": "x"}, "serializer": {"type": "json", "schemas.enable": True}},
+        {
+            **source(),
+            "serializer": {
+                "type": "json",
+                "key": {"type": "string"},
+                "header.type": "binary",
+                "header.delegate.converter.type": "json",
+            },
+        },
+        {**source(), "serializer": {"type": "json", "key": {"schemas": {"enable": False}}}},
         {**source(), "sink": {"type": "failing", "producer.linger.ms": "1"}},
         {
             **source(),

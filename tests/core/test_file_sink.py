@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.api.messages import Messages
+from cdckit.api.messages import Form, Messages
 from cdckit.api.sink import SinkContext
 from cdckit.errors import SinkError
 from cdckit_file.config import FileConfig
@@ -20,9 +20,9 @@ def messages(*values: bytes | None) -> Messages:
     )
 
 
-def sink(path: Path, *, json_texts: bool = True) -> FileSink:
+def sink(path: Path, *, form: Form = "json") -> FileSink:
     made = FileSink(FileConfig.load({"path": str(path)}, "sink")[0])
-    made.open(SinkContext("test", json_texts=json_texts))
+    made.open(SinkContext("test", key_form=form, value_form=form, header_form=form))
     return made
 
 
@@ -45,7 +45,7 @@ def test_a_line_has_all_parts_and_a_tombstone_is_null(tmp_path: Path) -> None:
 
 def test_plain_headers_are_strings(tmp_path: Path) -> None:
     out = FileSink(FileConfig.load({"path": str(tmp_path / "o")}, "sink")[0])
-    out.open(SinkContext("test", json_headers=False))
+    out.open(SinkContext("test", header_form="text"))
     of_row = messages(b"1")
     of_row.headers = [(("h", '{"id":"é"\n'.encode()), ("n", None))]
     out.write(of_row)
@@ -55,7 +55,7 @@ def test_plain_headers_are_strings(tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_json_are_written_as_base64(tmp_path: Path) -> None:
-    out = sink(tmp_path / "o", json_texts=False)
+    out = sink(tmp_path / "o", form="bytes")
     out.write(messages(b"\x00\x01"))
     out.close()
     assert json.loads((tmp_path / "o").read_text())["value"] == "AAE="

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cdckit.api.plugins import config_model, find
+from cdckit.engine.config.pipeline import Component
 from cdckit.engine.runners.spark import SparkRunner
 from kafka.reading import read_topic
 from spark.script import Script
 from testkit.servers.kafka import KafkaBroker
+from testkit.servers.schema_registry import SchemaRegistry
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -38,3 +43,28 @@ def test_each_keys_order_holds_though_splits_are_read_together(
     for key, found in names.items():
         assert found == [{"id": key, "name": name} for name in expected]
     assert len(set(positions)) == keys * rounds + 2
+
+
+def test_values_in_avro_keys_as_texts(
+    kafka_broker: KafkaBroker, schema_registry: SchemaRegistry, script: Script, tmp_path: Path, unique_name: str
+) -> None:
+    """Each part by its own serializer, in whichever process a task runs; schemas are registered from there."""
+    script.change("c", {"id": 7, "name": "x"}, table=unique_name)
+    pipeline = script.pipeline(tmp_path / "state", "kafka", bootstrap_servers=kafka_broker.bootstrap)
+    SparkRunner(
+        replace(
+            pipeline,
+            serializer=component("avro", {"schema.registry.url": schema_registry.url}),
+            key_serializer=component("string", {}),
+            header_serializer=component("simple", {}),
+        )
+    ).run(once=True)
+    [record] = read_topic(kafka_broker.bootstrap, f"script.shop.{unique_name}")
+    assert (record.key, record.value and record.value[:1]) == (b"Struct{id=7}", b"\0")
+    subject = f"/subjects/script.shop.{unique_name}-value/versions/latest"
+    assert int.from_bytes((record.value or b"")[1:5], "big") == json.loads(schema_registry.get(subject))["id"]
+
+
+def component(kind: str, options: dict[str, Any]) -> Component:
+    registration = find("serializer", kind)
+    return Component(registration, config_model(registration).load(options, "serializer")[0])

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Form = Literal["json", "text", "bytes"]
+"""What bytes are: JSON texts, which may stand in JSON as they are; other texts in UTF-8; anything."""
 
 EncodedHeaders = tuple[tuple[str, bytes | None], ...]
 

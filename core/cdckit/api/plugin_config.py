@@ -73,6 +73,10 @@ class PluginConfig(BaseModel):
     """The options of the connector that this component stands for, with its defaults: docs tell what they are here."""
     for_the_serializer: ClassVar[Mapping[str, str]] = {}
     """Of a sink: the serializer's options, as far as it has them, where a pipeline does not say otherwise."""
+    headers_by: ClassVar[str] = ""
+    """Of a serializer: the one that writes headers where a pipeline does not say; "": it does so itself."""
+    apart: ClassVar[tuple[str, ...]] = ("key", "header")
+    """Of a serializer: the parts of a record that it can write where another one writes values."""
     not_yet: ClassVar[Mapping[str, str | None]] = {}
     """Known options that are not supported yet, and the one value (the default) that is allowed."""
     not_yet_patterns: ClassVar[tuple[str, ...]] = ()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from cdckit.api.messages import Messages
+from cdckit.api.messages import Form, Messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +18,18 @@ class SinkContext:
         name: the pipeline's name.
         once: whether the pipeline ends by itself: then an unreachable sink is an error after its timeout.
         stopping: once true, waiting for an unreachable sink gives up.
-        json_texts: whether keys and values are JSON texts (`Serializer.writes_json`).
-        json_headers: whether headers are, too (`Serializer.json_headers`).
+        key_form: what keys are.
+        value_form: what values are.
+        header_form: what headers are.
         around_position: what stands before and behind a position that becomes a message's header.
     """
 
     name: str
     once: bool = False
     stopping: Callable[[], bool] = field(default=lambda: False)
-    json_texts: bool = True
-    json_headers: bool = True
+    key_form: Form = "json"
+    value_form: Form = "json"
+    header_form: Form = "json"
     around_position: tuple[str, str] = ("", "")
 
 

@@ -12,10 +12,38 @@ def cdckit_serializers() -> Sequence[Registration]:
     """The serializers that need no package of their own."""
     return [
         Registration(
+            name="avro",
+            factory="cdckit.engine.serializers.avro.serializer:AvroSerializer",
+            config="cdckit.engine.serializers.avro.config:AvroConfig",
+            summary="Avro with a schema registry, as Confluent's converter writes it",
+            aliases=("io.confluent.connect.avro.AvroConverter",),
+        ),
+        Registration(
+            name="avro-apicurio",
+            factory="cdckit.engine.serializers.avro.apicurio:ApicurioAvroSerializer",
+            config="cdckit.engine.serializers.avro.apicurio_config:ApicurioAvroConfig",
+            summary="Avro with Apicurio's registry, as its own converter writes it",
+            aliases=("io.apicurio.registry.utils.converter.AvroConverter",),
+        ),
+        Registration(
+            name="binary",
+            factory="cdckit.engine.serializers.raw:BinarySerializer",
+            config="cdckit.engine.serializers.raw:BinaryConfig",
+            summary="bytes as they are, and anything else as another serializer writes it",
+            aliases=("io.debezium.converters.BinaryDataConverter",),
+        ),
+        Registration(
+            name="bytes",
+            factory="cdckit.engine.serializers.raw:BytesSerializer",
+            config="cdckit.engine.serializers.raw:BytesConfig",
+            summary="bytes as they are, and nothing else",
+            aliases=("org.apache.kafka.connect.converters.ByteArrayConverter",),
+        ),
+        Registration(
             name="cloudevents",
             factory="cdckit.engine.serializers.cloudevents:CloudEventsSerializer",
             config="cdckit.engine.serializers.cloudevents_config:CloudEventsConfig",
-            summary="CloudEvents in JSON, with Debezium's attributes; keys and headers as JSON",
+            summary="CloudEvents in JSON or Avro, with Debezium's attributes; keys and headers as JSON",
             aliases=("io.debezium.converters.CloudEventsConverter",),
         ),
         Registration(
@@ -24,6 +52,20 @@ def cdckit_serializers() -> Sequence[Registration]:
             config="cdckit.engine.serializers.json_config:JsonConfig",
             summary="Kafka Connect's JSON, with or without schemas",
             aliases=("org.apache.kafka.connect.json.JsonConverter",),
+        ),
+        Registration(
+            name="simple",
+            factory="cdckit.engine.serializers.one_by_one:SimpleSerializer",
+            config="cdckit.engine.serializers.one_by_one:NoOptions",
+            summary="plain texts, much like JSON, as Kafka Connect writes headers unless told otherwise",
+            aliases=("org.apache.kafka.connect.storage.SimpleHeaderConverter",),
+        ),
+        Registration(
+            name="string",
+            factory="cdckit.engine.serializers.string:StringSerializer",
+            config="cdckit.engine.serializers.string:StringConfig",
+            summary="texts as they are, and anything else as Java's `toString` shows it",
+            aliases=("org.apache.kafka.connect.storage.StringConverter",),
         ),
     ]
 

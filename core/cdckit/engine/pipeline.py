@@ -16,6 +16,7 @@ from cdckit.api.sink import Sink, SinkContext, TableSink
 from cdckit.api.source import Source
 from cdckit.engine.chain import TransformChain, make_chain
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.serializers.separate import SeparateSerializer
 
 PORTION_BYTES = 8 << 20
 """About so much of a batch is encoded at a time."""
@@ -102,8 +103,18 @@ def make_encoder(pipeline: ResolvedPipeline, *, positions: bool = False) -> Enco
     Raises:
         ConfigError: a package that one of them needs is missing.
     """
-    serializer: Serializer = _made(pipeline.serializer)
-    return Encoder(make_chain(pipeline.transforms), serializer, position_header=positions or pipeline.position_header)
+    chain, position_header = make_chain(pipeline.transforms), positions or pipeline.position_header
+    return Encoder(chain, _serializer(pipeline), position_header=position_header)
+
+
+def _serializer(pipeline: ResolvedPipeline) -> Serializer:
+    whole: Serializer = _made(pipeline.serializer)
+    keys, headers = pipeline.key_serializer, pipeline.header_serializer
+    if keys is None and headers is None:
+        return whole
+    return SeparateSerializer(
+        whole if keys is None else _made(keys), whole, whole if headers is None else _made(headers)
+    )
 
 
 def sink_context(
@@ -111,7 +122,13 @@ def sink_context(
 ) -> SinkContext:
     """What a sink is told before it gets what the serializer writes."""
     return SinkContext(
-        name, once, stopping, serializer.writes_json, serializer.json_headers, serializer.around_position
+        name,
+        once,
+        stopping,
+        serializer.key_form,
+        serializer.value_form,
+        serializer.header_form,
+        serializer.around_position,
     )
 
 

@@ -47,6 +47,14 @@ PIPELINE_WIDE = (
 SERVER = "debezium.source."
 """What Debezium Server puts before the connector's options."""
 
+_LABELS = {
+    "source": "",
+    "serializer.key": "key.converter",
+    "serializer.header": "header.converter",
+    "serializer": "converter",
+}
+"""What messages call an option of a connector's that moved."""
+
 CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$).+)?")
 
 
@@ -81,7 +89,7 @@ def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> 
     """
     reading = _Reading(given)
     registration = reading.source()
-    draft = Draft({}, name, labels={"source": "", "serializer": "converter"}, ignored=ignored, placeholders=True)
+    draft = Draft({}, name, labels=dict(_LABELS), ignored=ignored, placeholders=True)
     draft.options["predicates"] = reading.predicates()
     draft.options["transforms"] = reading.transforms(draft.labels)
     add_serializer(reading.take_converters(), draft)

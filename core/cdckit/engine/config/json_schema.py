@@ -15,6 +15,7 @@ from cdckit.engine.config.accepted_values import (
 )
 from cdckit.engine.config.options import collects_patterns, json_schema_of, plain_type
 from cdckit.engine.config.pipeline import PipelineConfig
+from cdckit.engine.config.raw_pipeline import SEPARATE_PARTS
 from cdckit.errors import ConfigError
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -69,6 +70,8 @@ def _one_of_a_kind(kind: Kind) -> Json:
         is_it = {"properties": named, "required": [] if by_default else ["type"]}
         try:
             options = _options(config_model(registration), STEP if kind == "transform" else {})
+            if kind == "serializer":
+                _allow_separate_parts(options)
         except ConfigError:  # its model needs what is not installed: nothing is known about its options
             continue
         choices.append({"if": is_it, "then": options})
@@ -78,6 +81,15 @@ def _one_of_a_kind(kind: Kind) -> Json:
         "required": [] if kind in DEFAULTS else ["type"],
         "allOf": choices,
     }
+
+
+def _allow_separate_parts(options: Json) -> None:
+    """Lets keys and headers have a serializer of their own, whose options its model checks."""
+    for part in SEPARATE_PARTS:
+        another = {"$ref": "#/$defs/serializer"}
+        own = options["properties"].get(part)
+        options["properties"][part] = another if own is None else {"anyOf": [own, another]}
+        options["patternProperties"][f"^{part}\\."] = {}
 
 
 def _options(model: type[PluginConfig], more: Json) -> Json:

@@ -58,7 +58,9 @@ class PipelineConfig(PluginConfig):
     predicates: dict[str, Options] = Field(default_factory=dict)
     """Conditions by name, for the transforms' `predicate`; `type` names the kind."""
     serializer: Options = Field(default_factory=lambda: {"type": "json"})
-    """How keys and values become bytes; `type` names the serializer."""
+    """How keys, values and headers become bytes; `type` names the serializer, `key.type` and `header.type` another one
+    for keys and headers.
+    """
     sink: Options = Field(default_factory=lambda: {"type": "stdout"})
     """Where records go; `type` names the sink."""
     spark: dict[str, str] = Field(default_factory=dict)
@@ -143,6 +145,8 @@ class ResolvedPipeline:
         source: where changes come from.
         transforms: the chain, in order.
         serializer: how records become bytes.
+        key_serializer: what writes their keys, where it is another one.
+        header_serializer: the same of their headers.
         sink: where they go.
         spark: settings of the Spark session; every name begins with `spark.`.
         position_header: whether records carry their position in a header.
@@ -161,6 +165,8 @@ class ResolvedPipeline:
     serializer: Component
     sink: Component
     spark: Mapping[str, str]
+    key_serializer: Component | None = None
+    header_serializer: Component | None = None
     position_header: bool = True
     offset_flush_interval_ms: int = 1000
     checkpoint: str | None = None

@@ -16,6 +16,8 @@ COMPONENTS = ("source", "sink", "serializer", "spark")
 STATE = "state"
 """A component whose options a text may stand for: the path of the store `file`."""
 LISTED = ("transforms", "predicates")
+SEPARATE_PARTS = ("key", "header")
+"""The parts of a record that a serializer of their own may write."""
 
 
 @dataclass(slots=True)

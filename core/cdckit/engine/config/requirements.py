@@ -74,4 +74,6 @@ def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
 
 def _components(pipeline: ResolvedPipeline) -> list[Component]:
     steps = [part for step in pipeline.transforms for part in (step.transform, step.predicate) if part is not None]
-    return [pipeline.source, pipeline.store, *steps, pipeline.serializer, pipeline.sink]
+    serializers = (pipeline.serializer, pipeline.key_serializer, pipeline.header_serializer)
+    written_by = (part for part in serializers if part is not None)
+    return [pipeline.source, pipeline.store, *steps, *written_by, pipeline.sink]

@@ -13,7 +13,15 @@ from cdckit.api.source_config import SourceConfig
 from cdckit.api.variables import names_left, unresolved
 from cdckit.engine.config.components import ComponentReader
 from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline, source_config
-from cdckit.engine.config.raw_pipeline import COMPONENTS, LISTED, STATE, Draft, Options, state_options
+from cdckit.engine.config.raw_pipeline import (
+    COMPONENTS,
+    LISTED,
+    SEPARATE_PARTS,
+    STATE,
+    Draft,
+    Options,
+    state_options,
+)
 from cdckit.engine.config.steps import read_steps
 from cdckit.engine.state.file_config import FileStateConfig
 from cdckit.errors import ConfigError
@@ -39,7 +47,7 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
     ignored = list(draft.ignored)
     sink = reader.component("sink", "sink", _sink_options(draft, ignored))
     source = _source(draft, reader, ignored)
-    serializer = reader.component("serializer", "serializer", _serializer_options(draft))
+    serializer, keys, headers = _serializers(draft, reader)
     steps = read_steps(draft.options.get("transforms", []), draft.options.get("predicates", {}), reader)
     store = reader.component("state-store", STATE, state_options(draft.options))
     if pipeline is None or reader.problems or source is None or store is None or serializer is None or sink is None:
@@ -55,6 +63,8 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
         source=source,
         transforms=steps,
         serializer=serializer,
+        key_serializer=keys,
+        header_serializer=headers,
         sink=sink,
         spark=_spark_settings(pipeline.spark),
         position_header=pipeline.position_header,
@@ -144,6 +154,29 @@ def _sink_options(draft: Draft, ignored: list[str]) -> Options:
     return {name: value for name, value in draft.sink_options.items() if model.knows(name)} | options
 
 
+def _serializers(draft: Draft, reader: ComponentReader) -> tuple[Component | None, Component | None, Component | None]:
+    """What writes values, and what writes keys and headers where it is another one."""
+    options = _serializer_options(draft)
+    apart: list[Component | None] = []
+    for part in SEPARATE_PARTS if isinstance(options, dict) else ():
+        own = {name: value for name, value in options.items() if name.startswith(f"{part}.")}
+        if f"{part}.type" not in own:
+            apart.append(None)
+            continue
+        options = {name: value for name, value in options.items() if name not in own}
+        named = {name.removeprefix(f"{part}."): value for name, value in own.items()}
+        apart.append(_apart(part, reader.component("serializer", f"serializer.{part}", named), reader))
+    keys, headers = apart or (None, None)
+    return reader.component("serializer", "serializer", options), keys, headers
+
+
+def _apart(part: str, serializer: Component | None, reader: ComponentReader) -> Component | None:
+    if serializer is not None and part not in serializer.config.apart:
+        at = reader.label(f"serializer.{part}")
+        reader.problems.append(f"{at}.type: '{serializer.registration.name}' writes no {part}s by itself")
+    return serializer
+
+
 def _serializer_options(draft: Draft) -> Options:
     """The serializer's options; where they leave open what suits the sink, the sink has a say."""
     options: Options = draft.options.get("serializer", {})
@@ -151,6 +184,8 @@ def _serializer_options(draft: Draft) -> Options:
         return options
     options = {"type": "json", **options}
     model, sink = _model("serializer", options), _model("sink", draft.options.get("sink"))
+    if model is not None and model.headers_by:
+        options = {"header.type": model.headers_by, **options}
     if model is None or sink is None:
         return options
     return {name: value for name, value in sink.for_the_serializer.items() if model.knows(name)} | options

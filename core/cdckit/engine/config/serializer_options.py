@@ -1,75 +1,87 @@
-"""Kafka Connect's converters as the options of one serializer."""
+"""Kafka Connect's converters as the options of serializers."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from cdckit.api.hookspecs import Registration
 from cdckit.api.plugins import config_model, find, registrations
 from cdckit.engine.config.raw_pipeline import Draft, Options
 from cdckit.errors import ConfigError
 
-CONNECTS_DEFAULT = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
-HEADER_FORMATS = {"org.apache.kafka.connect.json.JsonConverter": "json", CONNECTS_DEFAULT: "simple"}
-_HEADER_SCHEMAS = "header.converter.schemas.enable"
+_CONNECTS_DEFAULT = "simple"
+"""What writes headers where nothing is said."""
 
 
 def add_serializer(converters: Options, draft: Draft) -> None:
-    """Gives the draft its serializer.
+    """Gives the draft its serializers.
 
     Args:
         converters: options such as `key.converter`, `value.converter.schemas.enable`, `converter.schemas.enable`.
         draft: gets the options, and what cannot be.
     """
-    reading = _Reading(converters, draft)
-    for name, value in converters.items():
-        side, _, option = name.rpartition("converter")
-        if option and side != "header.":
-            reading.add(side.rstrip("."), option.removeprefix("."), value)
-    reading.add_header_format(converters)
+    values, keys, headers = (_named(converters, f"{part}.converter", draft) for part in ("value", "key", "header"))
+    serializer = values or keys or find("serializer", "json")
+    reading = _Reading(serializer, converters, draft)
+    if keys is not None or reading.names_options_of("key"):
+        reading.add_keys(keys or serializer)
+    reading.add_headers(headers or find("serializer", _CONNECTS_DEFAULT))
     draft.options["serializer"] = reading.options
 
 
 class _Reading:
-    def __init__(self, converters: Options, draft: Draft) -> None:
+    def __init__(self, serializer: Registration, converters: Options, draft: Draft) -> None:
+        self.serializer = serializer
+        self.converters = converters
         self.draft = draft
-        values, keys = _named(converters, "value.converter", draft), _named(converters, "key.converter", draft)
-        registration = values or keys or find("serializer", "json")
-        self.model = config_model(registration)
-        self.options: Options = {"type": registration.name}
-        if keys is not None and keys != registration:
-            self._write_keys_with(keys)
+        self.model = config_model(serializer)
+        self.shared, of_values = self._below("converter."), self._below("value.converter.")
+        self.of_values = self.shared | of_values
+        own = {self._own("value", name): value for name, value in of_values.items()}
+        self.options: Options = {"type": serializer.name, **self.shared, **own}
 
-    def _write_keys_with(self, serializer: Registration) -> None:
-        if self.model.knows("key.serializer"):
-            self.options["key.serializer"] = serializer.name
+    def _below(self, prefix: str) -> Options:
+        found = {name: value for name, value in self.converters.items() if name.startswith(prefix)}
+        return {name.removeprefix(prefix): value for name, value in found.items()}
+
+    def names_options_of(self, part: str) -> bool:
+        """Whether options are given to a part's converter alone."""
+        return bool(self._below(f"{part}.converter."))
+
+    def _own(self, part: str, name: str) -> str:
+        """What the serializer of values calls an option of a part: some have names of their own for it."""
+        return own if self.model.knows(own := f"{part}.{name}") else name
+
+    def add_keys(self, serializer: Registration) -> None:
+        """Keys are written as values are, or by a serializer of their own where anything differs."""
+        own = self._below("key.converter.")
+        given = self.shared | own
+        differing = {name for name in {*given, *self.of_values} if given.get(name) != self.of_values.get(name)}
+        together = "key" not in self.model.apart or all(self._has_own(name) for name in differing)
+        if serializer == self.serializer and together:
+            self.options |= {self._own("key", name): value for name, value in own.items()}
         else:
-            self.draft.problems.append("key.converter: not yet supported to be another one than value.converter")
+            self._add_apart("key", serializer, given)
 
-    def add(self, side: str, option: str, value: Any) -> None:
-        """Adds an option under its side's name where the serializer has it, else for keys and values alike."""
-        own = f"{side}.{option}" if side else option
-        if self.model.knows(own):
-            self.options[own] = value
-        elif self.options.setdefault(option, value) != value:
-            self.draft.problems.append(
-                f"{side}.converter.{option}: not yet supported to differ between keys and values"
-            )
+    def _has_own(self, name: str) -> bool:
+        """Whether the serializer of values has an option for each of the two parts."""
+        return all(f"{part}.{name}" in self.model.option_names() for part in ("key", "value"))
 
-    def add_header_format(self, converters: Options) -> None:
-        """Adds what writes headers: Connect has a default of its own, and headers have their own `schemas.enable`."""
-        converter = converters.get("header.converter")
-        chosen = HEADER_FORMATS.get(converter or CONNECTS_DEFAULT)
-        if self.model.knows("header.format") and chosen is not None:
-            self.options["header.format"] = chosen
-        elif converter:
-            known = ", ".join(HEADER_FORMATS)
-            self.draft.problems.append(f"header.converter: '{converter}' is not yet supported (these are: {known})")
-        given = [name for name in converters if name.startswith("header.converter.")]
-        if chosen == "json" and self.model.knows("header.schemas.enable"):
-            self.options["header.schemas.enable"] = converters.get(_HEADER_SCHEMAS, True)
-            given = [name for name in given if name != _HEADER_SCHEMAS]
-        self.draft.ignored += given
+    def add_headers(self, serializer: Registration) -> None:
+        """Headers are written in a form that the serializer of values has, too, or by one of their own."""
+        given = self._below("header.converter.")
+        if not self.model.knows("header.format") or serializer.name not in ("json", "simple"):
+            self._add_apart("header", serializer, given)
+            return
+        self.options["header.format"] = serializer.name
+        if serializer.name == "json":
+            self.options["header.schemas.enable"] = given.pop("schemas.enable", True)
+        self.draft.ignored += [f"header.converter.{name}" for name in given]
+
+    def _add_apart(self, part: str, serializer: Registration, given: Options) -> None:
+        knows = config_model(serializer).knows
+        if serializer.name == _CONNECTS_DEFAULT:
+            self.draft.ignored += [f"{part}.converter.{name}" for name in given if not knows(name)]
+            given = {name: value for name, value in given.items() if knows(name)}
+        self.options |= {f"{part}.type": serializer.name, **{f"{part}.{name}": given[name] for name in given}}
 
 
 def _named(converters: Options, option: str, draft: Draft) -> Registration | None:

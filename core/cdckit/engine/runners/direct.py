@@ -23,6 +23,7 @@ from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import (
     CdcError,
     ConfigError,
+    RetriableSinkError,
     RetriableSourceError,
     SinkError,
     SnapshotDueError,
@@ -101,16 +102,23 @@ class DirectRunner(Runner):
                         return
             except SnapshotDueError:  # the source has said why
                 pass
-            except RetriableSourceError as error:
-                if not retries.due:
-                    raise
-                self.notices.connection(connected=False, reason=str(error))
-                progress.save()
-                retries.pause(error)
+            except (RetriableSourceError, RetriableSinkError) as error:
+                self._pause(error, retries, progress)
             else:
                 if last or not splits:
                     return
             offset = progress.offset if progress.offset is not None else offset
+
+    def _pause(self, error: RetriableSourceError | RetriableSinkError, retries: Retries, progress: Progress) -> None:
+        """Saves what has come so far, and waits for the source, or for what stands before the sink."""
+        if isinstance(error, RetriableSinkError):
+            retries.reached()  # the source has given what could not be passed on
+        elif retries.due:
+            self.notices.connection(connected=False, reason=str(error))
+        else:
+            raise error
+        progress.save()
+        retries.pause(error)
 
 
 def _next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:

@@ -16,6 +16,7 @@ import orjson
 from cdckit.api.event_traits import EventTraits
 from cdckit.api.schema import Schema, struct_schema
 from cdckit.api.struct import Struct
+from cdckit.connector.avro_names import Adjust
 from cdckit.connector.envelope import TRANSACTION_BLOCK
 from cdckit.engine.serializers.json_text import TextCompiler
 from cdckit.errors import TransformError
@@ -41,6 +42,7 @@ class EventParts:
         type: the event's type; None: it is made.
         data_name: the name of the data's schema; None: it is made.
         tracing: attributes for tracing, between the fixed ones and the extensions.
+        topic: the record's.
     """
 
     source: Struct
@@ -53,21 +55,53 @@ class EventParts:
     type: str | None = None
     data_name: str | None = None
     tracing: tuple[tuple[str, str], ...] = ()
+    topic: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EventData:
+    """The data of an event.
+
+    Attributes:
+        schema: the URL of their schema; "" where they hold it, or none.
+        content_type: what they are.
+        text: the JSON that they are in an event as JSON.
+        content: they themselves, where that is no text.
+    """
+
+    schema: str
+    content_type: str
+    text: bytes
+    content: bytes = b""
+
+
+def json_data(texts: TextCompiler) -> Callable[[str, Struct], EventData]:
+    """What writes data of a topic as JSON."""
+    return lambda _, data: EventData("", "application/json", texts.text(data.schema)(data))
 
 
 class CloudEventWriter:
     """Writes events.
 
     Args:
-        data_texts: writes their data.
+        data: writes the data of a topic's event.
         extensions: whether operation, source block and transaction become attributes.
         traits: what is particular to the events of connectors.
+        adjust: what is done to the name of the data's schema.
     """
 
-    def __init__(self, data_texts: TextCompiler, *, extensions: bool, traits: Iterable[EventTraits] = ()) -> None:
+    def __init__(
+        self,
+        data: Callable[[str, Struct], EventData],
+        *,
+        extensions: bool,
+        traits: Iterable[EventTraits] = (),
+        adjust: Adjust = str,
+    ) -> None:
         self._traits = {one.connector: one for one in traits}
-        self._data_texts = data_texts
+        self._write_data = data
         self._extensions = extensions
+        self._adjust = adjust
 
     def text(self, parts: EventParts) -> bytes:
         """The event as JSON.
@@ -76,33 +110,44 @@ class CloudEventWriter:
             TransformError: a field of the source block cannot be an attribute, or the block is one of before
                 Debezium 0.10.
         """
+        attributes, data = self.event(parts)
+        attributes.append(("data", orjson.Fragment(data.text)))
+        return orjson.dumps(dict(attributes))
+
+    def event(self, parts: EventParts) -> tuple[Attributes, EventData]:
+        """The event's attributes, and its data.
+
+        Raises:
+            TransformError: as `text`.
+        """
         if "ts_ms" not in parts.source.schema.index:
             raise TransformError("the source block has no ts_ms, which CloudEvents need: set source.struct.version=v2")
         connector, name = parts.source["connector"], parts.source["name"]
         traits = self._traits.get(connector) or EventTraits(connector)
+        data = self._data(parts, traits)
         attributes: Attributes = [
             ("id", parts.id or _identifier(parts, traits.identity, name)),
             ("source", f"/debezium/{connector}/{name}"),
             ("specversion", "1.0"),
             ("type", parts.type or f"io.debezium.connector.{connector}.DataChangeEvent"),
             ("time", _time(parts.source["ts_ms"])),
-            ("datacontenttype", "application/json"),
+            ("datacontenttype", data.content_type),
+            *((("dataschema", data.schema),) if data.schema else ()),
             *parts.tracing,
         ]
         if self._extensions:
             attributes.append((_extension("op"), parts.operation))
             attributes += _extensions(parts.source.schema)(parts.source)
             attributes += _extensions(TRANSACTION_BLOCK, "tx")(parts.transaction)
-        attributes.append(("data", orjson.Fragment(self._data(parts, traits))))
-        return orjson.dumps(dict(attributes))
+        return attributes, data
 
-    def _data(self, parts: EventParts, traits: EventTraits) -> bytes:
+    def _data(self, parts: EventParts, traits: EventTraits) -> EventData:
         value = parts.value
         name = parts.data_name or f"io.debezium.connector.{traits.connector}.Data"
         fields = None if parts.whole else traits.data
-        schema, places = _data_schema(value.schema, name, fields)
+        schema, places = _data_schema(value.schema, self._adjust(name), fields)
         values = value.values
-        return self._data_texts.text(schema)(Struct(schema, tuple(values[place] for place in places)))
+        return self._write_data(parts.topic, Struct(schema, tuple(values[place] for place in places)))
 
 
 def _identifier(parts: EventParts, fields: Sequence[tuple[str, str]], name: str) -> str:
@@ -115,6 +160,22 @@ def _time(milliseconds: int) -> str:
     """A time in RFC 3339's form."""
     seconds, rest = divmod(milliseconds, 1000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+
+
+def attribute_schemas(block: Schema, prefix: str = "", *, optional: bool = False) -> dict[str, Schema]:
+    """The schemas of the attributes that a block becomes.
+
+    Args:
+        block: the block's.
+        prefix: what stands before each of their names.
+        optional: whether there may be no block.
+    """
+    return {
+        _extension(prefix + field.name): Schema(
+            field.schema.type if field.schema.type in _WHOLE else "string", optional=optional or field.schema.optional
+        )
+        for field in block.fields
+    }
 
 
 def _extension(name: str) -> str:

@@ -6,13 +6,15 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from cdckit.api.messages import Messages
+from cdckit.api.messages import EncodedHeaders, Form
 from cdckit.api.plugins import registrations
 from cdckit.api.record import Record
 from cdckit.api.serializer import Serializer
 from cdckit.api.struct import Struct
+from cdckit.connector.avro_names import schema_names
 from cdckit.connector.envelope import is_envelope
-from cdckit.engine.serializers.cloud_event import CloudEventWriter, EventParts
+from cdckit.engine.serializers.cloud_event import CloudEventWriter, EventParts, json_data
+from cdckit.engine.serializers.cloud_event_avro import AvroEvents
 from cdckit.engine.serializers.cloudevents_config import CloudEventsConfig
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
@@ -32,7 +34,7 @@ class CloudEventsSerializer(Serializer):
     Debezium writes it, and the first of each topic is logged.
     """
 
-    writes_json = True
+    key_form: Form = "json"
 
     def __init__(self, config: CloudEventsConfig) -> None:
         self._config = config
@@ -54,23 +56,40 @@ class CloudEventsSerializer(Serializer):
             }
         )
         texts = TextCompiler(PayloadCompiler(data), with_schema=config.json_schemas_enable)
+        adjust = schema_names(config.schema_name_adjustment_mode)
+        self._avro: AvroEvents | None = None
+        write_data = json_data(texts)
+        if config.data_serializer_type == "avro":
+            extensions = config.extension_attributes_enable
+            self._avro = AvroEvents(config.avro, config.schema_cloudevents_name, adjust, extensions=extensions)
+            write_data = self._avro.data
+        self.value_form: Form = "json" if config.serializer_type == "json" else "bytes"
         traits = [one for _, source in registrations("source") for one in source.events]
-        self._writer = CloudEventWriter(texts, extensions=config.extension_attributes_enable, traits=traits)
+        self.header_form = self._json.header_form
+        self._writer = CloudEventWriter(
+            write_data,
+            extensions=config.extension_attributes_enable,
+            traits=traits,
+            adjust=str if self._avro is None else adjust,
+        )
         self._told: set[str] = set()
-
-    @property
-    def json_headers(self) -> bool:
-        """Whether headers are JSON texts, too."""
-        return self._json.json_headers
 
     @property
     def around_position(self) -> tuple[str, str]:
         """What makes a position the header that the serializer would write of it."""
         return self._json.around_position
 
-    def serialize(self, records: Sequence[Record]) -> Messages:
-        """The batch as columns of JSON texts."""
-        return self._json.around(records, [self._value(record) for record in records])
+    def keys(self, records: Sequence[Record]) -> list[bytes | None]:
+        """The keys as JSON texts."""
+        return self._json.keys(records)
+
+    def values(self, records: Sequence[Record]) -> list[bytes | None]:
+        """The values as CloudEvents."""
+        return [self._value(record) for record in records]
+
+    def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """The headers as JSON, or as plain texts."""
+        return self._json.headers(records)
 
     def _value(self, record: Record) -> bytes | None:
         if record.value is None:
@@ -78,6 +97,8 @@ class CloudEventsSerializer(Serializer):
         try:
             parts = self._parts(record)
             if parts is not None:
+                if self._avro is not None and self._config.serializer_type == "avro":
+                    return self._avro.event(self._writer, parts)
                 return self._writer.text(parts)
         except (TransformError, TypeError, ValueError, AttributeError, KeyError) as error:
             raise TransformError(
@@ -112,6 +133,7 @@ class CloudEventsSerializer(Serializer):
             type=self._required(record, "type"),
             data_name=self._data_name(record),
             tracing=self._tracing(record),
+            topic=record.topic,
         )
 
     def _required(self, record: Record, name: str) -> str | None:

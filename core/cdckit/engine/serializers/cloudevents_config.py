@@ -9,6 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cdckit.api.plugin_config import PluginConfig
+from cdckit.connector.avro_names import NameAdjustment
+from cdckit.engine.serializers.avro.config import AvroConfig
+from cdckit.engine.serializers.inner_options import InnerOptions, told_by_pydantic, without_prefix
 
 _FIELDS = ("id", "type", "traceparent", "dataSchemaName")
 
@@ -69,6 +72,16 @@ class CloudEventsConfig(PluginConfig):
 
     Unset it is `simple` for the sink `kafka`, and in a connector's configuration without `header.converter`.
     """
+    serializer_type: Literal["json", "avro"] = "json"
+    """Events as JSON, or in Avro, which wants `data` in Avro, too."""
+    data_serializer_type: Literal["json", "avro"] = "json"
+    """`data` as JSON, or in Avro: in an event as JSON as base64 of what a message in Avro is."""
+    avro_options: InnerOptions = Field(default_factory=dict)
+    """`avro.OPTION`: an option of the serializer `avro`, such as `avro.schema.registry.url`."""
+    schema_cloudevents_name: str | None = None
+    """The name of the Avro schema of events. By default it is made of the topic prefix and the database."""
+    schema_name_adjustment_mode: NameAdjustment = "avro"
+    """What is done to that name, and to the name of the schema of `data`, in Avro: as at the sources."""
     json_schemas_enable: bool = True
     """Write the event's `data` as `{"schema": …, "payload": …}`."""
     json_decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
@@ -89,18 +102,34 @@ class CloudEventsConfig(PluginConfig):
     (`generate`) or taken from the header of that name.
     """
 
-    not_yet: ClassVar[Mapping[str, str | None]] = {"serializer.type": "json", "data.serializer.type": "json"}
-    not_yet_patterns: ClassVar[tuple[str, ...]] = (r"avro\..+",)
-    passed_over: ClassVar[tuple[str, ...]] = (
-        r"schema\.(name\.adjustment\.mode|cloudevents\.name)",
-        r"(json\.)?schemas\.cache\.size|value\.schemas\.enable",
-    )
+    apart: ClassVar[tuple[str, ...]] = ()
+    patterns: ClassVar[Mapping[str, str]] = {r"avro\.(?!apicurio\.).+": "avro_options"}
+    not_yet_patterns: ClassVar[tuple[str, ...]] = (r"avro\.apicurio\..+",)
+    passed_over: ClassVar[tuple[str, ...]] = (r"(json\.)?schemas\.cache\.size|value\.schemas\.enable",)
 
     @model_validator(mode="after")
     def _traceparent_has_a_source(self) -> Self:
         if self.opentelemetry_tracing_attributes_enable and "traceparent" not in self.sources.fields:
             raise ValueError("metadata.source: traceparent can be taken from a header alone: traceparent:header")
         return self
+
+    @model_validator(mode="after")
+    def _avro_is_complete(self) -> Self:
+        if self.serializer_type == "avro" and self.data_serializer_type != "avro":
+            raise ValueError("data.serializer.type: should be avro where serializer.type is")
+        if self.data_serializer_type == "avro":
+            with told_by_pydantic():
+                self.avro  # noqa: B018 - it raises what is wrong with its options
+        return self
+
+    @property
+    def avro(self) -> AvroConfig:
+        """The checked options of Avro.
+
+        Raises:
+            ConfigError: one of them is wrong, or the registry's URL lacks.
+        """
+        return AvroConfig.load(without_prefix(self.avro_options, "avro."), "avro")[0]
 
     @property
     def sources(self) -> MetadataSource:

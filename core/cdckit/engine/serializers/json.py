@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from cdckit.api.messages import EncodedHeaders, Messages
+from cdckit.api.messages import EncodedHeaders
 from cdckit.api.record import Datum, Header, Record, SchemaAndValue
 from cdckit.api.schema import STRING, Schema
 from cdckit.api.serializer import Serializer
@@ -24,10 +24,11 @@ Column = Callable[[Sequence[Datum | None]], list[bytes | None]]
 class JsonSerializer(Serializer):
     """Keys, values and headers as JSON texts, with or without their schemas; headers may be plain texts."""
 
-    writes_json = True
+    key_form = value_form = "json"
 
     def __init__(self, config: JsonConfig) -> None:
         self.config = config
+        self.header_form = "json" if config.header_format == "json" else "text"
         payloads = PayloadCompiler(config)
         keys = TextCompiler(payloads, with_schema=_first(config.key_schemas_enable, config.schemas_enable))
         of_values = _first(config.value_schemas_enable, config.schemas_enable)
@@ -39,33 +40,24 @@ class JsonSerializer(Serializer):
         self._last_encoded: EncodedHeaders = ()
 
     @property
-    def json_headers(self) -> bool:
-        """Whether headers are JSON texts, too."""
-        return self.config.header_format == "json"
-
-    @property
     def around_position(self) -> tuple[str, str]:
         """What makes a position the header that the serializer would write of it."""
-        if not self.json_headers:
+        if self.header_form != "json":
             return "", ""
         before, after = self._header_texts.around(STRING)
         return f'{before.decode()}"', f'"{after.decode()}'
 
-    def serialize(self, records: Sequence[Record]) -> Messages:
-        """The batch as columns of JSON texts."""
-        return self.around(records, self._encode_column(records, "value"))
+    def keys(self, records: Sequence[Record]) -> list[bytes | None]:
+        """The keys as JSON texts."""
+        return self._encode_column(records, "key")
 
-    def around(self, records: Sequence[Record], values: list[bytes | None]) -> Messages:
-        """The batch with values that have been written otherwise; keys as JSON texts."""
-        return Messages(
-            topics=[r.topic for r in records],
-            partitions=[r.partition for r in records],
-            keys=self._encode_column(records, "key"),
-            values=values,
-            headers=[self._headers(r.headers) for r in records],
-            positions=[r.position for r in records],
-            timestamps=[r.timestamp for r in records],
-        )
+    def values(self, records: Sequence[Record]) -> list[bytes | None]:
+        """The values as JSON texts."""
+        return self._encode_column(records, "value")
+
+    def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """The headers as JSON, or as plain texts."""
+        return [self._headers(record.headers) for record in records]
 
     def _encode_column(self, records: Sequence[Record], part: str) -> list[bytes | None]:
         column = self._key if part == "key" else self._value

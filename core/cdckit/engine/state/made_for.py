@@ -47,6 +47,8 @@ class MadeFor:
         """That of a pipeline."""
         source = pipeline.source_config
         form = {"serializer.type": pipeline.serializer.registration.name}
+        if pipeline.key_serializer is not None:
+            form["serializer.key.type"] = pipeline.key_serializer.registration.name
         form |= {f"source.{dotted(name)}": str(getattr(source, name)) for name in source.shaping}
         lists = {name: str(getattr(source, name)) for name in source.choosing}
         return cls(_identity("source", pipeline.source), _identity("sink", pipeline.sink), lists, form)

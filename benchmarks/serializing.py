@@ -1,0 +1,90 @@
+"""Measures the serializers by themselves: `python -m benchmarks.serializing [--events 20000]`.
+
+Recorded change events of Debezium's, keys, values and headers: CPU of this process an event, the best of five times.
+Events of one group share what a source gives them in common: their source block, operation and times.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cdckit.api.plugins import config_model, find, make
+from cdckit.api.record import Record
+from cdckit.api.serializer import Serializer
+from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.connector.connect_json.reader import read_records
+from testkit.servers.schema_registry import SchemaRegistry
+
+RECORDED = Path(__file__).parents[1] / "tests" / "data" / "debezium" / "mysql97-mysql-3.6.3"
+WORKLOADS = {"few columns": "dml-schema", "every type": "types"}
+GROUPS = (1, 10, 200)
+TIMES = 5
+
+
+@click.command()
+@click.option("--events", default=20_000, help="How many events.")
+def main(events: int) -> None:
+    """Measures serializers by themselves."""
+    report = Table("events", "in one group", "JSON with schemas", "JSON", "Avro", "Avro / JSON", title="µs an event")
+    with SchemaRegistry().start() as registry:
+        serializers = [
+            _serializer("json"),
+            _serializer("json", {"schemas.enable": False}),
+            _serializer("avro", {"schema.registry.url": registry.url}),
+        ]
+        for name, scenario in WORKLOADS.items():
+            for group in GROUPS:
+                costs = [_cost(one, scenario, group, events) for one in serializers]
+                shown = (f"{cost:.1f}" for cost in costs)
+                report.add_row(name, str(group), *shown, f"{costs[2] / costs[1]:.2f}")
+    Console().print(report)
+
+
+def _serializer(name: str, options: dict[str, Any] | None = None) -> Serializer:
+    registration = find("serializer", name)
+    made: Serializer = make(registration, config_model(registration).load(options or {}, "serializer")[0])
+    return made
+
+
+def _cost(serializer: Serializer, scenario: str, group: int, events: int) -> float:
+    """Microseconds of CPU an event, schemas known."""
+    recorded = list(_changes(scenario))
+    serializer.serialize([event for one in recorded for event in _group(one, 1)])
+    best = float("inf")
+    for _ in range(TIMES):
+        batch = [event for one in islice(cycle(recorded), events // group) for event in _group(one, group)]
+        began = time.process_time()
+        serializer.serialize(batch)
+        best = min(best, time.process_time() - began)
+    return best / len(batch) * 1e6
+
+
+def _changes(scenario: str) -> Iterator[Record]:
+    for name in ("snapshot", "stream"):
+        with (RECORDED / scenario / f"{name}.jsonl").open("rb") as lines:
+            for record in read_records(lines):
+                if isinstance(record.value, Struct) and record.value.get("after") is not None:
+                    yield record
+
+
+def _group(record: Record, size: int) -> list[Record]:
+    """Events that are alike but for their rows, as of one event of the log."""
+    value = record.value
+    assert isinstance(value, Struct)
+    source = value["source"]
+    holes = ((0,), (1,), (value.schema.index["source"], source.schema.index["row"]))
+    template = Template(value.schema, value.values, holes)
+    fills = (value["before"], value["after"], source["row"])
+    return [Record(record.topic, record.key, TemplateStruct(template, fills), position="00042") for _ in range(size)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Kafka Connect's data as Avro with a schema registry."""
