@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,29 +12,24 @@ from typing import Any
 
 import pytest
 
-from cdckit.api.record import Batch, Record
+from cdckit.api.record import Record
 from cdckit.api.schema import Schema
-from cdckit.api.source import SourceContext
-from cdckit.api.source_counts import SourceCounts
 from cdckit.api.takeover import ConnectOffset
 from cdckit.connector.resnapshot import ask
-from cdckit.engine.runners.stop import StopSignal
-from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import CdcError, ConfigError, DecodeError, SourceError, StateError
-from cdckit.testing.notices import RecordedNotices
 from cdckit_mysql.binlog.errors import PositionLostError
-from cdckit_mysql.config import MariaDbConfig, MySqlConfig
+from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.files.reading import LogFileReader
 from cdckit_mysql.files.storage import LogFile
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import Capture, changes, config_for
+from mysql.log_files import DATABASES, Files, archived, names
 from mysql.recordings import DATA
 from testkit.running import Pipeline
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
 
-DATABASES = "g_types,g_dml"
 COMPRESSED = {
     MySQLServer: "SET SESSION binlog_transaction_compression = ON;",
     MariaDBServer: "SET GLOBAL log_bin_compress = ON;",
@@ -65,65 +59,6 @@ def logged(request: pytest.FixtureRequest) -> Iterator[SQLServer]:
 def archive(logged: SQLServer, tmp_path: Path) -> Path:
     """A copy of its log files, which it has all closed but for the last one."""
     return archived(logged, tmp_path / "archive")
-
-
-def archived(server: SQLServer, folder: Path) -> Path:
-    """Copies a server's log files."""
-    folder.mkdir()
-    for name, *_ in server.execute("SHOW BINARY LOGS"):
-        shutil.copy(server.datadir / name, folder)
-    return folder
-
-
-def names(folder: Path) -> list[str]:
-    """The names of the files in an archive."""
-    return sorted(path.name for path in folder.iterdir())
-
-
-class Files:
-    """A pipeline that reads files: keeps what it reads, and where it is."""
-
-    def __init__(self, server: SQLServer, state: Path, pattern: Path | str, **options: Any) -> None:
-        model = MariaDbConfig if isinstance(server, MariaDBServer) else MySqlConfig
-        given: dict[str, Any] = {
-            "topic_prefix": "p",
-            "database_include_list": DATABASES,
-            "include_schema_changes": False,
-            "binlog_files": str(pattern),
-            **options,
-        }
-        self.config, _ = model.load({name.replace("_", "."): value for name, value in given.items()}, "source")
-        self.state = SqliteStateStore(state)
-        self.source = MySqlSource(self.config)
-        self.counts = SourceCounts(wanted=True)
-        self.heard = RecordedNotices()
-        self.source.open(SourceContext("p", self.state, self.heard, StopSignal(), counts=self.counts))
-
-    def batches(self) -> Iterator[Batch]:
-        """What there is from the kept offset on; each batch's offset is kept."""
-        while splits := self.source.plan(self.offset(), None):
-            for split in splits:
-                for batch in self.source.read(split):
-                    yield batch
-                    self.keep(batch.offset)
-
-    def once(self) -> list[Record]:
-        """All of that."""
-        return [record for batch in self.batches() for record in batch.records]
-
-    def offset(self) -> dict[str, Any]:
-        """Where reading goes on."""
-        saved = self.state.load_offset()
-        return saved if saved is not None else self.source.initial_offset()
-
-    def keep(self, offset: dict[str, Any] | None) -> None:
-        """Makes an offset the one to go on from."""
-        self.state.save_offset(offset)
-
-    def close(self) -> None:
-        """Lets go of everything."""
-        self.source.close()
-        self.state.close()
 
 
 NewFiles = Callable[..., Files]
