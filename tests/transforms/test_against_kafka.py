@@ -17,13 +17,14 @@ from cdckit.engine.chain import TransformChain, build_chain
 from cdckit.errors import ConfigError, TransformError
 from differential.both import differences
 from transforms.jvm import jpype, start_jvm
-from transforms.kafka_options import OF_PARTS, OF_RECORDS, Options, options
+from transforms.kafka_options import LITERALS, OF_PARTS, OF_RECORDS, Options, options
 from transforms.random_records import Event, event
 from transforms.recorded import RECORDINGS, written
 
 JAVA = "org.apache.kafka.connect.transforms"
 CLASSES = [*OF_RECORDS, *(f"{name}${part}" for name in OF_PARTS for part in ("Value", "Key"))]
 CASES = yaml.safe_load((RECORDINGS / "asked-cases.yaml").read_text())
+EMPTY: Event = {"topic": "t", "key": None, "value": None, "headers": []}
 REFUSED_HERE = {"TimestampRouter": "timestamp.format"}
 """Where Java finds a wrong option with the first record, and the option."""
 FAILS_THERE = {"SetSchemaMetadata"}
@@ -102,6 +103,44 @@ def test_random_records_become_what_they_become_there(name: str, nightly: bool) 
         fails_there = name.partition("$")[0] in FAILS_THERE
         told += sum(compare(java, own, event(random), fails_there=fails_there) for _ in range(40 if nightly else 8))
     assert told > 15
+
+
+def _literal(random: Random) -> str:
+    pieces = (
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ",",
+        ":",
+        '"',
+        "\\",
+        " ",
+        "1",
+        "300",
+        "-7",
+        "2.5",
+        "true",
+        "null",
+        "a",
+        "2024-02-29",
+    )
+    return "".join(random.choice(pieces) for _ in range(random.randint(1, 7)))
+
+
+def test_literals_are_read_as_they_are_there(nightly: bool) -> None:
+    random, told = Random(3), 0
+    for text in [*LITERALS, *(_literal(random) for _ in range(3000 if nightly else 150))]:
+        chain = [{"type": f"{JAVA}.InsertHeader", "header": "h", "value.literal": text}]
+        there, own = _java(chain).answer(EMPTY), _own(chain)
+        if own is None or there.keys() & {"error", "unwritable"}:
+            assert "[" in text or "{" in text, text
+            continue
+        here = _answer(own, EMPTY)
+        assert here == there, text
+        told += 1
+    assert told > 100
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])

@@ -174,6 +174,11 @@ def test_filter_drops_what_its_predicate_means(negate: bool) -> None:
     assert chain.apply([alive, tombstone()]) == [alive] if not negate else [tombstone()]
 
 
+def test_blanks_around_an_option_do_not_count() -> None:
+    made = applied(row(), "InsertField", {"static.field": " who ", "static.value": " me "})
+    assert members(made) == {"id": 1, "name": "Ada", "who": "me"}
+
+
 def test_a_delete_can_be_found_in_what_has_no_schema() -> None:
     made = applied(plain(change("u", (1, "Graz", None), (1, "Linz", None))), "ExtractField", {"field": "op"})
     assert made.value == SchemaAndValue(None, "u")

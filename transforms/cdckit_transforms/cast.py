@@ -116,10 +116,10 @@ class Cast(FieldsTransform):
 
     def changed_map(self, members: Members, record: Record) -> Members:
         """The map with members cast; those that it lacks are null in it."""
-        cast_ = {
+        converted = {
             name: self._cast_plain(f"field '{name}'", members.get(name), kind) for name, kind in self._types.items()
         }
-        return {**members, **cast_}
+        return {**members, **converted}
 
     def _cast_plain(self, what: str, value: Any, target: Target) -> Any:
         if value is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cdckit import Header, PluginConfig, Record, Transform
+from cdckit import Header, Record, Transform
 from cdckit_transforms.name_lists import SomeNames, names
+from cdckit_transforms.record_part import KafkaConfig
 
 
-class DropHeadersConfig(PluginConfig):
+class DropHeadersConfig(KafkaConfig):
     """Which headers go."""
 
     headers: SomeNames

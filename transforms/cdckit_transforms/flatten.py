@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from cdckit import PluginConfig, Record, Schema, Struct, TransformError
+from cdckit import Record, Schema, Struct, TransformError
 from cdckit_transforms.extended_schema import struct_like
-from cdckit_transforms.record_part import Change, FieldsTransform, KeyTransform, Members, Values, filling
+from cdckit_transforms.record_part import Change, FieldsTransform, KafkaConfig, KeyTransform, Members, Values, filling
 
 
-class FlattenConfig(PluginConfig):
+class FlattenConfig(KafkaConfig):
     """What stands between the names."""
 
     delimiter: str = "."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cdckit import (
     Datum,
-    PluginConfig,
     Record,
     Schema,
     SchemaAndValue,
@@ -12,10 +11,10 @@ from cdckit import (
     TransformError,
     struct_schema,
 )
-from cdckit_transforms.record_part import KeyTransform, ValueTransform
+from cdckit_transforms.record_part import KafkaConfig, KeyTransform, ValueTransform
 
 
-class HoistFieldConfig(PluginConfig):
+class HoistFieldConfig(KafkaConfig):
     """The field."""
 
     field: str

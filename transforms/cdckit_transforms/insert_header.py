@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from cdckit import Header, PluginConfig, Record, Transform
+from cdckit import Header, Record, Transform
 from cdckit_transforms.connect_literal import parse_literal
+from cdckit_transforms.record_part import KafkaConfig
 
 
 def _checked(text: str) -> str:
@@ -15,7 +16,7 @@ def _checked(text: str) -> str:
     return text
 
 
-class InsertHeaderConfig(PluginConfig):
+class InsertHeaderConfig(KafkaConfig):
     """The header."""
 
     header: str

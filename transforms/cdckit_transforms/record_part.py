@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
+from pydantic import ConfigDict
+
 from cdckit import Datum, PluginConfig, Record, Schema, SchemaAndValue, Struct, Transform, TransformError
 
 Values = tuple[Any, ...]
@@ -14,7 +16,13 @@ Change = Callable[[Values, Record], Datum]
 Members = dict[str, Any]
 
 
-class NullsConfig(PluginConfig):
+class KafkaConfig(PluginConfig):
+    """Options of Kafka Connect's own transforms: it takes texts without the blanks around them."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+
+class NullsConfig(KafkaConfig):
     """What null means where the field has a default."""
 
     replace_null_with_default: bool = True

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from cdckit import PluginConfig, Record, Transform, TransformError
+from cdckit import Record, Transform, TransformError
 from cdckit.java.date_format import DateFormat
+from cdckit_transforms.record_part import KafkaConfig
 
 
 def _checked(pattern: str) -> str:
@@ -19,7 +20,7 @@ DatePattern = Annotated[str, AfterValidator(_checked)]
 """A pattern of Java's SimpleDateFormat."""
 
 
-class TimestampRouterConfig(PluginConfig):
+class TimestampRouterConfig(KafkaConfig):
     """How topics are called."""
 
     topic_format: str = "${topic}-${timestamp}"
