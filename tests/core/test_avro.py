@@ -108,6 +108,7 @@ def serializer(peer: Peer, **options: Any) -> AvroSerializer:
         *((scenario, {}) for scenario in SCENARIOS),
         ("mysql97-mysql-3.6.3/types-alt3", {"connect.meta.data": "false"}),
         ("mongo60-3.6.3/default-schema", {"scrub.invalid.names": "true"}),
+        ("mysql97-mysql-3.6.3/types", {"enhanced.avro.schema.support": "true"}),
     ],
 )
 def test_recorded_events_are_what_they_are_there(data: JavaData, scenario: str, options: dict[str, str]) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import fastavro
 import pytest
+from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -29,6 +30,8 @@ from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Record, SchemaAndValue
 from cdckit.api.schema import INT32, STRING, struct_schema
 from cdckit.api.struct import Struct
+from cdckit.cli.main import cdc
+from cdckit.cli.settings import Settings
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.serializers.avro.serializer import AvroSerializer
@@ -189,6 +192,9 @@ class _Asked(BaseHTTPRequestHandler):
     told: list[str | None] = []
     status = 401
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
         self.told.append(self.headers.get("Authorization"))
         self.send_response(self.status)
@@ -244,6 +250,29 @@ def test_a_password_in_the_url_is_refused_unseen() -> None:
     with pytest.raises(ConfigError, match=r"belong in basic\.auth\.user\.info") as refused:
         serializer("http://me:never-shown@registry")
     assert "never-shown" not in str(refused.value)
+
+
+def test_what_validate_finds(schema_registry: SchemaRegistry, asked: str, tmp_path: Path) -> None:
+    apicurio = schema_registry.url.replace("/apis/ccompat/v7", "/apis/registry/v2")
+    found = {
+        "ok": [("avro", schema_registry.url), ("avro-apicurio", apicurio)],
+        "refuses (HTTP 401)": [("avro", asked), ("avro-apicurio", asked)],
+        "does not answer as a schema registry does": [("avro", apicurio), ("avro-apicurio", schema_registry.url)],
+        "cannot be reached": [("avro", f"http://127.0.0.1:{free_port()}")],
+    }
+    for said, cases in found.items():
+        for name, url in cases:
+            path = tmp_path / "pipeline.json"
+            option = "schema.registry.url" if name == "avro" else "apicurio.registry.url"
+            source = {"type": "debezium", "files": [str(path)]}
+            chosen = {"type": "json", "key": {"type": name, option: url}}
+            path.write_text(json.dumps({"runner": "direct", "source": source, "serializer": chosen}))
+            result = CliRunner().invoke(
+                cdc, ["validate", "--connect", str(path)], obj=Settings(), standalone_mode=False
+            )
+            [line] = [line for line in result.output.splitlines() if "serializer: schema registry:" in line]
+            assert said in line, result.output
+            assert (result.return_value, line[:4]) == ((0, "ok  ") if said == "ok" else (4, "fail"))
 
 
 class _Comes(logging.Handler):

@@ -30,7 +30,7 @@ class Finding:
 
 @runtime_checkable
 class Checks(Protocol):
-    """What the class of a source or a sink may offer besides its contract."""
+    """What the class of a source, a sink or a serializer may offer besides its contract."""
 
     @classmethod
     def check(cls, config: Any) -> Sequence[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -47,11 +47,19 @@ def _connect(pipeline: ResolvedPipeline) -> int:
     source = _any_fails("source", _findings("source", pipeline.source))
     source = source or (not state and _any_fails("source", _position(pipeline)))
     sink = _any_fails("sink", _findings("sink", pipeline.sink))
+    serializers = _any_fails("serializer", list(_of_serializers(pipeline)))
     if state:
         return StateError.exit_code
     if source:
         return SourceError.exit_code
-    return SinkError.exit_code if sink else 0
+    return SinkError.exit_code if sink or serializers else 0
+
+
+def _of_serializers(pipeline: ResolvedPipeline) -> Iterator[Finding]:
+    """Most of them need nothing but themselves."""
+    for component in filter(None, (pipeline.serializer, pipeline.key_serializer, pipeline.header_serializer)):
+        if isinstance(made_by := factory(component.registration), Checks):
+            yield from made_by.check(component.config)
 
 
 def _any_fails(role: str, findings: Sequence[Finding]) -> bool:

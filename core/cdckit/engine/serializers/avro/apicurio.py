@@ -6,14 +6,16 @@ Source: Apicurio Registry's documentation, version 2.6: "Core Registry API" and 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 
+from cdckit.api.checks import Finding
 from cdckit.engine.serializers.avro.apicurio_config import ApicurioAvroConfig
-from cdckit.engine.serializers.avro.connection import CONFLICT, NOT_FOUND, Connection, Refusal
+from cdckit.engine.serializers.avro.connection import CONFLICT, NOT_FOUND, Connection, Refusal, look
 from cdckit.engine.serializers.avro.schemas import AvroSchemas, Written
 from cdckit.engine.serializers.avro.serializer import Registered, RegisteredAvro
 from cdckit.engine.serializers.avro.subjects import record_name
@@ -35,6 +37,11 @@ class ApicurioAvroSerializer(RegisteredAvro):
         self.adds_headers = config.headers_enabled
         self.header_form = "bytes" if config.headers_enabled else "text"
         self._known: dict[tuple[Artifact, str], tuple[int, Written]] = {}
+
+    @classmethod
+    def check(cls, config: ApicurioAvroConfig) -> Sequence[Finding]:
+        """What `cdc validate --connect` finds."""
+        return [look(config.access, "/search/artifacts?limit=1")]
 
     def find(self, part: str, topic: str, written: Written) -> Registered:
         """The registry is asked once for an artifact and a schema."""

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import SecretStr
 
+from cdckit.api.checks import Finding
 from cdckit.errors import ConfigError, RetriableSinkError, SinkError
 from cdckit.java.key_stores import pem_file
 from cdckit.waiting import answer_of
@@ -154,6 +155,17 @@ class Connection:
                 f"the certificate of the schema registry {place} is not trusted ({reason.verify_message}): name the "
                 f"file of its authority in {self._access.tls}.truststore.location"
             ) from error
+
+
+def look(access: Access, path: str) -> Finding:
+    """Whether a registry answers there, and lets one in."""
+    try:
+        connection = Connection(access, {"Accept": "application/json, application/vnd.schemaregistry.v1+json"})
+        if isinstance(connection.ask(path), Refusal):
+            raise connection.no_registry()
+    except (ConfigError, SinkError) as error:
+        return Finding("schema registry", "fail", str(error))
+    return Finding("schema registry", "ok", connection.shown)
 
 
 def _refusal(error: urllib.error.HTTPError) -> Refusal:

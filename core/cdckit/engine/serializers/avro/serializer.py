@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from cdckit.api.checks import Finding
 from cdckit.api.messages import EncodedHeaders, Form
 from cdckit.api.record import Datum, Record, SchemaAndValue
 from cdckit.api.schema import Schema
@@ -15,6 +16,7 @@ from cdckit.api.serializer import Serializer
 from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.engine.serializers.avro.binary import BinaryCompiler, Write
 from cdckit.engine.serializers.avro.config import AvroConfig
+from cdckit.engine.serializers.avro.connection import look
 from cdckit.engine.serializers.avro.registry import Registry
 from cdckit.engine.serializers.avro.schemas import AvroSchemas, Written, scrubbed
 from cdckit.engine.serializers.avro.subjects import subject_of
@@ -140,6 +142,11 @@ class AvroSerializer(RegisteredAvro):
             "value": subject_of(config.value_subject_name_strategy, "value"),
         }
         self._ids: dict[tuple[str, str], tuple[int, Written]] = {}
+
+    @classmethod
+    def check(cls, config: AvroConfig) -> Sequence[Finding]:
+        """What `cdc validate --connect` finds."""
+        return [look(config.access, "/subjects")]
 
     def find(self, part: str, topic: str, written: Written) -> Registered:
         """The registry is asked once for a subject and a schema."""
