@@ -39,16 +39,26 @@ class AskedServer:
         """
         idle, self._used = time.monotonic() - self._used, time.monotonic()
         if self._connection is None or not self.connected or (idle > _IDLE and not self._alive(self._connection)):
-            self._connection = self._connect()
-            with (
-                driver_errors(self._config, "asking the server for its settings"),
-                at_once(self._connection, self._config),
-            ):
-                self._server = read_server(self._connection)
-            check_log(self._server, place(self._config))
-            say_row_image(self._server, place(self._config))
+            self.close()
+            self._connection, self._server = self._opened()
         assert self._server is not None
         return self._server, self._connection
+
+    def _opened(self) -> tuple[Connection, Server]:
+        """A new connection, and the facts of the server that it is to: another one than before may answer."""
+        connection, where = self._connect(), place(self._config)
+        try:
+            with (
+                driver_errors(self._config, "asking the server for its settings"),
+                at_once(connection, self._config),
+            ):
+                server = read_server(connection)
+            check_log(server, where)
+        except BaseException:
+            release(connection)
+            raise
+        say_row_image(server, where)
+        return connection, server
 
     @property
     def connected(self) -> bool:
