@@ -42,12 +42,14 @@ MADE = {
     "core/cdckit/engine/config/docs.py": "the source's own documents",
     "core/cdckit/api/plugin_config.py": "option names, of the user's own file",
     "core/cdckit/api/ignored_options.py": "option names, of the user's own file",
+    "core/cdckit/java/date_reading.py": "no repetition",
     "core/cdckit/java/regex/translate.py": "only compiled, to tell what is wrong; `UserPattern` matches",
     "core/cdckit/java/text.py": "no repetition",
     "core/cdckit/tables/passing.py": "names in turn, of the same file",
     "plugins/cdckit_mysql/ddl/lexer.py": "test_the_lexers_patterns",
     "plugins/cdckit_mysql/ddl/defaults.py": "test_the_patterns_of_moments",
     "plugins/cdckit_mysql/ddl/statement_text.py": "strings, names and comments match to their end, closed or not",
+    "transforms/cdckit_transforms/time_zones.py": "no repetition but of nine digits",
 }
 """Files that put a pattern together, and why that is safe."""
 

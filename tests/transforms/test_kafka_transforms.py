@@ -44,7 +44,15 @@ def test_what_it_makes_fits_its_schema_and_what_it_is_given_stays(name: str, ran
     finally:
         assert written(record) == before
     assert all(fitting(made) and made.position == record.position for made in first)
-    assert [written(made) for made in first] == [written(made) for made in again]
+    assert [_text_of(made) for made in first] == [_text_of(made) for made in again]
+
+
+def _text_of(made: Record) -> Any:
+    """The record, or the error of writing it: `replace.null.with.default: false` leaves nulls where none may be."""
+    try:
+        return written(made)
+    except TransformError as error:
+        return str(error)
 
 
 ROW = struct_schema("r.Row", {"id": INT32, "name": STRING.as_optional()})
