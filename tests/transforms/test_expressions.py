@@ -187,6 +187,13 @@ def test_expressions_with_a_part_changed_fail_only_as_a_transform_does(
         assert str(refused).startswith("column ")
 
 
+def squared(expression: str, times: int) -> str:
+    return expression if times == 0 else squared(f"({expression} * {expression})", times - 1)
+
+
+LARGE = squared("1e999", 8)
+
+
 @pytest.mark.parametrize(
     ("expression", "fault"),
     [
@@ -203,3 +210,14 @@ def test_what_fails_is_told_by_its_place(expression: str, fault: str) -> None:
     with pytest.raises(TransformError) as raised:
         compiled(expression, LANGUAGES["groovy"])(RECORDS[2])
     assert str(raised.value).startswith(fault)
+
+
+def test_what_is_too_large_to_be_reckoned_with_is_told() -> None:
+    with pytest.raises(TransformError, match="a number is too large"):
+        compiled(LARGE, LANGUAGES["groovy"])(RECORDS[0])
+    assert answers("javascript", f"key.id * '0x{'f' * 400}'") == [math.inf] * 6
+
+
+def test_a_replacement_of_javascript_with_a_meaning_fails() -> None:
+    with pytest.raises(TransformError, match=r"column 7: '\$' has a meaning"):
+        compiled("topic.replace('s', '$&')", LANGUAGES["javascript"])(RECORDS[0])

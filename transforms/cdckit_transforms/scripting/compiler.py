@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from cdckit import Record
@@ -26,6 +27,8 @@ from cdckit_transforms.scripting.syntax import (
 Step = Callable[[Any, Record], Any]
 """One step of a chain: of what is before it, and the record."""
 _Link = Member | Item | Call
+_OF_TEXTS: dict[str, Operation] = {"==": eq, "===": eq, "!=": ne, "!==": ne}
+_OF_NUMBERS: dict[str, Operation] = {**_OF_TEXTS, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 def compiled(text: str, language: Language) -> Evaluate:
@@ -79,8 +82,8 @@ class _Compiler:
         if node.operator == "??":
             return _unless_null(left, right)
         operation = self._language.operations[node.operator]
-        if node.operator in ("==", "!=", "===", "!==") and isinstance(node.right, Literal):
-            return _compared(node.at, operation, left, node.right.value, equal=node.operator[0] == "=")
+        if isinstance(node.right, Literal) and (direct := _direct(node.operator, node.right.value)):
+            return _compared(node.at, operation, direct, left, node.right.value)
         return _guarded(node.at, operation, left, right)
 
     def _junction(self, node: Binary) -> Evaluate:
@@ -186,7 +189,7 @@ def _failing(at: int, step: Step) -> Step:
     def guarded(value: Any, record: Record) -> Any:
         try:
             return step(value, record)
-        except EvaluationError as error:
+        except (EvaluationError, ArithmeticError) as error:
             raise failed(at, error) from None
 
     return guarded
@@ -194,25 +197,33 @@ def _failing(at: int, step: Step) -> Step:
 
 def _guarded(at: int, operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
     def evaluate(record: Record) -> Any:
+        first, second = left(record), right(record)
         try:
-            return operation(left(record), right(record))
-        except EvaluationError as error:
+            return operation(first, second)
+        except (EvaluationError, ArithmeticError) as error:
             raise failed(at, error) from None
 
     return evaluate
 
 
-def _compared(at: int, operation: Operation, left: Evaluate, literal: Any, *, equal: bool) -> Evaluate:
-    """`==` with a literal: values of its own type are equal where Python says so."""
+def _direct(sign: str, literal: Any) -> Operation | None:
+    """What Python has for an operator between values of the literal's type, where it means the same; else None."""
+    if literal.__class__ in (int, float):
+        return _OF_NUMBERS.get(sign)
+    return _OF_TEXTS.get(sign) if literal.__class__ is str else None
+
+
+def _compared(at: int, operation: Operation, direct: Operation, left: Evaluate, literal: Any) -> Evaluate:
+    """A comparison with a literal; mostly the value has the literal's type."""
     own = literal.__class__
 
     def evaluate(record: Record) -> Any:
         value = left(record)
         if value.__class__ is own:
-            return (value == literal) is equal
+            return direct(value, literal)
         try:
             return operation(value, literal)
-        except EvaluationError as error:
+        except (EvaluationError, ArithmeticError) as error:
             raise failed(at, error) from None
 
     return evaluate
@@ -230,7 +241,7 @@ def _all(operands: list[Evaluate], true: Callable[[Any], bool]) -> Evaluate:
     def evaluate(record: Record) -> bool:
         for operand in operands:
             value = operand(record)
-            if value is not True and not true(value):
+            if value is False or (value is not True and not true(value)):
                 return False
         return True
 

@@ -16,9 +16,10 @@ CUT = object()
 """What a chain gives in JavaScript behind a `?.` that had nothing before it: the rest of the chain is left out."""
 
 
-def failed(at: int, error: EvaluationError) -> TransformError:
+def failed(at: int, error: Exception) -> TransformError:
     """The error of a record for which the expression fails."""
-    return TransformError(f"column {at}: {error}")
+    fault = error if isinstance(error, EvaluationError) else "a number is too large"
+    return TransformError(f"column {at}: {fault}")
 
 
 def variable(name: str, language: Language) -> Evaluate:
@@ -72,20 +73,31 @@ class FieldPath:
 
     def evaluation(self) -> Evaluate:
         """What gives the last field's value."""
-        of, walked = self._layouts.of, self._walked
+        of = self._of_struct
 
         def of_value(record: Record) -> Any:
             datum = record.value
-            return of(datum)(datum) if isinstance(datum, Struct) else walked(record)  # type: ignore[misc]
+            if datum.__class__ is Struct and (read := datum.schema.derived.get(self)) is not None:
+                return read(datum)
+            return of(datum, record)
 
         def of_key(record: Record) -> Any:
             datum = record.key
-            return of(datum)(datum) if isinstance(datum, Struct) else walked(record)  # type: ignore[misc]
+            if datum.__class__ is Struct and (read := datum.schema.derived.get(self)) is not None:
+                return read(datum)
+            return of(datum, record)
 
         return of_key if self._of_key else of_value
 
-    def _walked(self, record: Record) -> Any:
-        return self._along(self._whole(record), 0)
+    def _of_struct(self, datum: Datum | None, record: Record) -> Any:
+        """Of a struct of a template, or the first one of its schema; or of what is no struct."""
+        if not isinstance(datum, Struct):
+            return self._along(self._whole(record), 0)
+        read = self._layouts.of(datum)
+        assert read is not None
+        if datum.__class__ is Struct:
+            datum.schema.derived[self] = read
+        return read(datum)
 
     def _along(self, value: Any, start: int) -> Any:
         """The last field's value, step by step from one that the step `start` is made on."""

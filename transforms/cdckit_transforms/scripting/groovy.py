@@ -42,7 +42,7 @@ class Groovy(Language):
 
     def member(self, of: Any, name: str) -> Any:
         """A struct's field, a map's member, a header's `value` and `schema`, a schema's `name` and `version`."""
-        if of.__class__ is not dict and isinstance(of, Struct):
+        if isinstance(of, Struct):
             return self.field(of, name)
         if isinstance(of, dict):
             return of.get(name)

@@ -67,6 +67,12 @@ def _test(of: Any, text: Any) -> bool:
     return of.found(shown(text))
 
 
+def _replace(of: str, sought: str, by: str) -> str:
+    if "$" in by:
+        raise EvaluationError("'$' has a meaning in what 'replace' puts in, which is not known here")
+    return of.replace(sought, by, 1)
+
+
 def _split(of: str, separator: str) -> list[str]:
     return of.split(separator) if separator else list(of)
 
@@ -82,7 +88,7 @@ _METHODS: dict[str, tuple[range, Method]] = {
     "toUpperCase": (_NONE, _text("toUpperCase", str.upper)),
     "trim": (_NONE, _text("trim", str.strip)),
     "concat": (_ONE, _text("concat", str.__add__)),
-    "replace": (range(2, 3), _text("replace", lambda of, sought, by: of.replace(sought, by, 1))),
+    "replace": (range(2, 3), _text("replace", _replace)),
     "split": (_ONE, _text("split", _split)),
     "substring": (_PLACES, _substring),
     "slice": (_PLACES, _slice),

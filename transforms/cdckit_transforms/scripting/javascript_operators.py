@@ -14,6 +14,7 @@ from cdckit_transforms.scripting.language import UNDEFINED, EvaluationError, Ope
 
 _NUMBER = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+", re.ASCII)
+_HEXADECIMAL_DIGITS = 256
 _SAFE = 1 << 53
 _SMALLEST_POWER, _LARGEST_POWER = -6, 21
 
@@ -53,7 +54,7 @@ def _read(text: str) -> float | int:
     if not text:
         return 0
     if _HEXADECIMAL.fullmatch(text):
-        return float(int(text[:300], 16))
+        return float(int(text, 16)) if len(text) < _HEXADECIMAL_DIGITS else math.inf
     return float(text) if _NUMBER.fullmatch(text) else math.nan
 
 

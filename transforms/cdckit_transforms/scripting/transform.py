@@ -71,7 +71,7 @@ class ScriptTransform(Transform):
         """The record, another one in its place, or None to drop it."""
         if self._pattern is not None and not self._meant(record.topic):
             return record
-        if is_null(record.value) and self._nulls != "evaluate":
+        if self._nulls != "evaluate" and is_null(record.value):
             return record if self._nulls == "keep" else None
         try:
             result = self._evaluate(record)
