@@ -44,10 +44,12 @@ def _index_of(of: Any, sought: Any) -> int:
     return texts.place(texts.text_of(of, "indexOf"), texts.text_of(sought, "indexOf"))
 
 
-def _number_of(name: str, read: Callable[[str], Any]) -> Method:
+def _number_of(name: str, read: Callable[[str], Any], of_number: Method) -> Method:
     def method(of: Any) -> Any:
+        if number(of):
+            return of_number(of)
         try:
-            return read(texts.text_of(of, name).strip()) if not number(of) else read(shown(of))
+            return read(texts.text_of(of, name).strip())
         except ValueError as error:
             raise EvaluationError(str(error)) from None
 
@@ -67,6 +69,14 @@ def _double(of: Any) -> float:
     if not number(of):
         raise EvaluationError(f"{kind(of)} is no number")
     return float(of)
+
+
+def _compare_to(of: Any, other: Any) -> int:
+    if isinstance(of, str) and isinstance(other, str):
+        return texts.difference(of, other)
+    if number(of) and number(other):
+        return compared(of, other)
+    raise EvaluationError(f"{kind(of)} has no 'compareTo' for {kind(other)}")
 
 
 def _equals(of: Any, other: Any) -> bool:
@@ -122,12 +132,12 @@ _OTHERS: dict[str, tuple[range, Method]] = {
     "substring": (range(1, 3), _substring),
     "indexOf": (_ONE, _index_of),
     "equals": (_ONE, _equals),
-    "compareTo": (_ONE, compared),
+    "compareTo": (_ONE, _compare_to),
     "toString": (_NONE, shown),
-    "toInteger": (_NONE, _number_of("toInteger", lambda text: integer_of(text, 32))),
-    "toLong": (_NONE, _number_of("toLong", lambda text: integer_of(text, 64))),
-    "toDouble": (_NONE, _number_of("toDouble", float_of)),
-    "toBigDecimal": (_NONE, _number_of("toBigDecimal", decimal_of)),
+    "toInteger": (_NONE, _number_of("toInteger", lambda text: integer_of(text, 32), _narrowed(32))),
+    "toLong": (_NONE, _number_of("toLong", lambda text: integer_of(text, 64), _narrowed(64))),
+    "toDouble": (_NONE, _number_of("toDouble", float_of, _double)),
+    "toBigDecimal": (_NONE, _number_of("toBigDecimal", decimal_of, lambda of: decimal_of(shown(of)))),
     "intValue": (_NONE, _narrowed(32)),
     "longValue": (_NONE, _narrowed(64)),
     "doubleValue": (_NONE, _double),

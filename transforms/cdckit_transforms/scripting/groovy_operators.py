@@ -178,6 +178,8 @@ def _in(left: Any, right: Any) -> bool:
         return any(equal(left, item) for item in right)
     if isinstance(right, dict):
         return left in right
+    if isinstance(right, str):
+        return left is not None and shown(left) == right
     return equal(left, right) if right is not None else left is None
 
 

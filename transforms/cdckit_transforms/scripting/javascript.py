@@ -141,8 +141,8 @@ class JavaScript(Language):
         return -numeric(value) or -float(numeric(value))
 
     def decimal(self, value: bytes, scale: int) -> Any:
-        """A double."""
-        return float(exact(value, scale))
+        """An object of Java's."""
+        return exact(value, scale)
 
     def unknown_field(self, struct: Schema, name: str) -> Any:
         """Undefined."""

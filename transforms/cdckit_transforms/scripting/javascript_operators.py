@@ -1,4 +1,7 @@
-"""What JavaScript's operators do with values; its numbers are doubles, so that a decimal is one, too."""
+"""What JavaScript's operators do with values.
+
+Its numbers are doubles; a field's decimal is one of Java's objects, a number for some operators and a text for others.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,8 @@ def numeric(value: Any) -> float | int:
         return value  # type: ignore[no-any-return]
     if value is None or value.__class__ is bool:
         return int(bool(value))
+    if isinstance(value, Decimal):
+        return float(value)
     if isinstance(value, str):
         return _read(value.strip())
     if value is UNDEFINED:
@@ -70,14 +75,15 @@ def shown(value: Any) -> str:
         return "null" if value is None else str(value).lower()
     if value is UNDEFINED:
         return "undefined"
-    if number(value):
+    if isinstance(value, int | Decimal):
+        return str(value)
+    if isinstance(value, float):
         return _digits(value)
     raise EvaluationError(f"{kind(value)} cannot be made a text")
 
 
-def _digits(value: float) -> str:
+def _digits(number: float) -> str:
     """A number's shortest digits, with a power of ten where it is large or small."""
-    number = float(value)
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     if number == int(number) and abs(number) <= _SAFE:
@@ -106,6 +112,8 @@ def equal(left: Any, right: Any) -> bool:
         return (left is None or left is UNDEFINED) and (right is None or right is UNDEFINED)
     if left.__class__ is right.__class__ or not (_plain(left) or _plain(right)):
         return same(left, right)
+    if isinstance(left, str | Decimal) and isinstance(right, str | Decimal):
+        return shown(left) == shown(right)
     return bool(numeric(left) == numeric(right))
 
 
@@ -123,7 +131,7 @@ def _compared(holds: Callable[[Any, Any], bool]) -> Operation:
 
 
 def _plus(left: Any, right: Any) -> Any:
-    if isinstance(left, str) or isinstance(right, str):
+    if isinstance(left, str | Decimal) or isinstance(right, str | Decimal):
         return shown(left) + shown(right)
     return _double(numeric(left) + numeric(right))
 

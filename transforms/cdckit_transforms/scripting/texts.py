@@ -55,6 +55,15 @@ def before(left: str, right: str) -> int:
     return -1 if _units(left) < _units(right) else 1
 
 
+def difference(left: str, right: str) -> int:
+    """As Java's `compareTo`: between the first units that differ, or else between the lengths."""
+    ours, theirs = _units(left), _units(right)
+    for at in range(0, min(len(ours), len(theirs)), 2):
+        if ours[at : at + 2] != theirs[at : at + 2]:
+            return int.from_bytes(ours[at : at + 2], "big") - int.from_bytes(theirs[at : at + 2], "big")
+    return (len(ours) - len(theirs)) // 2
+
+
 def pattern_of(value: Any) -> UserPattern:
     """A Java regular expression that a record is asked with.
 

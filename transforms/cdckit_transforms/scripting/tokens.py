@@ -19,6 +19,8 @@ _SIGN = re.compile(r"===|!==|<=>|==~|\?\.|\?:|\?\?|==|!=|<=|>=|&&|\|\||=~|\.\.|[
 _SLASHY = re.compile(r"/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+)/")
 _SUFFIXES = {"L": int, "l": int, "G": Decimal, "g": Decimal, "I": int, "i": int, "D": float, "d": float}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_EXACT_DIGITS = 16
+"""A whole number of fewer digits is the same as a double."""
 _WHOLE_DIGITS = 20
 """A number of so many digits has more than 64 bits."""
 _BEFORE_OPERAND = ("name", "value", "pattern")
@@ -118,7 +120,7 @@ class _Scanner:
         return self._add("value", end, self._plain_number(text))
 
     def _plain_number(self, text: str) -> Any:
-        if text.isdigit() and len(text) < _WHOLE_DIGITS:
+        if text.isdigit() and len(text) < (_WHOLE_DIGITS if self._dialect == "groovy" else _EXACT_DIGITS):
             return int(text)
         return Decimal(text) if self._dialect == "groovy" and len(text) < 100 else float(text)
 
