@@ -9,17 +9,21 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import jpype
+from random_expressions import random_expression  # type: ignore[import-not-found]
 from record import Peer  # type: ignore[import-not-found]
 
 HERE = Path(__file__).parent
 ENGINES = {"groovy": ("Jsr223Engine", "groovy"), "javascript": ("GraalJsEngine", "graal.js")}
 
+RANDOM = 200
+
 
 def main(*folders: str) -> None:
-    """Writes one file a language: for each expression a line with the answers to all events."""
+    """Writes a file for each language, and one of random expressions: a line each with all answers."""
     jpype.startJVM(classpath=[f"{folder}/*" for folder in folders])
     events = [json.loads(line) for line in (HERE / "expressions-input.jsonl").read_text().splitlines()]
     peer = Peer([])
@@ -28,6 +32,19 @@ def main(*folders: str) -> None:
         expressions = (HERE / f"expressions-{language}.txt").read_text().splitlines()
         lines = [json.dumps([text, answers(language, text, records)], ensure_ascii=False) for text in expressions]
         (HERE / f"expressions-{language}.jsonl").write_text("\n".join(lines) + "\n")
+    _record_random(records)
+
+
+def _record_random(records: list[Any]) -> None:
+    random = Random(1)
+    lines = []
+    for number in range(RANDOM):
+        language = list(ENGINES)[number % 2]
+        expression = random_expression(language, random, random.choice([1, 1, 2, 2, 3]))
+        found = answers(language, expression, records)
+        if found != "refused":
+            lines.append(json.dumps([language, expression, found], ensure_ascii=False))
+    (HERE / "expressions-random.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def answers(language: str, expression: str, records: list[Any]) -> Any:

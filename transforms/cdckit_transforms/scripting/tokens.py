@@ -15,7 +15,7 @@ Kind = Literal["name", "value", "pattern", "sign", "end"]
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,13}(?![0-9a-fA-F])|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_SIGN = re.compile(r"===|!==|<=>|==~|\?\.|\?:|\?\?|==|!=|<=|>=|&&|\|\||=~|\.\.|[-+*/%!<>=?:.,;()\[\]{}&|^~@#]")
+_SIGN = re.compile(r"\+\+|--|===|!==|<=>|==~|\?\.|\?:|\?\?|==|!=|<=|>=|&&|\|\||=~|\.\.|[-+*/%!<>=?:.,;()\[\]{}&|^~@#]")
 _SLASHY = re.compile(r"/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+)/")
 _SUFFIXES = {"L": int, "l": int, "G": Decimal, "g": Decimal, "I": int, "i": int, "D": float, "d": float}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
