@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import click
@@ -38,6 +39,7 @@ from cdckit.engine.chain import build_chain
 READINGS = 5
 PROGRAM = Path(__file__).parent / "java" / "Transforms.java"
 KAFKA = "org.apache.kafka.connect.transforms"
+DEBEZIUM = "io.debezium.transforms"
 CHAINS: tuple[tuple[str, dict[str, str]], ...] = (
     ("Cast$Value", {"spec": "id:int64,flag:string"}),
     ("DropHeaders", {"headers": "task"}),
@@ -59,6 +61,12 @@ CHAINS: tuple[tuple[str, dict[str, str]], ...] = (
     ("TimestampRouter", {}),
     ("ValueToKey", {"fields": "name,email"}),
 )
+SCRIPTED: tuple[tuple[str, dict[str, str]], ...] = (
+    ("Filter", {"language": "jsr223.groovy", "condition": "value.id >= 0 && value.name != 'x'"}),
+    ("Filter", {"language": "jsr223.graal.js", "condition": "value.id >= 0 && value.name != 'x'"}),
+    ("ContentBasedRouter", {"language": "jsr223.groovy", "topic.expression": "value.flag ? topic + '.even' : null"}),
+)
+"""Debezium's, which the peer's wheel does not bring."""
 ROW = struct_schema(
     "s.shop.t.Value",
     {
@@ -86,9 +94,12 @@ def main(rows: int) -> None:
     report = Report("transform", "options", "µs", "Java's µs", title=f"Transforms ({machine()})")
     records = [_record(number) for number in range(rows)]
     theirs = _java(rows) if debezium.installed() else [None] * len(CHAINS)
-    for (name, options), there in zip(CHAINS, theirs, strict=True):
+    chains = [(f"{KAFKA}.{name}", options) for name, options in CHAINS]
+    chains += [(f"{DEBEZIUM}.{name}", options) for name, options in SCRIPTED]
+    for (name, options), there in zip_longest(chains, theirs):
         given = " ".join(f"{option}={value}" for option, value in options.items())
-        report.add_row(name, given, f"{_own(name, options, records):.2f}", "" if there is None else f"{there:.2f}")
+        taken = f"{_own(name, options, records):.2f}"
+        report.add_row(name.rpartition(".")[2], given, taken, "" if there is None else f"{there:.2f}")
     console.print(report)
 
 
@@ -102,7 +113,7 @@ def _record(number: int) -> Record:
 
 
 def _own(name: str, options: dict[str, str], records: Sequence[Record]) -> float:
-    chain = build_chain([{"type": f"{KAFKA}.{name}", **options}], {})
+    chain = build_chain([{"type": name, **options}], {})
     found = []
     gc.freeze()
     for _ in range(READINGS):

@@ -168,3 +168,18 @@ def test_a_signals_pattern_is_named() -> None:
     signal = Signal("s1", "execute-snapshot", {"data-collections": ["(a|aa)+b"]})
     with pytest.raises(ConfigError, match=r"^data-collections: the pattern '\(a\|aa\)\+b' takes more than 2 s"):
         SnapshotRequest.of(signal).chosen(["a" * 90])
+
+
+def test_what_a_pattern_finds_is_told_split_at_and_replaced() -> None:
+    pattern = compile_java("[,;]")
+    assert pattern.found("a,b")
+    assert not pattern.found("ab")
+    assert pattern.split("a,b;;c,") == ["a", "b", "", "c", ""]
+    assert compile_java("").split("ab") == ["a", "b", ""]
+    assert pattern.replace_all(Replacement("<$0>", pattern), "a,b;") == "a<,>b<;>"
+
+
+@pytest.mark.parametrize("use", ["found", "split"])
+def test_what_is_looked_for_is_not_looked_for_for_ever(use: str) -> None:
+    with pytest.raises(ConfigError, match="takes more than 2 s"):
+        getattr(compile_java("(a|aa)+b"), use)("a" * 90)

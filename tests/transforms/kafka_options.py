@@ -132,6 +132,8 @@ SMALLEST: dict[str, Options] = {
     "InsertHeader": {"header": "h", "value.literal": "a"},
     "MaskField": {"fields": "a"},
     "PartitionRouting": {"partition.payload.fields": "op", "partition.topic.num": 2},
+    "ContentBasedRouter": {"language": "groovy", "topic.expression": "topic"},
+    "ScriptFilter": {"language": "groovy", "condition": "true"},
     "SchemaChangeEventFilter": {"schema.change.event.exclude.list": "DROP"},
     "SetSchemaMetadata": {"schema.name": "a"},
     "TimestampConverter": {"target.type": "unix"},

@@ -203,6 +203,25 @@ class TestSchemaChangeEventFilter(TransformSuite):
         return {"schema.change.event.exclude.list": "DROP,TRUNCATE"}
 
 
+class TestScriptFilter(TransformSuite):
+    type_name = "ScriptFilter"
+
+    def options(self) -> Mapping[str, Any]:
+        return {
+            "language": "jsr223.groovy",
+            "condition": "value.op == 'u' && value.after.id == 2",
+            "topic.regex": ".*orders",
+        }
+
+
+class TestContentBasedRouter(TransformSuite):
+    type_name = "ContentBasedRouter"
+
+    def options(self) -> Mapping[str, Any]:
+        expression = "value.op === 'u' ? 'updates' : value.before?.id === 3 ? topic + '.gone' : null"
+        return {"language": "jsr223.graal.js", "topic.expression": expression, "topic.regex": ".*orders"}
+
+
 class TestHeaderToValue(OfStructs):
     type_name = "HeaderToValue"
 

@@ -20,6 +20,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.ByLogicalTableRouter",),
         ),
         Registration(
+            name="ContentBasedRouter",
+            factory="cdckit_transforms.content_based_router:ContentBasedRouter",
+            config="cdckit_transforms.content_based_router:ContentBasedRouterConfig",
+            summary="names topics by an expression of Groovy or JavaScript",
+            aliases=("io.debezium.transforms.ContentBasedRouter",),
+        ),
+        Registration(
             name="EnforceRecordSize",
             factory="cdckit_transforms.enforce_record_size:EnforceRecordSize",
             config="cdckit_transforms.enforce_record_size:EnforceRecordSizeConfig",
@@ -112,6 +119,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             config="cdckit_transforms.schema_change_event_filter:SchemaChangeEventFilterConfig",
             summary="drops schema changes of some types",
             aliases=("io.debezium.transforms.SchemaChangeEventFilter",),
+        ),
+        Registration(
+            name="ScriptFilter",
+            factory="cdckit_transforms.script_filter:ScriptFilter",
+            config="cdckit_transforms.script_filter:ScriptFilterConfig",
+            summary="keeps the records that a condition of Groovy or JavaScript is true for",
+            aliases=("io.debezium.transforms.Filter",),
         ),
         Registration(
             name="SwapGeometryCoordinates",

@@ -63,6 +63,33 @@ class UserPattern:
         except TimeoutError:
             raise self._too_slow(text) from None
 
+    def found(self, text: str) -> bool:
+        """Whether it matches somewhere in the text; raises as `fullmatch`."""
+        try:
+            return self._pattern.search(text, timeout=_SECONDS) is not None
+        except TimeoutError:
+            raise self._too_slow(text) from None
+
+    def split(self, text: str) -> list[str]:
+        """The parts of the text between what it finds; raises as `fullmatch`."""
+        parts: list[str] = []
+        end = 0
+        try:
+            for found in self._pattern.finditer(text, timeout=_SECONDS):
+                if found.end() > 0:
+                    parts.append(text[end : found.start()])
+                    end = found.end()
+        except TimeoutError:
+            raise self._too_slow(text) from None
+        return [*parts, text[end:]]
+
+    def replace_all(self, replacement: Callable[[Found], str], text: str) -> str:
+        """The text with all places that it finds replaced; raises as `fullmatch`."""
+        try:
+            return str(self._pattern.sub(replacement, text, timeout=_SECONDS))
+        except TimeoutError:
+            raise self._too_slow(text) from None
+
     def replace_first(self, replacement: Callable[[Found], str], text: str) -> str:
         """The text with the first place that it finds replaced; raises as `fullmatch`."""
         try:
