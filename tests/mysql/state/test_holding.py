@@ -121,6 +121,9 @@ def test_a_process_that_gives_no_sign_of_life_is_let_go(db_server: SQLServer, da
             _wait(lambda: not _sessions(db_server))
             with closing(backend_of(db_server, database).open("p")) as other:
                 assert other.load_offset() == {"n": 1}
+                with told("the connection was lost"):
+                    store.save_offset({"n": 2})
+                assert other.load_offset() == {"n": 1}
 
 
 def test_an_idle_holder_outlives_the_servers_patience(db_server: SQLServer, database: str) -> None:
