@@ -51,6 +51,10 @@ def cdckit_state_stores() -> Sequence[Registration]:
             summary="tables of a MySQL or MariaDB database",
             extra="mysql",
             requires=("pymysql", "cryptography"),
+            aliases=(
+                "io.debezium.storage.jdbc.offset.JdbcOffsetBackingStore",
+                "io.debezium.storage.jdbc.history.JdbcSchemaHistory",
+            ),
         )
     ]
 
