@@ -47,15 +47,17 @@ class StateSession:
         self.tables = Tables(config.table_prefix)
         self.place = f"{place(config)}, database '{config.database_dbname}'"
         self._turn = threading.RLock()
+        self._logged_in = False
         with self.told("logging in"):
-            self._connection = self._logged_in()
+            self._connection = self._log_in()
+        self._logged_in = True
         try:
             self._largest = self._set_up()
         except BaseException:
             release(self._connection)
             raise
 
-    def _logged_in(self) -> pymysql.connections.Connection[Any]:
+    def _log_in(self) -> pymysql.connections.Connection[Any]:
         try:
             return log_in(self.config, CheckedConnection, self.config.database_dbname)
         except ConfigError as error:
@@ -148,14 +150,23 @@ class StateSession:
         Raises:
             StateError: they have another format.
         """
-        present = self.rows("looking for the tables", "SHOW TABLES LIKE %s", (self.tables.format.replace("_", r"\_"),))
-        found = self.rows("looking for the tables", "SELECT version FROM {format}") if present else []
-        if found and found[0][0] != FORMAT:
+        found = self._format()
+        if found not in (None, FORMAT):
             raise StateError(
-                f"state store, {self.place}: table {self.tables.format} says format {found[0][0]}, and this version of "
+                f"state store, {self.place}: table {self.tables.format} says format {found}, and this version of "
                 f"cdckit reads format {FORMAT}: run the version that made the tables, or name others by table.prefix"
             )
-        return bool(found)
+        return found is not None
+
+    def _format(self) -> int | None:
+        with self._turn, self.told("looking for the tables"), self._connection.cursor() as cursor:
+            try:
+                cursor.execute(self.tables.named("SELECT version FROM {format}"))
+            except pymysql.ProgrammingError as error:
+                if error.args[0] != ER.NO_SUCH_TABLE:
+                    raise
+                return None
+            return next((int(version) for [version] in cursor.fetchall()), None)
 
     def make_tables(self) -> None:
         """Makes the tables where they are not there yet."""
@@ -203,10 +214,15 @@ class StateSession:
                 f"GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON {config.database_dbname}.* "
                 f"TO '{config.database_user}'"
             )
-        if code in _LOST or (hasattr(self, "_connection") and not self.open):
+        if code == ER.LOCK_WAIT_TIMEOUT:
+            return StateError(
+                f"state store, {self.place}: another session holds what is asked for while {doing}: SHOW PROCESSLIST "
+                "tells which; end it, and start the pipeline again"
+            )
+        if self._logged_in and (code in _LOST or not self.open):
             return StateError(
                 f"state store, {self.place}: the connection was lost while {doing} ({text or 'it had ended before'}), "
-                "and with it the hold on the state: check that the server runs, and start the pipeline again; it goes "
+                "and with it any hold on the state: check that the server runs, and start the pipeline again; it goes "
                 "on from what was saved"
             )
         return StateError(f"state store: {source_error(config, error, f'{doing} in {self.place}')}")

@@ -153,6 +153,17 @@ def test_transactions_that_the_server_ends_are_run_again(
     assert store.get("a") == 2
 
 
+def test_a_row_that_another_session_holds_is_told(db_server: SQLServer, database: str) -> None:
+    with closing(backend_of(db_server, database, connect_timeout_ms=4000).open("p")) as store:
+        store.save_offset({"n": 1})
+        with closing(db_server.connect(database=database, autocommit=False)) as other, other.cursor() as cursor:
+            cursor.execute("SELECT * FROM cdckit_pipelines FOR UPDATE")
+            with told("another session holds", "saving in cdckit_kept", "SHOW PROCESSLIST"):
+                store.put("a", 1)
+        store.put("a", 2)
+        assert (store.load_offset(), store.get("a")) == ({"n": 1}, 2)
+
+
 def test_tables_of_another_format_are_refused(db_server: SQLServer, database: str) -> None:
     backend_of(db_server, database).open("p").close()
     db_server.execute(f"UPDATE {database}.cdckit_format SET version = 2")
