@@ -1,4 +1,4 @@
-"""Registers the sources `mysql` and `mariadb`."""
+"""Registers the sources `mysql` and `mariadb`, and the state store `sql`."""
 
 from __future__ import annotations
 
@@ -37,6 +37,25 @@ def cdckit_sources() -> Sequence[Registration]:
             aliases=("io.debezium.connector.mariadb.MariaDbConnector",),
             events=(EventTraits("mariadb", _PLACE, data=None),),
         ),
+    ]
+
+
+@hookimpl
+def cdckit_state_stores() -> Sequence[Registration]:
+    """A store in such a server."""
+    return [
+        Registration(
+            name="sql",
+            factory="cdckit_mysql.state.store:SqlBackend",
+            config="cdckit_mysql.state.config:SqlStateConfig",
+            summary="tables of a MySQL or MariaDB database",
+            extra="mysql",
+            requires=("pymysql", "cryptography"),
+            aliases=(
+                "io.debezium.storage.jdbc.offset.JdbcOffsetBackingStore",
+                "io.debezium.storage.jdbc.history.JdbcSchemaHistory",
+            ),
+        )
     ]
 
 

@@ -24,6 +24,8 @@ PACKAGE = Path(cdckit_mysql.__path__[0])
 DRIVER = Path(driver.__file__)
 EXPORTED = {"pymysql", "pymysql.connections", "pymysql.constants", "pymysql.cursors", "pymysql.err"}
 """What PyMySQL documents, and what every user of it imports."""
+_REPLACED = {**vars(driver.CheckedConnection), **vars(driver.StoppableConnection)}
+"""What our connections have in place of the driver's."""
 _COM_QUERY, _COM_PING = 0x03, 0x0E
 _OK_TO_PING = b"\x07\x00\x00\x01\x00\x00\x00"
 """Length 7, packet number 1, then OK, no rows, no key: what comes first of the answer to a ping."""
@@ -57,7 +59,7 @@ def test_every_name_is_there(connection: Connection[Any]) -> None:
     assert used >= {"_execute_command", "_sock", "_read_timeout", "_secure", "_read_packet"}
     plain = pymysql.connect(unix_socket=None, defer_connect=True)
     assert {name for name in used if not hasattr(plain, name)} == set()
-    replaced = {name for name in vars(driver.StoppableConnection) if _is_private(name)}
+    replaced = {name for name in _REPLACED if _is_private(name)}
     assert {name for name in replaced if not hasattr(Connection, name)} == set()
 
 
@@ -125,7 +127,7 @@ def test_the_driver_reads_by_the_methods_that_are_replaced(
 ) -> None:
     """Where it read by others, no stop would end a wait, and damage be told as an error of Python's."""
     called: set[str] = set()
-    replaced = {name for name in vars(driver.StoppableConnection) if _is_private(name) or name == "connect"}
+    replaced = {name for name in _REPLACED if _is_private(name) or name == "connect"}
     assert replaced == {"connect", "_read_bytes", "_read_ok_packet", "_read_query_result"}
     for name in replaced:
         monkeypatch.setattr(driver.StoppableConnection, name, _noting(name, called))
@@ -140,7 +142,7 @@ def test_the_driver_reads_by_the_methods_that_are_replaced(
 
 
 def _noting(name: str, called: set[str]) -> Any:
-    replaced = vars(driver.StoppableConnection)[name]
+    replaced = _REPLACED[name]
 
     def noted(*args: Any, **options: Any) -> Any:
         called.add(name)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr, model_validator
 
-from cdckit import LocalPath
+from cdckit import LocalPath, PluginConfig
 from cdckit.connector.options.logical_name import LogicalName
 
 _SSL_MODES = {
@@ -72,8 +72,8 @@ LogPlaceText = Annotated[str, AfterValidator(_checked)]
 """`FILE` or `FILE:POS`; empty for none."""
 
 
-class ConnectionOptions(LogicalName):
-    """The server and the connections to it, or files of its log."""
+class ServerOptions(PluginConfig):
+    """A server, and how to log in there."""
 
     database_hostname: HostName = "localhost"
     """The server's host name or address."""
@@ -83,15 +83,6 @@ class ConnectionOptions(LogicalName):
     """The user to log in as; not needed where `binlog.files` names files to read."""
     database_password: SecretStr = SecretStr("")
     """The user's password."""
-    database_server_id: Annotated[int, Field(ge=1, le=4294967295, default_factory=_random_server_id)]
-    """The number under which the pipeline reads the log as a replica would; no other replica may have it.
-
-    By default a random number from 5400 to 6400.
-    """
-    database_server_id_offset: PositiveInt = 10000
-    """How far apart the server ids are when several processes read the log at the same time (Spark): piece n of a batch
-    is read under `database.server.id` plus n times this, and another attempt at it half as far further on.
-    """
     database_ssl_mode: SslMode = "preferred"
     """`disabled`, `preferred` (encrypted when the server can), `required`, `verify_ca` (its certificate is checked),
     `verify_identity` (the host's name too).
@@ -104,14 +95,28 @@ class ConnectionOptions(LogicalName):
     """File with the client's certificate and private key: PEM, or a key store (PKCS12)."""
     database_ssl_keystore_password: SecretStr | None = None
     """The password of that key store, or of the private key."""
+    connect_timeout_ms: PositiveInt = 30000
+    """How long to wait for a connection, and for answers that a server gives at once, in milliseconds."""
+
+
+class ConnectionOptions(ServerOptions, LogicalName):
+    """The server and the connections to it, or files of its log."""
+
+    database_server_id: Annotated[int, Field(ge=1, le=4294967295, default_factory=_random_server_id)]
+    """The number under which the pipeline reads the log as a replica would; no other replica may have it.
+
+    By default a random number from 5400 to 6400.
+    """
+    database_server_id_offset: PositiveInt = 10000
+    """How far apart the server ids are when several processes read the log at the same time (Spark): piece n of a batch
+    is read under `database.server.id` plus n times this, and another attempt at it half as far further on.
+    """
     database_initial_statements: Statements = ()
     """Statements that set up each session but the log's, with `;` between them; `;;` is a semicolon within one."""
     binlog_net_read_timeout: NonNegativeInt = 0
     """The log session's `net_read_timeout`, in seconds; 0: the server's default."""
     binlog_net_write_timeout: NonNegativeInt = 0
     """The log session's `net_write_timeout`, in seconds; 0: the server's default."""
-    connect_timeout_ms: PositiveInt = 30000
-    """How long to wait for a connection, and for answers that a server gives at once, in milliseconds."""
     database_query_timeout_ms: NonNegativeInt = 600000
     """How long to wait for the server's next answer where it may have to work for it, as it does in a snapshot, in
     milliseconds; 0: without end.

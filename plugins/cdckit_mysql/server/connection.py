@@ -17,6 +17,7 @@ from cdckit import ConfigError, RetriableSourceError, SourceError
 from cdckit.java.key_stores import pem_file
 from cdckit.waiting import answer_of
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.options.connection import ServerOptions
 from cdckit_mysql.server.clear_text_passwords import AUTHENTICATION
 from cdckit_mysql.server.driver import StoppableConnection, read_deadline, set_read_deadline
 
@@ -95,7 +96,7 @@ def _readable(option: str, store: Store) -> Iterator[None]:
         raise ConfigError(f"{option}: {store[0]} cannot be read as PEM ({error}); check {option}.password") from error
 
 
-def tls_context(config: MySqlConfig) -> ssl.SSLContext | None:
+def tls_context(config: ServerOptions) -> ssl.SSLContext | None:
     """The context for a connection's TLS, or None when it is to be plain.
 
     Raises:
@@ -146,13 +147,32 @@ def _set_up(connection: Connection, config: MySqlConfig, statements: Iterable[st
 
 def _logged_in(config: MySqlConfig) -> Connection:
     with driver_errors(config):
-        try:
-            return _connect(config, tls_context(config))
-        except pymysql.OperationalError as error:
-            if config.database_ssl_mode != "preferred" or error.args[0] != CR.CR_SSL_CONNECTION_ERROR:
-                raise
-            _warn_of_plain_text(place(config))
-            return _connect(config, None)
+        connection = log_in(config, StoppableConnection)
+    set_read_deadline(connection, query_timeout(config))
+    return connection
+
+
+def log_in(config: ServerOptions, kind: type[Connection], database: str | None = None) -> Connection:
+    """A connection on which every answer is due at once, as `connect.timeout.ms` says.
+
+    Args:
+        config: which server it is, and how to log in.
+        kind: what it is to be.
+        database: the one that statements mean that name none.
+
+    Raises:
+        ConfigError: a key or certificate file cannot be read.
+        SourceError: the server refuses encryption, or asks for the password in plain text.
+        pymysql.MySQLError: any other fault.
+        OSError: the same.
+    """
+    try:
+        return _connect(config, tls_context(config), kind, database)
+    except pymysql.OperationalError as error:
+        if config.database_ssl_mode != "preferred" or error.args[0] != CR.CR_SSL_CONNECTION_ERROR:
+            raise
+        _warn_of_plain_text(place(config))
+        return _connect(config, None, kind, database)
 
 
 @cache
@@ -169,15 +189,18 @@ def encrypted(connection: Connection) -> bool:
     return bool(cipher)
 
 
-def _connect(config: MySqlConfig, context: ssl.SSLContext | None) -> Connection:
+def _connect(
+    config: ServerOptions, context: ssl.SSLContext | None, kind: type[Connection], database: str | None
+) -> Connection:
     way: dict[str, Any] = {"ssl": context} if context else {"ssl_disabled": True}
     seconds = _patience(config)
     connection = answer_of(
-        lambda: StoppableConnection(
+        lambda: kind(
             host=config.database_hostname,
             port=config.database_port,
             user=config.database_user,
             password=config.database_password.get_secret_value(),
+            database=database,
             charset="utf8mb4",
             autocommit=True,
             connect_timeout=seconds,
@@ -188,10 +211,8 @@ def _connect(config: MySqlConfig, context: ssl.SSLContext | None) -> Connection:
             **way,
         )
     )
-    set_read_deadline(connection, query_timeout(config))
     if config.database_ssl_mode not in ("disabled", "preferred"):
-        with at_once(connection, config):
-            _require_encryption(connection, config)
+        _require_encryption(connection, config)
     return connection
 
 
@@ -200,7 +221,7 @@ def query_timeout(config: MySqlConfig) -> float | None:
     return config.database_query_timeout_ms / 1000 or None
 
 
-def _patience(config: MySqlConfig) -> int:
+def _patience(config: ServerOptions) -> int:
     """How many seconds to wait for a server that should answer at once."""
     return max(1, config.connect_timeout_ms // 1000)
 
@@ -216,7 +237,7 @@ def at_once(connection: Connection, config: MySqlConfig) -> Iterator[None]:
         set_read_deadline(connection, before)
 
 
-def _require_encryption(connection: Connection, config: MySqlConfig) -> None:
+def _require_encryption(connection: Connection, config: ServerOptions) -> None:
     """Older drivers fall back to plain connections in silence."""
     if not encrypted(connection):
         connection.close()
@@ -232,13 +253,13 @@ def release(connection: Connection | None) -> None:
         connection.close()
 
 
-def place(config: MySqlConfig) -> str:
+def place(config: ServerOptions) -> str:
     """The server in messages."""
     return f"{config.database_hostname}:{config.database_port}"
 
 
 @contextmanager
-def driver_errors(config: MySqlConfig, doing: str = "") -> Iterator[None]:
+def driver_errors(config: ServerOptions, doing: str = "") -> Iterator[None]:
     """Turns the driver's errors into the source's.
 
     Args:
@@ -259,7 +280,7 @@ def driver_errors(config: MySqlConfig, doing: str = "") -> Iterator[None]:
         raise RetriableSourceError(f"{place(config)}: {error}") from error
 
 
-def source_error(config: MySqlConfig, error: pymysql.MySQLError, doing: str = "") -> SourceError:
+def source_error(config: ServerOptions, error: pymysql.MySQLError, doing: str = "") -> SourceError:
     """The source's error for one of the driver's."""
     code, text = (*error.args, "", "")[:2]
     during = f" while {doing}" if doing else ""

@@ -25,8 +25,8 @@ _UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, NameError, UnsupportedAlgor
 """What the driver may raise of answers that are damaged: keys for passwords, greetings that end early among them."""
 
 
-class StoppableConnection(Connection):
-    """A stop ends its waits for the server; an answer that cannot be understood is an error of the driver's, too."""
+class CheckedConnection(Connection):
+    """An answer that cannot be understood is an error of the driver's, too."""
 
     def connect(self, sock: socket.socket | None = None) -> None:
         """Logs in, by the socket that is given or one of its own."""
@@ -41,6 +41,10 @@ class StoppableConnection(Connection):
     def _read_ok_packet(self) -> Any:
         with _understood():
             return super()._read_ok_packet()  # type: ignore[misc]
+
+
+class StoppableConnection(CheckedConnection):
+    """A stop ends its waits for the server."""
 
     def _read_bytes(self, num_bytes: int) -> bytes:
         with ended_by_stop():

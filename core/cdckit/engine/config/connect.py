@@ -55,6 +55,8 @@ _LABELS = {
 }
 """What messages call an option of a connector's that moved."""
 
+_OFFSETS, _HISTORY = "offset.storage", "schema.history.internal"
+
 CONVERTER = re.compile(r"((key|value|header)\.)?converter(\.(?!plugin\.version$).+)?")
 
 
@@ -82,7 +84,7 @@ def _members(tree: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]
 
 
 def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> Draft:
-    """The pipeline that a connector's options describe. It names no sink, runner or state.
+    """The pipeline that a connector's options describe. It names no sink and no runner.
 
     Raises:
         ConfigError: what gives the pipeline its shape (class, chain, converters) cannot be understood.
@@ -93,6 +95,9 @@ def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> 
     draft.options["predicates"] = reading.predicates()
     draft.options["transforms"] = reading.transforms(draft.labels)
     add_serializer(reading.take_converters(), draft)
+    if state := reading.state(draft.ignored):
+        draft.options["state"] = state
+        draft.labels["state"] = _OFFSETS
     draft.options["source"] = {"type": registration.name}
     _sort_rest(reading.left, config_model(registration), draft)
     return draft
@@ -134,6 +139,24 @@ class _Reading:
         for name in taken:
             del self.left[name]
         return taken
+
+    def state(self, ignored: list[str]) -> Options | None:
+        """The state store that `offset.storage` means, None where no store is known by that class.
+
+        It has the schema history, too; what names the same store for that is added to `ignored`.
+        """
+        stores = [store for _, store in registrations("state-store") if self.left.get(_OFFSETS) in store.aliases]
+        if not stores:
+            return None
+        del self.left[_OFFSETS]
+        options = self._below(f"{_OFFSETS}.")
+        if self.left.get(_HISTORY) in stores[0].aliases:
+            groups = {name.partition(".")[0] for name in options}
+            same = [name for name in self.left if any(name.startswith(f"{_HISTORY}.{group}.") for group in groups)]
+            ignored += [_HISTORY, *same]
+            for name in (_HISTORY, *same):
+                del self.left[name]
+        return {"type": stores[0].name, **options}
 
     def _names(self, option: str) -> list[str]:
         return [name.strip() for name in self.left.pop(option, "").split(",") if name.strip()]
