@@ -15,7 +15,7 @@ from cdckit import Struct
 from cdckit_transforms.scripting import texts
 from cdckit_transforms.scripting.language import UNDEFINED, EvaluationError, Operation, kind
 
-_NUMBER = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:Infinity|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+", re.ASCII)
 _HEXADECIMAL_DIGITS = 256
 _SAFE = 1 << 53

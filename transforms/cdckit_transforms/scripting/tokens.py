@@ -12,7 +12,7 @@ from cdckit_transforms.scripting.syntax import ScriptError
 Dialect = Literal["groovy", "javascript"]
 Kind = Literal["name", "value", "pattern", "sign", "end"]
 
-_BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
+_BLANK = re.compile(r"\s+|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,13}(?![0-9a-fA-F])|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = re.compile(r"\+\+|--|===|!==|<=>|==~|\?\.|\?:|\?\?|==|!=|<=|>=|&&|\|\||=~|\.\.|[-+*/%!<>=?:.,;()\[\]{}&|^~@#]")
@@ -71,10 +71,10 @@ class _Scanner:
             self._next()
 
     def _skip_blanks(self) -> None:
-        blanks = _BLANK.match(self._text, self._at)
-        self._first = bool(blanks and self._found and "\n" in blanks[0])
-        if blanks:
-            self._at = blanks.end()
+        begun = self._at
+        while blank := _BLANK.match(self._text, self._at):
+            self._at = blank.end()
+        self._first = bool(self._found) and "\n" in self._text[begun : self._at]
 
     def _next(self) -> None:
         char = self._text[self._at]
