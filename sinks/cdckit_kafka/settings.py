@@ -16,14 +16,15 @@ DEFAULTS: Mapping[str, str] = {
     "partitioner": "murmur2_random",
     "message.timeout.ms": "0",
     "message.max.bytes": "1048576",
-    "queue.buffering.max.messages": "100000",
+    "queue.buffering.max.messages": "50000",
     "queue.buffering.max.kbytes": "65536",
     "linger.ms": "1",
 }
 """Where the sink departs from librdkafka's defaults, and an option may depart again.
 
 The partitioner is the Java producer's, records wait without end, a record may be as large as there
-(`max.request.size`), and what waits is bounded to 64 MiB.
+(`max.request.size`). What waits is bounded to 64 MiB and to a number of records that keeps librdkafka's own 0.5 KiB a
+record, which it does not count, below 25 MiB more.
 """
 
 _ALIASES: Mapping[str, str] = {

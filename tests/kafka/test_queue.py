@@ -16,9 +16,9 @@ def test_the_buffer_is_empty_after_a_flush_and_gone_after_the_end(kafka_broker: 
     sink.open(SinkContext("queue"))
     try:
         sink.write(_messages(unique_name, 10))
-        assert sink.queue_fill() == QueueFill(10, 100_000, 65536 * 1024)
+        assert sink.queue_fill() == QueueFill(10, 50_000, 65536 * 1024)
         sink.flush()
-        assert sink.queue_fill() == QueueFill(0, 100_000, 65536 * 1024)
+        assert sink.queue_fill() == QueueFill(0, 50_000, 65536 * 1024)
     finally:
         sink.close()
     assert sink.queue_fill() is None

@@ -23,7 +23,7 @@ from testkit.servers.mysql import MySQLServer
 FILE_MIB = 120
 """How many MiB a pipeline to a file may take."""
 KAFKA_MIB = 170
-"""The same to Kafka, whose client holds back up to 64 MiB more."""
+"""The same to Kafka, whose client holds back up to 50,000 records, here of half a KiB and as much of its own."""
 WIDE_TABLE_MIB = 300
 """The same with 2,048 rows of 1,000 columns in hand, decoded."""
 WORKER_MIB = 300
