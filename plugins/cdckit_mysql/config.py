@@ -12,7 +12,7 @@ from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
 from cdckit_mysql.options.capture import CaptureOptions, GtidOptions
-from cdckit_mysql.options.connection import ConnectionOptions, SslMode
+from cdckit_mysql.options.connection import ConnectionOptions, SslMode, random_server_id
 from cdckit_mysql.options.events import (
     EventOptions,
     FormatOptions,
@@ -75,6 +75,15 @@ class MySqlConfig(
                 "signal.enabled.channels out while files are read"
             )
         return self
+
+    def beside(self) -> Self:
+        """Also without the topic of the history and the heartbeat's statement, under another server id."""
+        update = {
+            "database_server_id": random_server_id(),
+            "heartbeat_action_query": "",
+            "schema_history_internal": "state",
+        }
+        return super().beside().model_copy(update=update)
 
 
 class MariaDbConfig(MySqlConfig):

@@ -85,6 +85,8 @@ class Page:
     @property
     def _export(self) -> str:
         """The page's export with the reader's own servers in it."""
+        if not self.substitutes:
+            return ""
         [line] = re.findall(r"^\$ (export .*)$", self._text, re.MULTILINE)
         for name, value in self.substitutes.items():
             line, count = re.subn(rf"\b{name}=\S+", f"{name}={value}", line)

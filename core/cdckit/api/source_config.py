@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from cdckit.api.plugin_config import PluginConfig, dotted
 
@@ -72,3 +72,10 @@ class SourceConfig(PluginConfig):
         What would be done wrongly there is refused by `not_on_spark`.
         """
         return {}
+
+    def beside(self) -> Self:
+        """These options for a reading beside the pipeline, as `cdc record` does it; the same by default.
+
+        What would write to a system, take signals, or go by an address that one reader alone can have, is left out.
+        """
+        return self

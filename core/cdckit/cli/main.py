@@ -28,7 +28,10 @@ COMMANDS = {
     "signal": "Tell a running pipeline what to do, such as to read a table again.",
     "resnapshot": "Have tables read again.",
     "offsets": "Show, set, reset or import how far a pipeline has come.",
+    "record": "Keep a sample of what a pipeline's source gives.",
     "transform": "Run a pipeline's transforms on recorded events.",
+    "test": "Hold a pipeline's transforms to the cases of its file.",
+    "feed": "Deliver recorded events into a pipeline's sink.",
     "completion": "Print the script that completes commands in a shell.",
 }
 """The commands, each in the module of its name; a table, so that help imports none of them."""

@@ -46,7 +46,8 @@ def _without_login(host: str) -> str:
 HostName = Annotated[str, AfterValidator(_without_login)]
 
 
-def _random_server_id() -> int:
+def random_server_id() -> int:
+    """One of those that Debezium's connector takes where none is given."""
     return random.randint(5400, 6400)  # noqa: S311 - an address, no secret
 
 
@@ -102,7 +103,7 @@ class ServerOptions(PluginConfig):
 class ConnectionOptions(ServerOptions, LogicalName):
     """The server and the connections to it, or files of its log."""
 
-    database_server_id: Annotated[int, Field(ge=1, le=4294967295, default_factory=_random_server_id)]
+    database_server_id: Annotated[int, Field(ge=1, le=4294967295, default_factory=random_server_id)]
     """The number under which the pipeline reads the log as a replica would; no other replica may have it.
 
     By default a random number from 5400 to 6400.

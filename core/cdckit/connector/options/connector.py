@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.options.capture import CaptureOptions
@@ -32,3 +32,7 @@ class ConnectorOptions(
 
     connector: ClassVar[str]
     """What events say in `source.connector`."""
+
+    def beside(self) -> Self:
+        """Without signals."""
+        return self.model_copy(update={"signal_enabled_channels": ""})

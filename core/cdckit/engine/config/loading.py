@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.config.raw_pipeline import Draft, flatten, pipeline_draft
 from cdckit.engine.config.resolve import resolve
 from cdckit.errors import ConfigError
+
+CASES = "cases"
+"""What `cdc test` reads of a pipeline file, and nobody else."""
 
 
 class NoPipelineError(ConfigError):
@@ -30,6 +33,7 @@ def load_pipeline(
     sink: str | None = None,
     environment: Mapping[str, str] | None = None,
     incomplete: bool = False,
+    needed: Collection[str] = (),
 ) -> ResolvedPipeline:
     """The pipeline that a file describes: a pipeline file, or a connector's configuration as it is.
 
@@ -39,7 +43,8 @@ def load_pipeline(
         runner: stronger than the file's.
         sink: another sink in the place of the file's, whose options then mean nothing.
         environment: what `${VAR}` stands for; by default the process's environment.
-        incomplete: whether variables may lack a value: for commands that connect to nothing and need no secrets.
+        incomplete: whether variables may lack a value: for commands that connect to nothing and need no secrets …
+        needed: … but in these sections, such as `transforms`.
 
     Raises:
         ConfigError: with all that is wrong at once, each fault with the option's full name; or an earlier version's
@@ -59,7 +64,7 @@ def load_pipeline(
             draft.set(assignment, variables)
         except ConfigError as error:
             draft.problems += error.problems
-    pipeline = resolve(draft, incomplete=incomplete)
+    pipeline = resolve(draft, incomplete=incomplete, needed=needed)
     refuse_left_behind(pipeline, draft)
     return pipeline
 
@@ -78,6 +83,8 @@ def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[s
     """
     written = _choose(path, read_documents(path))
     placeholders = connector_options(written) is not None
+    if not placeholders:
+        written = {name: value for name, value in written.items() if name != CASES}  # they hold no variables
     tree = substitute(written, environment, placeholders=placeholders, folder=path.parent)
     stem = path.name.partition(".")[0]
     connector = connector_options(tree)

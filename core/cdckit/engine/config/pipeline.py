@@ -57,6 +57,8 @@ class PipelineConfig(PluginConfig):
     """
     predicates: dict[str, Options] = Field(default_factory=dict)
     """Conditions by name, for the transforms' `predicate`; `type` names the kind."""
+    cases: list[Options] = Field(default_factory=list)
+    """What the chain is to make of records, for `cdc test` alone: a list of `input` with `output` or `error`."""
     serializer: Options = Field(default_factory=lambda: {"type": "json"})
     """How keys, values and headers become bytes; `type` names the serializer, `key.type` and `header.type` another one
     for keys and headers.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,13 @@ from cdckit.errors import ConfigError
 CHECKED_APART = ("source", "sink", "serializer", STATE, *LISTED)
 
 
-def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
+def resolve(draft: Draft, *, incomplete: bool = False, needed: Collection[str] = ()) -> ResolvedPipeline:
     """The pipeline that a draft describes.
 
     Args:
         draft: the options as they were written.
-        incomplete: whether variables may lack a value, but those in its name and its state.
+        incomplete: whether variables may lack a value, but those in its name and its state …
+        needed: … and in these sections, such as `transforms`.
 
     Raises:
         ConfigError: with all that is wrong at once.
@@ -42,7 +43,11 @@ def resolve(draft: Draft, *, incomplete: bool = False) -> ResolvedPipeline:
     reader = ComponentReader(draft.label, draft.folder)
     reader.problems += draft.problems
     lacking = {path: f"{draft.label(path)}: {problem}" for path, problem in unresolved(draft.options)}
-    reader.problems += [said for path, said in lacking.items() if not incomplete or _tells_the_state(draft, path)]
+    reader.problems += [
+        said
+        for path, said in lacking.items()
+        if not incomplete or path.partition(".")[0] in needed or _tells_the_state(draft, path)
+    ]
     pipeline = _pipeline_options(draft, reader)
     ignored = list(draft.ignored)
     sink = reader.component("sink", "sink", _sink_options(draft, ignored))

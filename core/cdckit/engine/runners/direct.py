@@ -89,7 +89,7 @@ class DirectRunner(Runner):
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         while not self.stopping():
             try:
-                splits, last = _next_splits(source, offset, once)
+                splits, last = next_splits(source, offset, once)
                 retries.reached()
                 looks.planned()
                 for batch in (batch for split in splits for batch in source.read(split)):
@@ -121,7 +121,7 @@ class DirectRunner(Runner):
         retries.pause(error)
 
 
-def _next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:
+def next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:
     """What to read next, and whether the pipeline ends with it: `once` bounds the log where it ends now."""
     splits = source.plan(offset, None)
     if not once or all(split.end is not None for split in splits):
