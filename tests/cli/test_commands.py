@@ -168,8 +168,14 @@ def test_descriptions_are_broken_at_a_terminals_width(monkeypatch: pytest.Monkey
 def test_an_error_of_a_plugins_code_names_the_plugin(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
     (tmp_path / "script.jsonl").write_text('{"raise": "Unheard", "say": "of this"}')
     called = cdc("run", pipeline.name, "--once")
-    assert called.code == 1
+    assert called.code == 3
     assert "unexpected RuntimeError in the plugin 'scripted' (scripted 1.0): of this" in called.stderr
+
+
+def test_an_error_of_a_sinks_code_has_the_sinks_exit_code(cdc: Cdc, pipeline: Path) -> None:
+    called = cdc("run", pipeline.name, "--once", "--sink", "failing", "--set", "sink.stray=true")
+    assert called.code == 4
+    assert "unexpected ZeroDivisionError in the plugin 'scripted' (scripted 1.0): division by zero" in called.stderr
 
 
 @pytest.mark.parametrize(

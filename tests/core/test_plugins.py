@@ -95,6 +95,34 @@ def test_a_good_plugin_beside_a_broken_one_is_found(installed: Path) -> None:
         plugins.config_model(plugins.find("sink", "well"))
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("CDCKIT_API = 99", r"plugin API, and cdckit \S+ has version 1: upgrade cdckit$"),
+        ("CDCKIT_API: int = 99\nfrom cdckit import WhatWillBe", "made for version 99 of the plugin API"),
+        ("CDCKIT_API = 0", "upgrade the plugin, or install the cdckit that it was made for"),
+        ("CDCKIT_API = '1'", "CDCKIT_API is '1'; it should be a whole number such as 1"),
+        ("CDCKIT_API = True", "CDCKIT_API is True; it should be a whole number such as 1"),
+        ("from cdckit import WhatWillBe", "^ImportError|^AttributeError"),
+    ],
+)
+def test_a_plugin_for_another_version_of_the_api_is_refused_by_name(
+    installed: Path, unique_name: str, code: str, said: str
+) -> None:
+    install(installed, unique_name, f"{code}\n{REGISTERS.format(name=unique_name)}")
+    with pytest.raises(ConfigError, match=f"no sink is called 'well'.*the plugin '{unique_name}' is broken"):
+        plugins.find("sink", "well")
+    assert re.search(said, plugins.broken_plugins()[unique_name])
+    assert "Error" in said or f"{unique_name} 1.0" in plugins.broken_plugins()[unique_name]
+
+
+@pytest.mark.parametrize("code", ["", "from cdckit import API_VERSION\nCDCKIT_API = 1\nassert API_VERSION == 1"])
+def test_a_plugin_for_this_version_or_that_does_not_say_is_taken(installed: Path, unique_name: str, code: str) -> None:
+    install(installed, unique_name, f"{code}\n{REGISTERS.format(name=unique_name)}")
+    assert plugins.find("sink", "well").summary == "swallows"
+    assert plugins.broken_plugins() == {}
+
+
 REGISTERS = """
 from cdckit import Registration, hookimpl
 @hookimpl

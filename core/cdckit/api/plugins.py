@@ -8,14 +8,15 @@ import importlib.util
 import logging
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pluggy
 
 from cdckit.api import hookspecs
+from cdckit.api.api_version import require_version, require_version_of_unloaded
 from cdckit.api.hook_calls import HookCall
 from cdckit.api.hookspecs import Registration
+from cdckit.api.plugin_origins import PluginOrigin, plugin_origins
 from cdckit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,27 +30,47 @@ _Answer = TypeVar("_Answer")
 
 Kind = Literal["source", "sink", "transform", "predicate", "serializer", "state-store"]
 KINDS: tuple[Kind, ...] = ("source", "sink", "transform", "predicate", "serializer", "state-store")
-GROUP = "cdckit"
 
 
 @cache
 def plugin_manager() -> pluggy.PluginManager:
-    """The process's plugin manager with every installed plugin.
+    """The process's plugin manager with every plugin that there is.
 
-    A plugin that cannot be imported, or implements a hook that does not exist, does not break the others:
-    `broken_plugins` names it.
+    A plugin that cannot be imported, implements a hook that does not exist, or is made for another version of the API
+    does not break the others: `broken_plugins` names it.
+
+    Raises:
+        ConfigError: the folder of single-file plugins is none.
     """
     manager = pluggy.PluginManager("cdckit")
     manager.add_hookspecs(hookspecs)
-    for entry in sorted(entry_points(group=GROUP), key=lambda found: found.name):
+    for origin in plugin_origins():
         try:
-            manager.register(entry.load(), name=entry.name)
+            plugin = _loaded(origin)
+            manager.register(plugin, name=origin.name)
             manager.check_pending()
+            if origin.is_file and not manager.get_hookcallers(plugin):
+                raise ConfigError(f"{origin.name} implements no hook: where it is no plugin, begin its name with _")
         except Exception as error:  # noqa: BLE001 - anything can go wrong while foreign code is imported
-            _note_broken(entry.name, error)
-            if manager.has_plugin(entry.name):
-                manager.unregister(name=entry.name)
+            _note_broken(origin.name, error)
+            if manager.has_plugin(origin.name):
+                manager.unregister(name=origin.name)
     return manager
+
+
+def _loaded(origin: PluginOrigin) -> Any:
+    """The plugin itself.
+
+    Raises:
+        ConfigError: it is made for another version of the API.
+    """
+    try:
+        plugin = origin.load()
+    except Exception:
+        require_version_of_unloaded(origin)
+        raise
+    require_version(origin, plugin)
+    return plugin
 
 
 @cache
@@ -96,7 +117,7 @@ def tell(hook: str, **facts: Any) -> None:
 
 
 def _note_broken(plugin: str, error: Exception) -> None:
-    broken_plugins()[plugin] = f"{type(error).__name__}: {error}"
+    broken_plugins()[plugin] = str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
 
 
 def commands() -> list[click.Command]:

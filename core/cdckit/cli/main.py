@@ -13,7 +13,7 @@ from contextlib import suppress
 import click
 
 from cdckit.cli import logs
-from cdckit.cli.settings import INTERRUPTED, Settings, log_options
+from cdckit.cli.settings import INTERRUPTED, Settings, common_options
 from cdckit.errors import CdcError, ConfigError
 from cdckit.waiting import EndedByStop
 
@@ -68,7 +68,7 @@ def _plugin_commands() -> dict[str, click.Command]:
     return {command.name: command for command in commands() if command.name and command.name not in COMMANDS}
 
 
-@click.group(cls=Cdc, params=log_options(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Cdc, params=common_options(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="cdckit", message="%(package)s %(version)s")
 def cdc() -> None:
     """Capture the changes of databases and deliver them as events."""
@@ -89,8 +89,8 @@ def call(arguments: Sequence[str]) -> int:
     """Runs one command.
 
     Returns:
-        the exit code: 0; 1 unexpected; 2 usage or configuration; 3 source; 4 sink; 5 decode; 6 transform; 7 state;
-        130 interrupted.
+        the exit code: 0; 1 unexpected, and no plugin's fault; 2 usage or configuration; 3 source; 4 sink; 5 decode;
+        6 transform; 7 state; 130 interrupted.
     """
     settings = Settings()
     try:
@@ -105,7 +105,7 @@ def call(arguments: Sequence[str]) -> int:
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a message instead of a trace
         _report(error, settings)
-        return error.exit_code if isinstance(error, CdcError) else 1
+        return (error if isinstance(error, CdcError) else _unexpected(error)).exit_code
     return code if isinstance(code, int) else 0
 
 
@@ -134,6 +134,10 @@ def _problems(error: Exception) -> Sequence[str]:
         return [error.format_message()]
     if isinstance(error, CdcError):
         return [str(error)]
-    from cdckit.cli.blame import plugin_at_fault  # noqa: PLC0415 - most calls end well
+    return [f"{_unexpected(error)} (--debug or CDC_DEBUG=1 shows where)"]
 
-    return [f"unexpected {type(error).__name__}{plugin_at_fault(error)}: {error} (--debug or CDC_DEBUG=1 shows where)"]
+
+def _unexpected(error: Exception) -> CdcError:
+    from cdckit.engine.blame import unexpected  # noqa: PLC0415 - most calls end well
+
+    return unexpected(error)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import entry_points
 
 import click
 
-from cdckit.api.plugins import GROUP, KINDS, broken_plugins, missing_packages, registrations
+from cdckit.api.plugin_origins import plugin_origins
+from cdckit.api.plugins import KINDS, broken_plugins, missing_packages, registrations
 from cdckit.cli.settings import Command
 from cdckit.cli.tables import print_table
 
@@ -23,7 +23,7 @@ class Installed:
         name: what stands behind `type:`.
         summary: one line.
         plugin: the entry point that brings it.
-        distribution: the installed package of that entry point and its version.
+        distribution: the installed package of that entry point and its version, or the file.
         missing: what must be installed before it can be used; "" where nothing is.
     """
 
@@ -48,7 +48,7 @@ def plugins(as_json: bool) -> None:
 
 
 def _installed() -> Iterator[Installed]:
-    origins = {entry.name: _distribution(entry.dist) for entry in entry_points(group=GROUP)}
+    origins = {origin.name: origin.distribution for origin in plugin_origins()}
     for kind in KINDS:
         for plugin, component in registrations(kind):
             missing = missing_packages(component)
@@ -57,7 +57,3 @@ def _installed() -> Iterator[Installed]:
             yield Installed(kind, component.name, component.summary, plugin, origin, extra if missing else "")
     for plugin, why in broken_plugins().items():
         yield Installed("plugin", plugin, f"cannot be used: {why}", plugin, origins.get(plugin, ""), "")
-
-
-def _distribution(found: object) -> str:
-    return f"{getattr(found, 'name', '')} {getattr(found, 'version', '')}".strip()

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from cdckit.cli import logs
+from cdckit.cli.plugins_dir import plugins_dir_option
 from cdckit.cli.suggestions import complete_assignments, complete_sinks
 
 INTERRUPTED = 130
@@ -45,12 +46,13 @@ class Chosen:
     sink: str | None
 
 
-def log_options() -> list[click.Option]:
+def common_options() -> list[click.Option]:
     """The options that stand before a command as well as after it."""
     return [
         _option("--log-format", click.Choice(["text", "json"]), "How logs look on standard error."),
         _option("--log-level", click.Choice(logs.LEVELS), "The least important logs to show."),
         _option("--debug", None, "Show the trace of an error."),
+        plugins_dir_option(),
     ]
 
 
@@ -86,11 +88,11 @@ def current_settings() -> Settings:
 
 
 class Command(click.Command):
-    """A command of `cdc`, with the options for logs."""
+    """A command of `cdc`, with the options for logs and plugins."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params += log_options()
+        self.params += common_options()
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs it, once logging is set up."""

@@ -9,6 +9,7 @@ from typing import Any
 from cdckit.api.plugins import make
 from cdckit.api.record import Record
 from cdckit.api.transform import Predicate, Transform
+from cdckit.engine.blame import told
 from cdckit.engine.config.components import ComponentReader
 from cdckit.engine.config.pipeline import Step
 from cdckit.engine.config.steps import read_steps
@@ -116,7 +117,7 @@ def _several(made: Record | Sequence[Record]) -> Sequence[Record]:
 def _blame(step: LiveStep, record: Record | None, error: Exception) -> TransformError:
     """The error of one record, told with the transform, the topic and the position."""
     assert record is not None
-    fault = str(error) if isinstance(error, TransformError) else f"{type(error).__name__}: {error}"
+    fault = str(error) if isinstance(error, TransformError) else told(error)
     return TransformError(
         f"transform '{step.name}' failed on a record of topic {record.topic} "
         f"at position {record.position or 'unknown'}: {fault}"

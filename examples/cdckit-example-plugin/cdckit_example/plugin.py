@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from cdckit import Registration, hookimpl
 
+CDCKIT_API = 1
+"""The version of the plugin API that this is made for."""
+
 
 @hookimpl
 def cdckit_sources() -> Sequence[Registration]:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from cdckit.api.hookspecs import Registration
 from cdckit.api.plugin_config import PluginConfig
-from cdckit.api.plugins import GROUP, KINDS, Kind, config_model, registrations
+from cdckit.api.plugin_origins import GROUP
+from cdckit.api.plugins import KINDS, Kind, config_model, registrations
 from cdckit.engine.config.options import Option, options_of
 from cdckit.engine.config.peer_options import peer_table
 from cdckit.engine.config.pipeline import PipelineConfig

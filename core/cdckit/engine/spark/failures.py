@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cdckit import errors
+from cdckit.engine.blame import plugin_at_fault, unexpected
 from cdckit.errors import CdcError, ConfigError, RetriableSourceError
 
 _NOT_STARTED = "Python worker failed to connect back"
@@ -42,11 +43,15 @@ class WorkerError(Exception):
 
 @contextmanager
 def sealed_errors() -> Iterator[None]:
-    """Lets a `CdcError` leave this process in a form that `recover` understands."""
+    """Lets a `CdcError`, or what a plugin raised else, leave this process in a form that `recover` understands."""
     try:
         yield
     except CdcError as error:
         raise WorkerError(error) from error
+    except Exception as error:
+        if plugin_at_fault(error) is None:
+            raise
+        raise WorkerError(unexpected(error)) from error
 
 
 def recover(text: str) -> CdcError | None:
