@@ -274,12 +274,14 @@ def test_a_killed_pipeline_reads_only_the_tables_that_are_left(
     for table in tables:
         _fill(sql, table, 3000)
     create_reader(db_server)
-    source = source_of(db_server, database, include_schema_changes=False)
+    source = source_of(db_server, database, include_schema_changes=False, snapshot_locking_mode="none")
     pipeline = to_file(tmp_path, source, **{"offset.flush.interval.ms": 20})
-    with pipeline.running() as process:
-        process.wait_until(lambda: _chunks_done(pipeline.offset()) > 2, "a few finished tables")
-        process.process.send_signal(signal.SIGKILL)
-        process.process.wait()
+    with db_server.connect(database=database) as holder, holder.cursor() as cursor:
+        cursor.execute("LOCK TABLES t05 WRITE")  # it comes no further
+        with pipeline.running() as process:
+            process.wait_until(lambda: _chunks_done(pipeline.offset()) > 2, "a few finished tables")
+            process.process.send_signal(signal.SIGKILL)
+            process.process.wait()
     before, done = len(pipeline.events()), _chunks_done(pipeline.offset())
     assert done < len(tables), "it was over before it could be killed"
     sql("UPDATE t00 SET v = 'new' WHERE k = 5; DELETE FROM t07 WHERE k = 6;")
