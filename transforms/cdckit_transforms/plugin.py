@@ -142,6 +142,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             aliases=("io.debezium.transforms.TimezoneConverter",),
         ),
         Registration(
+            name="ToLogicalTopicRouter",
+            factory="cdckit_transforms.by_logical_table_router:ByLogicalTableRouter",
+            config="cdckit_transforms.by_logical_table_router:ToLogicalTopicRouterConfig",
+            summary="sends the events of many physical tables to one topic",
+            aliases=("io.debezium.transforms.ToLogicalTopicRouter",),
+        ),
+        Registration(
             name="VectorToJsonConverter",
             factory="cdckit_transforms.vector_to_json_converter:VectorToJsonConverter",
             config="cdckit_transforms.vector_to_json_converter:VectorToJsonConverterConfig",
