@@ -134,3 +134,18 @@ def test_wrong_options_are_refused_with_their_name(options: dict[str, str], said
 def test_the_cache_size_means_nothing_here_and_that_is_said() -> None:
     chain = build_chain([{**ROUTE, "logical.table.cache.size": 16}], {})
     assert "logical.table.cache.size" in chain.warnings[0]
+
+
+@pytest.mark.parametrize("name", ["ToLogicalTopicRouter", "io.debezium.transforms.ToLogicalTopicRouter"])
+def test_the_name_of_debezium_3_7_has_another_field_in_keys(name: str) -> None:
+    options = {"topic.regex": r"(.*)orders_\d+", "topic.replacement": "$1orders", "logical.destination.cache.size": "9"}
+    given = change("u", before=(1, "Graz", None), after=(1, "Linz", None))
+    made = applied(given, name, options)
+    named = {**options, "key.field.name": "__dbz__sourceIdentifier"}
+    former = applied(given, "ByLogicalTableRouter", named)
+    assert (made.topic, made.key, made.value) == (former.topic, former.key, former.value)
+    assert isinstance(made.key, Struct)
+    assert made.key.to_dict() == {"id": 1, "__dbz__sourceIdentifier": TOPIC}
+    renamed = applied(given, name, {**options, "key.field.name": "shard"})
+    assert isinstance(renamed.key, Struct)
+    assert renamed.key.to_dict() == {"id": 1, "shard": TOPIC}

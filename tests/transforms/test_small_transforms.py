@@ -13,6 +13,8 @@ from cdckit.api.transform import Predicate, Transform
 from transforms.change_events import TOPIC, applied, change, members, plain, tombstone
 from transforms.kafka_options import SMALLEST
 
+ROUTES = {"topic.regex": "a", "topic.replacement": "b"}
+
 
 def predicate(type_name: str, **options: str) -> Predicate:
     registration = find("predicate", type_name)
@@ -64,7 +66,7 @@ def test_record_is_tombstone_means_a_null_value_with_or_without_schema() -> None
 @pytest.mark.parametrize(
     ("kind", "base", "options"),
     [
-        ("transform", Transform, {"ByLogicalTableRouter": {"topic.regex": "a", "topic.replacement": "b"}}),
+        ("transform", Transform, dict.fromkeys(("ByLogicalTableRouter", "ToLogicalTopicRouter"), ROUTES)),
         ("predicate", Predicate, {"TopicNameMatches": {"pattern": "a"}, "HasHeaderKey": {"name": "a"}}),
     ],
 )
@@ -86,6 +88,7 @@ def test_every_registered_component_can_be_made(
     [
         "io.debezium.connector.mysql.transforms.ReadToInsertEvent",
         "io.debezium.transforms.ByLogicalTableRouter",
+        "io.debezium.transforms.ToLogicalTopicRouter",
         "io.debezium.transforms.ExtractNewRecordState",
         "org.apache.kafka.connect.transforms.RegexRouter",
     ],

@@ -1,4 +1,4 @@
-"""ByLogicalTableRouter: the events of many physical tables in one topic (Debezium's transform of that name).
+"""ByLogicalTableRouter, or ToLogicalTopicRouter: the events of many physical tables in one topic (as in Debezium).
 
 Keys of different tables may be equal, so by default a key tells which table it came from.
 """
@@ -70,6 +70,13 @@ class ByLogicalTableRouterConfig(PluginConfig):
             raise ValueError("key.field.regex needs key.field.replacement")
         TopicRewrite(self.key_field_regex, self.key_field_replacement)
         return self
+
+
+class ToLogicalTopicRouterConfig(ByLogicalTableRouterConfig):
+    """Which tables become one, and how their keys stay apart."""
+
+    key_field_name: str = "__dbz__sourceIdentifier"
+    """The name of that field."""
 
 
 class ByLogicalTableRouter(Transform):

@@ -13,6 +13,15 @@ def cdckit_transforms() -> Sequence[Registration]:
     """The transforms, one module each."""
     return [
         Registration(
+            name="ActivateTracingSpan",
+            factory="cdckit_transforms.activate_tracing_span:ActivateTracingSpan",
+            config="cdckit_transforms.activate_tracing_span_config:ActivateTracingSpanConfig",
+            summary="tells OpenTelemetry of events, behind the spans of the application that wrote the rows",
+            extra="tracing",
+            requires=("opentelemetry",),
+            aliases=("io.debezium.transforms.tracing.ActivateTracingSpan",),
+        ),
+        Registration(
             name="ByLogicalTableRouter",
             factory="cdckit_transforms.by_logical_table_router:ByLogicalTableRouter",
             config="cdckit_transforms.by_logical_table_router:ByLogicalTableRouterConfig",
@@ -140,6 +149,13 @@ def cdckit_transforms() -> Sequence[Registration]:
             config="cdckit_transforms.timezone_converter:TimezoneConverterConfig",
             summary="converts the moments of change events to another time zone",
             aliases=("io.debezium.transforms.TimezoneConverter",),
+        ),
+        Registration(
+            name="ToLogicalTopicRouter",
+            factory="cdckit_transforms.by_logical_table_router:ByLogicalTableRouter",
+            config="cdckit_transforms.by_logical_table_router:ToLogicalTopicRouterConfig",
+            summary="sends the events of many physical tables to one topic",
+            aliases=("io.debezium.transforms.ToLogicalTopicRouter",),
         ),
         Registration(
             name="VectorToJsonConverter",
