@@ -99,6 +99,11 @@ def test_a_plugin_passes_the_suites_that_cdckit_brings_for_plugins(
     assert " passed" in _run([python, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", str(tests)])
 
 
+def test_the_wheel_writes_new_plugins(project: Project) -> None:
+    _ok(project.cdc("plugin", "new", "acme-sink", "--kind", "sink"))
+    assert "class AcmeSink(Sink)" in (project.folder / "acme-sink" / "acme_sink" / "sink.py").read_text()
+
+
 def test_the_plugin_is_listed_with_the_distribution_it_comes_from(project: Project) -> None:
     listed = project.cdc("plugins").stdout
     for name in ("folder", "sqlite", "MaskFields", "json-files"):

@@ -23,6 +23,7 @@ COMMANDS = {
     "list": "Show what the pipelines of a folder are at.",
     "validate": "Check a pipeline file, and what it connects to.",
     "plugins": "List what is installed.",
+    "plugin": "Write a new plugin, or check one.",
     "describe": "Show the options of a source, sink, transform or other component.",
     "schema": "Print the JSON Schema of a pipeline file, for editors; accept changes of definitions.",
     "signal": "Tell a running pipeline what to do, such as to read a table again.",

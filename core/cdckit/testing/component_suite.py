@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import pytest
@@ -24,6 +24,11 @@ class ComponentSuite:
 
     kind: ClassVar[Kind]
     type_name: ClassVar[str]
+
+    @pytest.fixture(autouse=True)
+    def _names_its_component(self, record_property: Callable[[str, object], None]) -> None:
+        """Reports of tests tell the component: `cdc plugin check` reads it there."""
+        record_property("component", f"{self.kind} {self.type_name}")
 
     def options(self) -> Mapping[str, Any]:
         """The options to make it with, as they stand in a pipeline file. None by default."""

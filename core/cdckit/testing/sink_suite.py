@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
 from cdckit.api.messages import Messages
-from cdckit.api.plugins import Kind
+from cdckit.api.plugins import Kind, find
 from cdckit.api.sink import Sink, SinkContext
 from cdckit.testing.component_suite import ComponentSuite
+from cdckit.testing.killed import rounds_told, working
+
+_BATCH = 20
 
 
 class Delivered(NamedTuple):
@@ -90,6 +94,24 @@ class SinkSuite(ComponentSuite):
             sink.flush()
             assert list(self.delivered()) == []
 
+    def test_what_was_flushed_survives_a_kill(self, record_property: Callable[[str, object], None]) -> None:
+        """And a sink that is given the rest again, from what was flushed on, lacks nothing."""
+        record_property("check", "kill")
+        changes = [(number % 3, {"n": number}) for number in range(100 * _BATCH)]
+        batches = [self._messages(changes[at : at + _BATCH]) for at in range(0, len(changes), _BATCH)]
+        with working("cdckit.testing.sink_writer", find(self.kind, self.type_name), self.config(), batches) as writing:
+            process, lines = writing
+            flushed = _BATCH * max(rounds_told(lines) for _ in range(3))
+            process.kill()
+            flushed = max([flushed, *(_BATCH * int(line) for line in lines.read().splitlines())])
+        with self.opened() as sink:
+            sink.write(self._messages(changes[flushed:]))
+            sink.flush()
+            found = self.delivered()
+        for key in range(3):
+            values = [message.value["n"] for message in found if message.key == {"id": key}]
+            assert self._goes_on(values, range(key, len(changes), 3), flushed), f"of key {key}, {flushed} flushed"
+
     def test_it_can_be_closed_twice_and_without_having_been_opened(self) -> None:
         self.component().close()
         with self.opened() as sink:
@@ -99,6 +121,27 @@ class SinkSuite(ComponentSuite):
         """What stays of the values that one key had in turn."""
         all_of_them = list(values)
         return [value for value in all_of_them[-1:] if value is not None] if self.newest_only else all_of_them
+
+    def check_speed(self, record_property: Callable[[str, object], None]) -> None:
+        """`cdc plugin check` alone runs it: messages a second, a flush for each thousand."""
+        record_property("check", "speed")
+        batches = [self._messages([(n % 100, {"n": n, "text": "x" * 500}) for n in range(1000)]) for _ in range(10)]
+        with self.opened() as sink:
+            begin = time.perf_counter()
+            for batch in batches:
+                sink.write(batch)
+                sink.flush()
+            spent = time.perf_counter() - begin
+        record_property("speed", f"{10_000 / spent:,.0f} messages a second")
+
+    def _goes_on(self, values: list[int], all_of_them: Sequence[int], flushed: int) -> bool:
+        """Whether a key's values are those of a process that was killed, and then all that was not flushed by it."""
+        again = [value for value in all_of_them if value >= flushed]
+        if self.newest_only:
+            return values == again[-1:]
+        before = values[: len(values) - len(again)]
+        whole = len(before) >= len(all_of_them) - len(again)
+        return whole and values == [*all_of_them[: len(before)], *again]
 
     @contextmanager
     def opened(self) -> Iterator[Sink]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cdckit.api.plugins import Kind
+from cdckit.api.plugins import Kind, find
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.testing.component_suite import ComponentSuite
+from cdckit.testing.killed import working
 
 Seen = tuple[int, str, str]
 """A change's token, its record's topic and position."""
@@ -130,6 +132,39 @@ class SourceSuite(ComponentSuite):
                 if not batch.records:
                     asked.append(True)
         assert asked
+
+    def test_a_killed_process_is_gone_on_from(
+        self, tmp_path: Path, record_property: Callable[[str, object], None]
+    ) -> None:
+        """From the offset of the last batch that it gave: nothing is missing, and nothing comes twice."""
+        record_property("check", "kill")
+        with self.opened(tmp_path) as source:
+            offset = self._begun(source)
+        self.change(range(20))
+        given = find(self.kind, self.type_name), self.config(), tmp_path / "state", offset
+        found: list[int] = []
+        with working("cdckit.testing.source_reader", *given) as (_, output):
+            while not found:
+                batch = pickle.load(output)  # noqa: S301 - our own bytes
+                found += [token for token, _, _ in self._seen([batch])]
+                offset = offset if batch.offset is None else batch.offset
+        self.change(range(20, 25))
+        with self.opened(tmp_path) as source:
+            found += [token for token, _, _ in self._seen(_read_to_end(source, offset))]
+        assert found == list(range(25))
+
+    def check_speed(self, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+        """`cdc plugin check` alone runs it: changes of a transaction each, a second."""
+        record_property("check", "speed")
+        with self.opened(tmp_path) as source:
+            begin = self._begun(source)
+            self.change(range(500))
+            end = source.latest_offset(begin)
+            started = time.perf_counter()
+            found = self._seen(_read_range(source, begin, end))
+            spent = time.perf_counter() - started
+        assert len(found) == 500
+        record_property("speed", f"{500 / spent:,.0f} changes a second")
 
     def test_it_can_be_closed_twice_and_without_having_been_opened(self) -> None:
         source: Source = self.component()

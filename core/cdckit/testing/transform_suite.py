@@ -25,7 +25,7 @@ class TransformSuite(RecordSuite):
 
     kind: ClassVar[Kind] = "transform"
 
-    def test_what_it_makes_can_bewritten(self) -> None:
+    def test_what_it_makes_can_be_written(self) -> None:
         for record in self.applied(self.events()):
             assert isinstance(record, Record)
             assert written(record)["topic"], "every record has a topic"

@@ -1,0 +1,1 @@
+"""What `cdc plugin` does: distributions of plugins written, and checked."""

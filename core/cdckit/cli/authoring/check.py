@@ -1,0 +1,109 @@
+"""Checks a plugin as others will find it: installed in an environment of its own, killed, measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from cdckit.api.plugin_origins import PLUGINS_DIR
+from cdckit.cli.authoring.report import Verdict, of_probe, of_tests
+from cdckit.errors import ConfigError
+
+_COLLECTED = "python_functions=test check_restart check_speed"
+"""The suites' checks beside their tests, by names of their own, so that no other run of pytest takes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEnvironment:
+    """An environment with the plugin; everything else that is installed here, cdckit first, is borrowed.
+
+    Attributes:
+        home: its folder.
+    """
+
+    home: Path
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.home / "bin" / "python"
+
+    @property
+    def packages(self) -> Path:
+        """Where the plugin is installed."""
+        return next(self.home.glob("lib/python*/site-packages"))
+
+    def make(self) -> None:
+        """Makes it."""
+        venv.create(self.home, with_pip=False, symlinks=True)
+        here = sorted({sysconfig.get_paths()[part] for part in ("purelib", "platlib")})
+        lines = [f"import site; site.addsitedir({folder!r})\n" for folder in here]
+        (self.packages / "borrowed.pth").write_text("".join(lines))
+
+    def install(self, plugin: Path) -> None:
+        """Installs the plugin, and what it needs beyond what is here; cdckit stays the one that is here.
+
+        Raises:
+            ConfigError: it cannot be built or installed; with what pip says.
+        """
+        fixed = self.home / "constraints.txt"
+        fixed.write_text(f"cdckit=={version('cdckit')}\n")
+        pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--disable-pip-version-check"]
+        done = self._run([*pip, "install", "--quiet", "--constraint", str(fixed), str(plugin.absolute())])
+        if done.returncode:
+            raise ConfigError(f"WHEEL|FOLDER: {plugin} cannot be installed:\n{done.stderr.strip() or done.stdout}")
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs its Python, in its own folder."""
+        return self._run([str(self.python), *arguments])
+
+    def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", PLUGINS_DIR)}
+        return subprocess.run(  # noqa: S603 - pip and the checked plugin's own tests
+            command, cwd=self.home, env=own, capture_output=True, text=True, check=False
+        )
+
+
+def check_plugin(plugin: Path, tests: Path | None, folder: Path) -> list[Verdict]:
+    """All that was found.
+
+    Args:
+        plugin: a wheel, or the folder of a project.
+        tests: its tests, with a suite of `cdckit.testing` for each component; None: a folder's own.
+        folder: where the environment is made.
+
+    Raises:
+        ConfigError: it cannot be installed, or its tests cannot be run.
+    """
+    tests = tests or (plugin / "tests" if plugin.is_dir() else None)
+    environment = CheckedEnvironment(folder / "environment")
+    environment.make()
+    environment.install(plugin)
+    probed = environment.run("-m", "cdckit.cli.authoring.probe", str(environment.packages))
+    if probed.returncode:
+        raise ConfigError(f"WHEEL|FOLDER: {plugin} cannot be looked at:\n{probed.stderr.strip()}")
+    facts = json.loads(probed.stdout)
+    report = _tested(environment, tests) if tests is not None and tests.exists() else "<testsuites/>"
+    return [*of_probe(facts), *of_tests(report, facts["components"])]
+
+
+def _tested(environment: CheckedEnvironment, tests: Path) -> str:
+    """Runs a copy of the tests, beside which no source code lies: they import what is installed."""
+    copy = environment.home / "tests"
+    report = environment.home / "report.xml"
+    shutil.copytree(tests, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    options = ["-p", "no:cacheprovider", "--import-mode=importlib", "--rootdir", str(copy)]
+    named = ["-o", _COLLECTED, "-o", "junit_family=xunit1", f"--junitxml={report}"]
+    ran = environment.run("-m", "pytest", "--quiet", *options, *named, str(copy))
+    if not report.exists():
+        raise ConfigError(f"{tests}: pytest cannot run them:\n{ran.stderr.strip() or ran.stdout.strip()}")
+    return report.read_text(encoding="utf-8")
