@@ -28,6 +28,8 @@ COMMANDS = {
     "signal": "Tell a running pipeline what to do, such as to read a table again.",
     "resnapshot": "Have tables read again.",
     "offsets": "Show, set, reset or import how far a pipeline has come.",
+    "quarantine": "Show or drop the records that a pipeline could not deliver and has kept.",
+    "replay": "Deliver records in quarantine.",
     "transform": "Run a pipeline's transforms on recorded events.",
     "completion": "Print the script that completes commands in a shell.",
 }
