@@ -65,6 +65,12 @@ class Refusal:
     size: int
     error: KafkaError | KafkaException | BufferError
 
+    @property
+    def never_fits(self) -> bool:
+        """Whether the record is too large for the client, its whole buffer, or, as it says, the broker."""
+        error = self.error.args[0] if isinstance(self.error, KafkaException) else self.error
+        return isinstance(error, BufferError) or bool(error.code() == KafkaError.MSG_SIZE_TOO_LARGE)
+
     def sentence(self) -> str:
         """What happened and what to do."""
         partition = f" partition {self.partition}" if self.partition >= 0 else ""
@@ -96,7 +102,7 @@ class Refusals:
         if error is None:
             return
         self._count += 1
-        refusal = _refusal(error, message)
+        refusal = refusal_of(error, message)
         if self._worst is None or (error.code() == self._code and refusal.size > self._worst.size):
             self._worst, self._code = refusal, error.code()
 
@@ -112,7 +118,8 @@ class Refusals:
         raise SinkError(self._worst.sentence() + others)
 
 
-def _refusal(error: KafkaError, message: Message) -> Refusal:
+def refusal_of(error: KafkaError, message: Message) -> Refusal:
+    """What the client reports."""
     key, value, partition = message.key(), message.value(), message.partition()
     size = len(key or b"") + len(value or b"")
     return Refusal(message.topic() or "", -1 if partition is None else partition, key, size, error)

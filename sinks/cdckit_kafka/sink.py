@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Never
+from typing import Any, ClassVar
 
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
@@ -14,6 +14,7 @@ from cdckit.waiting import answer_of
 from cdckit_kafka.checks import findings
 from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_kafka.refusals import Refusal, Refusals, fatal_sentence
+from cdckit_kafka.set_aside import Report, SetAside
 from cdckit_kafka.settings import CLIENT_OPTIONS, admin_settings, producer_settings
 from cdckit_kafka.topics import Topics
 from cdckit_kafka.waiting import Wait
@@ -22,9 +23,11 @@ _STEP_SECONDS = 0.2
 _ANSWER_SECONDS = 1.0
 _ANY_PARTITION = -1
 _NOW = 0
+_BATCH_SIZE = 1_000_000
+"""librdkafka's default of `batch.size`."""
 
-Produced = tuple[str, bytes | None, bytes | None, int, None, None, int, list[Any]]
-"""The arguments of `Producer.produce`: topic, value, key, partition, no callbacks, timestamp, headers."""
+Produced = tuple[str, bytes | None, bytes | None, int, Report | None, None, int, list[Any]]
+"""The arguments of `Producer.produce`: topic, value, key, partition, callbacks, timestamp, headers."""
 
 
 class KafkaSink(Sink):
@@ -54,8 +57,9 @@ class KafkaSink(Sink):
                 within `timeout`.
         """
         self._context = context
-        self._refusals = Refusals()
         self._settings = producer_settings(self._config, f"cdckit-{context.name}")
+        self._refusals = Refusals()
+        self._aside = self._made_aside(context)
         self._errors = ClientErrors(CLIENT_OPTIONS, self._settings)
         self._topics = Topics(self._config.topic_rules, self._administrator, self._wait)
         reports = {"on_delivery": self._refusals.report, "delivery.report.only.error": True}
@@ -71,7 +75,11 @@ class KafkaSink(Sink):
         producer = self._opened()
         if self._config.topic_creation_enable:
             self._topics.ensure(messages.topics)
-        self._produce(producer, messages)
+        if self._aside is None:
+            self._produce(producer, messages, None)
+        else:
+            for part, report in self._aside.parts(messages):
+                self._produce(producer, part, report)
         self._served(producer.poll, 0)
 
     def flush(self) -> None:
@@ -121,7 +129,13 @@ class KafkaSink(Sink):
         if (fatal := self._errors.fatal) is not None:
             raise SinkError(fatal_sentence(fatal))
 
-    def _produce(self, producer: Producer, messages: Messages) -> None:
+    def _made_aside(self, context: SinkContext) -> SetAside | None:
+        if context.refused is None:
+            return None
+        alone_from = int(self._settings.get("batch.size", _BATCH_SIZE))
+        return SetAside(context.refused, self._refusals, context.around_position, alone_from)
+
+    def _produce(self, producer: Producer, messages: Messages, report: Report | None) -> None:
         produce = producer.produce
         before, behind = self._context.around_position
         shared: EncodedHeaders | None = None
@@ -148,7 +162,7 @@ class KafkaSink(Sink):
                 value,
                 key,
                 _ANY_PARTITION if partition is None else partition,
-                None,
+                report,
                 None,
                 _NOW if timestamp is None else timestamp,
                 positioned if position else plain,
@@ -170,16 +184,22 @@ class KafkaSink(Sink):
                 return producer.produce(*produced)
             except BufferError as error:
                 if not left:
-                    self._refuse(producer, produced, error)
+                    return self._refuse(producer, produced, error)
             except KafkaException as error:
-                self._refuse(producer, produced, error)
+                return self._refuse(producer, produced, error)
 
-    def _refuse(self, producer: Producer, produced: Produced, error: KafkaException | BufferError) -> Never:
-        """Fails for a message that the client itself does not take, or for what kept it from taking it."""
+    def _refuse(self, producer: Producer, produced: Produced, error: KafkaException | BufferError) -> None:
+        """Fails for a message that the client itself does not take, or for what kept it from taking it.
+
+        One that will never fit is set aside where the runner wants that.
+        """
         self._served(producer.poll, 0)
         topic, value, key, partition, *_ = produced
         size = len(key or b"") + len(value or b"")
-        raise SinkError(Refusal(topic, partition, key, size, error).sentence()) from None
+        refusal = Refusal(topic, partition, key, size, error)
+        if self._aside is None or not refusal.never_fits:
+            raise SinkError(refusal.sentence()) from None
+        self._aside.give(produced, refusal.sentence())
 
     def _existing_topics(self, producer: Producer) -> list[str]:
         wait = self._wait("a Kafka broker to answer")

@@ -91,7 +91,8 @@ def test_every_form_gives_the_same_pipeline(tmp_path: Path, name: str, text: str
     assert pipeline.transforms[1].predicate is None
     assert pipeline.serializer.config.value_schemas_enable is False  # type: ignore[attr-defined]
     assert pipeline.offset_flush_interval_ms == 60000
-    names = sorted(["errors.log.enable", "producer.override.linger.ms", left_out, "topic.creation.default.partitions"])
+    assert pipeline.errors.log_each is True
+    names = sorted(["producer.override.linger.ms", left_out, "topic.creation.default.partitions"])
     assert pipeline.warnings == (f"options without meaning here, left out: {', '.join(names)}",)
 
 
@@ -258,7 +259,6 @@ def test_a_name_that_stays_outside_the_chain_is_told(tmp_path: Path) -> None:
     ("option", "taken", "refused"),
     [
         ("exactly.once.support", "requested", "required"),
-        ("errors.tolerance", "none", "all"),
         ("offset.storage", "org.apache.kafka.connect.storage.FileOffsetBackingStore", "com.example.RedisStore"),
         ("offset.storage.redis.address", "", "redis:6379"),
         ("offset.storage.topic", "", "offsets"),
@@ -270,6 +270,20 @@ def test_a_promise_that_cannot_be_kept_is_refused(tmp_path: Path, option: str, t
     (problem,) = problems(tmp_path, **{name: refused})
     assert problem.startswith(f"{option}: ")
     assert "remove it" in problem
+
+
+def test_what_becomes_of_records_that_fail_is_the_pipelines(tmp_path: Path) -> None:
+    options = {
+        "errors__tolerance": "all",
+        "errors__log__enable": "true",
+        "errors__log__include__messages": "true",
+        "errors__deadletterqueue__topic__name": "dlq",
+    }
+    pipeline = connector(tmp_path, **options)
+    assert (pipeline.errors.tolerance, pipeline.errors.log_each, pipeline.errors.log_messages) == ("all", True, True)
+    assert any("left out: errors.deadletterqueue.topic.name" in warning for warning in pipeline.warnings)
+    (problem,) = problems(tmp_path, errors__tolerance="some")
+    assert problem.startswith("errors.tolerance: ")
 
 
 def test_the_command_line_sets_converters_by_their_own_names(tmp_path: Path) -> None:

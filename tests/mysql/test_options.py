@@ -81,7 +81,7 @@ def test_every_allowed_value_is_taken_or_refused_with_a_reason(model: type[MySql
         ("sourceinfo.struct.maker", "com.example.Maker", "event.format says"),
         ("schema.include.list", "a", "use database.include.list"),
         ("exactly.once.support", "required", "a pipeline repeats"),
-        ("errors.tolerance", "all", "cannot be kept"),
+        ("errors.tolerance", "all", "at the top of its file"),
         ("offset.storage", "io.debezium.storage.redis.offset.RedisOffsetBackingStore", "`state`"),
         ("offset.storage.jdbc.url", "jdbc:x", "`checkpoint`"),
         ("gtid.new.channel.position", "latest", "always read from its beginning"),
@@ -98,6 +98,12 @@ def test_every_allowed_value_is_taken_or_refused_with_a_reason(model: type[MySql
 def test_what_would_change_events_and_cannot_be_is_refused_with_the_reason(option: str, value: str, why: str) -> None:
     with pytest.raises(ConfigError, match=rf"^source\.{re.escape(option)}: .*{re.escape(why)}"):
         _config(**{option: value})
+
+
+def test_a_dead_letter_queue_is_left_out_with_the_reason() -> None:
+    options = {"topic.prefix": "p", "database.user": "u", "errors.deadletterqueue.topic.name": "dlq"}
+    _, (said,) = MySqlConfig.load(options, "source")
+    assert "Kafka Connect has dead letter queues for sinks alone: `errors.tolerance: quarantine` keeps" in said
 
 
 @pytest.mark.parametrize(

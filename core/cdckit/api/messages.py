@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal, Self
 
 Form = Literal["json", "text", "bytes"]
 """What bytes are: JSON texts, which may stand in JSON as they are; other texts in UTF-8; anything."""
@@ -35,3 +36,12 @@ class Messages:
 
     def __len__(self) -> int:
         return len(self.topics)
+
+    def part(self, start: int, end: int) -> Messages:
+        """The messages from `start` up to `end`."""
+        return Messages(**{column.name: getattr(self, column.name)[start:end] for column in fields(self)})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Messages]) -> Self:
+        """The messages of all parts, one behind the other."""
+        return cls(**{column.name: [m for part in parts for m in getattr(part, column.name)] for column in fields(cls)})

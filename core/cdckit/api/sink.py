@@ -22,6 +22,8 @@ class SinkContext:
         value_form: what values are.
         header_form: what headers are.
         around_position: what stands before and behind a position that becomes a message's header.
+        refused: takes one message that the target will never take, and why; None: the sink raises. It is called before
+            `flush` returns; a sink that cannot tell such messages from other faults raises in any case.
     """
 
     name: str
@@ -31,6 +33,7 @@ class SinkContext:
     value_form: Form = "json"
     header_form: Form = "json"
     around_position: tuple[str, str] = ("", "")
+    refused: Callable[[Messages, str], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ COMMANDS = {
     "resnapshot": "Have tables read again.",
     "offsets": "Show, set, reset or import how far a pipeline has come.",
     "record": "Keep a sample of what a pipeline's source gives.",
+    "quarantine": "Show or drop the records that a pipeline could not deliver and has kept.",
+    "replay": "Deliver records in quarantine.",
     "transform": "Run a pipeline's transforms on recorded events.",
     "test": "Hold a pipeline's transforms to the cases of its file.",
     "feed": "Deliver recorded events into a pipeline's sink.",

@@ -71,8 +71,23 @@ def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
         yield "history", f"{name}: {entries:,} entries, {size(stored)}"
     for said in found.unmatched:
         yield "list", said
+    yield from _undelivered(found)
+
+
+def _undelivered(found: PipelineStatus) -> Iterator[tuple[str, str]]:
     for name, count in found.skipped.items():
         yield "skipped", f"{name}: {count:,} events"
+    if found.quarantine:
+        kept = f"{found.quarantine:,} records in quarantine (cdc quarantine list FILE)"
+        yield "kept", kept + _by_stage(found.quarantined)
+    if found.left_out:
+        count = sum(found.left_out.values())
+        yield "left out", f"{count:,} records that could not be delivered{_by_stage(found.left_out)}"
+
+
+def _by_stage(counts: dict[str, int]) -> str:
+    told = ", ".join(f"{stage} {count:,}" for stage, count in counts.items())
+    return f"; in the last run: {told}" if told else ""
 
 
 def _state(found: PipelineStatus) -> str:

@@ -18,6 +18,19 @@ from cdckit.errors import ConfigError, TransformError
 Options = Mapping[str, Any]
 
 
+class StepError(TransformError):
+    """A transform failed on a record.
+
+    Args:
+        step: what errors call the transform.
+        message: what is said.
+    """
+
+    def __init__(self, step: str, message: str) -> None:
+        super().__init__(message)
+        self.step = step
+
+
 @dataclass(frozen=True, slots=True)
 class LiveStep:
     """One transform of a chain.
@@ -114,13 +127,14 @@ def _several(made: Record | Sequence[Record]) -> Sequence[Record]:
     return (made,) if isinstance(made, Record) else made
 
 
-def _blame(step: LiveStep, record: Record | None, error: Exception) -> TransformError:
+def _blame(step: LiveStep, record: Record | None, error: Exception) -> StepError:
     """The error of one record, told with the transform, the topic and the position."""
     assert record is not None
     fault = str(error) if isinstance(error, TransformError) else told(error)
-    return TransformError(
+    return StepError(
+        step.name,
         f"transform '{step.name}' failed on a record of topic {record.topic} "
-        f"at position {record.position or 'unknown'}: {fault}"
+        f"at position {record.position or 'unknown'}: {fault}",
     )
 
 

@@ -118,7 +118,12 @@ def _serializer(pipeline: ResolvedPipeline) -> Serializer:
 
 
 def sink_context(
-    name: str, serializer: Serializer, *, once: bool = False, stopping: Callable[[], bool] = lambda: False
+    name: str,
+    serializer: Serializer,
+    *,
+    once: bool = False,
+    stopping: Callable[[], bool] = lambda: False,
+    refused: Callable[[Messages, str], None] | None = None,
 ) -> SinkContext:
     """What a sink is told before it gets what the serializer writes."""
     return SinkContext(
@@ -129,6 +134,7 @@ def sink_context(
         serializer.value_form,
         serializer.header_form,
         serializer.around_position,
+        refused,
     )
 
 

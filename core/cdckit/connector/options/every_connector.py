@@ -27,12 +27,6 @@ PROMISES = (
         taken=("requested",),
     ),
     NoMeaning(
-        r"errors\.tolerance",
-        "a record that a transform or the serializer fails on is never left out, so `all` cannot be kept: remove it; "
-        "*.failure.handling.mode says what becomes of events that cannot be decoded",
-        taken=("none",),
-    ),
-    NoMeaning(
         r"offset\.storage",
         "offsets are kept in the pipeline's `state` (on Spark, `checkpoint` keeps them in an object store), not where "
         "this class keeps them: remove it",
@@ -53,8 +47,14 @@ PROMISES = (
 OF_EVERY_CONNECTOR = (
     *PROMISES,
     NoMeaning(
-        r"errors\.(log\.enable|log\.include\.messages|retry\.timeout)|errors\.deadletterqueue\..+",
-        "Kafka Connect's own; what becomes of events that fail is said by *.failure.handling.mode",
+        r"errors\.(tolerance|log\.enable|log\.include\.messages)",
+        "the pipeline's own, and stands at the top of its file",
+        taken=("none", "false"),
+    ),
+    NoMeaning(r"errors\.retry\.timeout", "Kafka Connect's own; what a transform fails on is not tried again"),
+    NoMeaning(
+        r"errors\.deadletterqueue\..+",
+        "Kafka Connect has dead letter queues for sinks alone: `errors.tolerance: quarantine` keeps records that fail",
     ),
     NoMeaning(r"topic\.cache\.size", "a topic's name is made once for each version of a table or collection"),
     NoMeaning(

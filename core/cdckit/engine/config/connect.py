@@ -21,7 +21,7 @@ from cdckit.errors import ConfigError
 
 WITHOUT_MEANING = (
     r"name|tasks\.max(\.enforce)?|connector\.plugin\.version|config\.action\.reload|initial_state",
-    r"errors\.(tolerance|retry|log|deadletterqueue)\b.*|exactly\.once\.support|transaction\.boundary.*",
+    r"errors\.(retry|deadletterqueue)\b.*|exactly\.once\.support|transaction\.boundary.*",
     r"(offset|offsets|config|status)\.storage\b.*|offset\.(flush\.timeout\.ms|commit\.policy)",
     r"group\.id|client\.id|plugin\.(path|discovery)|rest\..*|listeners.*|admin\.listeners.*",
     r"(transforms|predicates|consumer|admin|topic\.tracking)\..*|connector\.client\.config\.override\.policy",
@@ -37,6 +37,13 @@ FOR_THE_SINK = r"(producer|topic\.creation)\..*|bootstrap\.servers"
 PIPELINE_WIDE = (
     "offset.flush.interval.ms",
     "position.header",
+    "errors.tolerance",
+    "errors.log.enable",
+    "errors.log.include.messages",
+    "quarantine.folder",
+    "quarantine.max.records",
+    "quarantine.max.share",
+    "quarantine.later.changes",
     "metrics.address",
     "metrics.token",
     "metrics.tls.certificate",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, NonNegativeInt, SecretStr, StringConstraints, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, SecretStr, StringConstraints, model_validator
 
 from cdckit.api.hookspecs import Registration
+from cdckit.api.ignored_options import NoMeaning
 from cdckit.api.places import LocalPath
-from cdckit.api.plugin_config import PluginConfig
+from cdckit.api.plugin_config import PluginConfig, dotted
 from cdckit.api.source_config import SourceConfig
+from cdckit.engine.config.error_handling import ErrorHandling, LaterChanges, Tolerance
 from cdckit.engine.metrics.access import MetricsAccess
 from cdckit.engine.metrics.address import Address
 from cdckit.engine.state.file_config import FileStateConfig
@@ -69,6 +71,29 @@ class PipelineConfig(PluginConfig):
     """Settings of the Spark session, such as `spark.master`."""
     position_header: bool = True
     """Whether each record carries its position in the header `__cdckit.position`."""
+    errors_tolerance: Tolerance = "none"
+    """What becomes of a record that cannot be transformed, serialized or written: `none`, it stops the pipeline;
+    `quarantine`, it is kept in `quarantine.folder` until `cdc replay` delivers it; `all`, it is left out for good,
+    counted, and the first of each topic is logged.
+    """
+    errors_log_enable: bool = False
+    """Whether each such record is logged, not only the first of a topic; without key and value."""
+    errors_log_include_messages: bool = False
+    """Whether the log shows key and value of those that it tells of."""
+    quarantine_folder: Path | None = None
+    """The directory of the records in quarantine. By default `quarantine` in the state's directory; with another state
+    store than `file` it must be named, and last.
+    """
+    quarantine_max_records: PositiveInt = 10_000
+    """How many records the quarantine may hold; the next one stops the pipeline."""
+    quarantine_max_share: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Which share of the records may go there, from above 0 to 1: the pipeline stops where it is more of the last
+    1,000 records; with 1 it never does.
+    """
+    quarantine_later_changes: LaterChanges = "pass"
+    """What becomes of later changes of a key that has a record in quarantine: `pass`, they are delivered; `wait`, they
+    are kept there behind it, so that the key's order holds.
+    """
     offset_flush_interval_ms: NonNegativeInt = 1000
     """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming; 0: after each
     batch.
@@ -97,7 +122,19 @@ class PipelineConfig(PluginConfig):
                 )
         if self.metrics_tls_key is not None and self.metrics_tls_certificate is None:
             raise ValueError("'metrics.tls.key' needs 'metrics.tls.certificate'")
+        given = sorted(name for name in self.model_fields_set if name.startswith("quarantine_"))
+        if given and self.errors_tolerance != "quarantine":
+            raise ValueError(f"'{dotted(given[0])}' needs 'errors.tolerance: quarantine'")
         return self
+
+    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
+        NoMeaning(
+            r"errors\.deadletterqueue\..+",
+            "there is no topic for records that fail, nor has Kafka Connect one for a source: "
+            "`errors.tolerance: quarantine` keeps them in a folder; remove it",
+            taken=(),
+        ),
+    )
 
     @property
     def metrics(self) -> MetricsAccess | None:
@@ -155,6 +192,7 @@ class ResolvedPipeline:
         offset_flush_interval_ms: how often offsets are saved, in milliseconds; 0: after each batch.
         idle_wait_ms: how long Spark's planner waits for changes, in milliseconds.
         metrics: where metrics are served, and to whom; None: nowhere.
+        errors: what becomes of records that cannot be delivered.
         warnings: what the user should know, a sentence each.
     """
 
@@ -174,6 +212,7 @@ class ResolvedPipeline:
     checkpoint: str | None = None
     idle_wait_ms: int = 10_000
     metrics: MetricsAccess | None = None
+    errors: ErrorHandling = field(default_factory=ErrorHandling)
     warnings: tuple[str, ...] = ()
 
     @property

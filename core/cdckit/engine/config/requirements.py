@@ -55,9 +55,10 @@ def _speculation(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 
 
 def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
-    """What the source is asked for that it cannot do while its log is read by several workers, a sentence each."""
+    """What is asked for that cannot be done while the log is read by several workers, a sentence each."""
     config = pipeline.source.config
-    problems = [f"source.{option}: {why}" for option, why in config.not_on_spark().items()]
+    problems = _tolerance(pipeline)
+    problems += [f"source.{option}: {why}" for option, why in config.not_on_spark().items()]
     if isinstance(config, SignalOptions) and config.takes_signals:
         problems.append(
             "source.signal.*: signals and incremental snapshots need one process that reads the log in order: set "
@@ -70,6 +71,15 @@ def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
             "'runner: direct' (--runner direct), or remove it"
         )
     return problems
+
+
+def _tolerance(pipeline: ResolvedPipeline) -> list[str]:
+    if pipeline.errors.tolerance == "none":
+        return []
+    return [
+        f"errors.tolerance: '{pipeline.errors.tolerance}' needs one process that delivers the records: set "
+        "'runner: direct' (--runner direct), or errors.tolerance to none; one state serves both runners"
+    ]
 
 
 def _components(pipeline: ResolvedPipeline) -> list[Component]:

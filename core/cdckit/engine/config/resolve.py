@@ -12,6 +12,7 @@ from cdckit.api.plugins import Kind, config_model, find
 from cdckit.api.source_config import SourceConfig
 from cdckit.api.variables import names_left, unresolved
 from cdckit.engine.config.components import ComponentReader
+from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline, source_config
 from cdckit.engine.config.raw_pipeline import (
     COMPONENTS,
@@ -60,10 +61,11 @@ def resolve(draft: Draft, *, incomplete: bool = False, needed: Collection[str] =
     asked = source_config(source)
     name = pipeline.name or asked.logical_name or draft.fallback_name
     folder, store = _placed(store, draft.folder.absolute() / "state" / name)
+    folder = pipeline.local_folder or folder
     return ResolvedPipeline(
         name=name,
         runner=pipeline.runner,
-        folder=pipeline.local_folder or folder,
+        folder=folder,
         store=store,
         source=source,
         transforms=steps,
@@ -77,6 +79,7 @@ def resolve(draft: Draft, *, incomplete: bool = False, needed: Collection[str] =
         checkpoint=pipeline.checkpoint,
         idle_wait_ms=pipeline.idle_wait_ms,
         metrics=pipeline.metrics,
+        errors=_errors(pipeline, store, folder),
         warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(draft)),
     )
 
@@ -87,6 +90,28 @@ def _placed(store: Component, folder: Path) -> tuple[Path, Component]:
         return folder, store
     path = store.config.path or folder
     return path, replace(store, config=FileStateConfig(path=path))
+
+
+def _errors(pipeline: PipelineConfig, store: Component, folder: Path) -> ErrorHandling:
+    """What becomes of records that cannot be delivered; a quarantine is where nothing else loses it."""
+    kept = pipeline.quarantine_folder
+    if pipeline.errors_tolerance == "quarantine" and kept is None:
+        if not isinstance(store.config, FileStateConfig):
+            raise ConfigError(
+                f"quarantine.folder: required with the state store '{store.registration.name}', for the pipeline's "
+                "folder on this machine may be lost: name a directory that lasts"
+            )
+        assert store.config.path is not None  # _placed has given it one
+        kept = store.config.path / "quarantine"
+    return ErrorHandling(
+        pipeline.errors_tolerance,
+        pipeline.errors_log_enable,
+        pipeline.errors_log_include_messages,
+        kept,
+        pipeline.quarantine_max_records,
+        pipeline.quarantine_max_share,
+        pipeline.quarantine_later_changes,
+    )
 
 
 def _tells_the_state(draft: Draft, path: str) -> bool:

@@ -29,7 +29,7 @@ ENGINE: tuple[Metric, ...] = (
     gauge("cdckit_running", "Whether the pipeline runs.", lambda f: f.state == "running"),
     gauge("cdckit_start_time_seconds", "When the pipeline was started, in seconds since 1970.", lambda f: f.started),
     counters("cdckit_events", "Events by operation: r, c, u, d, t.", "operation", operations),
-    counter("cdckit_delivered_records", "Records that are safe in the sink.", lambda f: f.records),
+    counter("cdckit_delivered_records", "Records that are safe in the sink, or in quarantine.", lambda f: f.records),
     counter("cdckit_log_bytes", "How much of the source's log was read, in bytes.", lambda f: f.log_bytes),
     gauge(
         "cdckit_lag_seconds", "How old the newest delivered change was; 0 at the log's end.", lambda f: f.lag_seconds
@@ -53,6 +53,19 @@ ENGINE: tuple[Metric, ...] = (
         "data_collection",
         lambda f: f.counts.skipped,
     ),
+    counters(
+        "cdckit_quarantined_records",
+        "Records that could not be delivered and went to the quarantine, by stage.",
+        "stage",
+        lambda f: f.faults.quarantined,
+    ),
+    counters(
+        "cdckit_left_out_records",
+        "Records that could not be delivered and were left out, as the options ask, by stage.",
+        "stage",
+        lambda f: f.faults.left_out,
+    ),
+    gauge("cdckit_quarantine_records", "Records that the quarantine holds.", lambda f: f.faults.kept),
     gauge(
         "cdckit_queue_messages",
         "Messages in the sink's buffer, not acknowledged yet.",

@@ -10,6 +10,7 @@ from typing import Literal
 from cdckit.api.record import Offset
 from cdckit.api.sink import QueueFill
 from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.metrics.snapshot_figures import SnapshotFigures, now
 
 RATE_SECONDS = 10.0
@@ -93,6 +94,7 @@ class Figures:
         unmatched: a sentence about each entry of the include lists that matched nothing at the start.
         commits: when the latest records were delivered, and how many.
         counts: what the source counted.
+        faults: how many records could not be delivered.
         snapshot: the newest snapshot.
         history: the schema history.
         queue: tells how full the sink's buffer is.
@@ -126,6 +128,7 @@ class Figures:
     lag_seconds: float | None = None
     commits: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_COMMITS_KEPT))
     counts: SourceCounts = field(default_factory=SourceCounts)
+    faults: FaultCounts = field(default_factory=FaultCounts)
     snapshot: SnapshotFigures = field(default_factory=SnapshotFigures)
     history: HistoryFigures = field(default_factory=HistoryFigures)
     queue: Callable[[], QueueFill | None] = _no_queue

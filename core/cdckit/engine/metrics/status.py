@@ -12,6 +12,7 @@ from cdckit.connector.resnapshot import KEPT_AS, of
 from cdckit.engine.metrics.figures import rate
 from cdckit.engine.metrics.snapshot_figures import now
 from cdckit.engine.metrics.status_file import read_status
+from cdckit.engine.quarantine.store import kept_count
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_offset
 
@@ -51,6 +52,7 @@ class PipelineStatus:
         histories: the histories in the state store.
         resnapshot: the tables that are asked for to be read again, until that is done.
         run: what the last run has written, or None.
+        quarantine: how many records its quarantine holds; None where it has none.
         stale_after: for how many seconds it may say nothing while it has work to do.
         at: when this was found out, in seconds since 1970.
     """
@@ -60,6 +62,7 @@ class PipelineStatus:
     histories: tuple[HistorySize, ...]
     resnapshot: tuple[str, ...]
     run: Mapping[str, Any] | None
+    quarantine: int | None = None
     stale_after: int = STALE_SECONDS
     at: float = field(default_factory=now)
 
@@ -177,6 +180,16 @@ class PipelineStatus:
         return dict(self._said("skipped") or {})
 
     @property
+    def quarantined(self) -> dict[str, int]:
+        """How many records went to the quarantine in the last run, by stage."""
+        return dict(self._said("quarantined") or {})
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many records could not be delivered in the last run and were left out, by stage."""
+        return dict(self._said("left_out") or {})
+
+    @property
     def unmatched(self) -> list[str]:
         """A sentence about each entry of the include lists that matched nothing when it started."""
         return list(self._said("unmatched") or ())
@@ -223,6 +236,9 @@ class PipelineStatus:
             "resnapshot": list(self.resnapshot),
             "histories": {name: {"entries": entries, "bytes": size} for name, entries, size in self.histories},
             "skipped": self.skipped,
+            "quarantine": self.quarantine,
+            "quarantined": self.quarantined,
+            "left_out": self.left_out,
             "unmatched": self.unmatched,
         }
 
@@ -248,4 +264,5 @@ def pipeline_status(place: StatePlace, stale_after: int = STALE_SECONDS) -> Pipe
     with place.view() as view:
         wanted, histories = of(view.get(KEPT_AS), offset), tuple(view.history_sizes())
     again = wanted.tables if wanted is not None else ()
-    return PipelineStatus(place.pipeline, offset, histories, again, read_status(place.folder), stale_after)
+    kept = None if place.quarantine is None else kept_count(place.quarantine)
+    return PipelineStatus(place.pipeline, offset, histories, again, read_status(place.folder), kept, stale_after)

@@ -160,6 +160,8 @@ def _content(figures: Figures) -> dict[str, Any]:
         "log_bytes": figures.log_bytes,
         "operations": dict(figures.counts.operations),
         "skipped": dict(figures.counts.skipped),
+        "quarantined": dict(figures.faults.quarantined),
+        "left_out": dict(figures.faults.left_out),
         "commits": list(figures.commits),
         "unmatched": list(figures.unmatched),
         "snapshot": _snapshot(figures),

@@ -12,6 +12,7 @@ from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.connector.signals.inbox import FOLDER
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
+from cdckit.engine.quarantine.delivery import tolerant
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.progress import Progress
@@ -44,12 +45,12 @@ class DirectRunner(Runner):
 
     def _run(self, stack: ExitStack, once: bool) -> None:
         name, stopping = self.pipeline.name, self.stopping
-        sink = self._sink()
         state = open_state(StatePlace.of(self.pipeline))
         stack.callback(state.close)
         claim(state, self.pipeline, self.stopping)
-        encode = make_encoder(self.pipeline)
-        stack.callback(encode.close)
+        plain = make_encoder(self.pipeline)
+        stack.callback(plain.close)
+        encode, sink = tolerant(self.pipeline, plain, self._sink(), self.figures.faults, stack)
         stack.callback(sink.close)
         sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
         self.figures.queue = sink.queue_fill

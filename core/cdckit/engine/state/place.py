@@ -20,11 +20,13 @@ class StatePlace:
         pipeline: the pipeline's name.
         folder: what belongs to this machine: the status, signals, Spark's checkpoints unless they stand elsewhere.
         backend: has offsets, schema history and snapshot progress.
+        quarantine: the folder of the records in quarantine; None where there is none.
     """
 
     pipeline: str
     folder: Path
     backend: StateBackend
+    quarantine: Path | None = None
 
     @classmethod
     def of(cls, pipeline: ResolvedPipeline) -> Self:
@@ -34,7 +36,7 @@ class StatePlace:
             ConfigError: a package that its store needs is missing.
         """
         backend: StateBackend = make(pipeline.store.registration, pipeline.store.config)
-        return cls(pipeline.name, pipeline.folder, backend)
+        return cls(pipeline.name, pipeline.folder, backend, pipeline.errors.folder)
 
     def open(self) -> StateStore:
         """The state, held until it is closed.

@@ -1,0 +1,35 @@
+"""`cdc replay`: records in quarantine once more through today's pipeline."""
+
+from __future__ import annotations
+
+import click
+
+from cdckit.cli.held import held
+from cdckit.cli.in_quarantine import chosen_by, folder_of, require_there, topic_option
+from cdckit.cli.pipelines import load
+from cdckit.cli.settings import Chosen, Command, pipeline_options
+from cdckit.engine.quarantine.replay import replay as deliver
+from cdckit.errors import TransformError
+
+
+@click.command("replay", cls=Command)
+@pipeline_options
+@click.option("--id", "numbers", type=int, multiple=True, metavar="NUMBER", help="A single record.")
+@topic_option
+def replay(chosen: Chosen, numbers: tuple[int, ...], topics: tuple[str, ...]) -> int:
+    """Deliver the records in quarantine through the transforms, serializer and sink of FILE as they are now.
+
+    Those that are delivered are taken out of the quarantine. Ends with 6 where some stay. The pipeline must not be
+    running.
+    """
+    pipeline = load(chosen)
+    folder = folder_of(pipeline)
+    delivered = stay = 0
+    with held(pipeline):
+        require_there(folder, numbers)
+        for record, reason in deliver(pipeline, chosen_by(numbers, topics)):
+            delivered, stay = delivered + (not reason), stay + bool(reason)
+            if reason:
+                click.echo(f"{record.number} stays: {reason}", err=True)
+    click.echo(f"delivered {delivered:,} records, {stay:,} stay in quarantine", err=True)
+    return TransformError.exit_code if stay else 0

@@ -1,0 +1,33 @@
+"""What becomes of records that cannot be transformed, serialized or written, as a pipeline's options say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Tolerance = Literal["none", "all", "quarantine"]
+LaterChanges = Literal["pass", "wait"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorHandling:
+    """The options, checked.
+
+    Attributes:
+        tolerance: `none`: such a record stops the pipeline; `quarantine`: it is kept; `all`: it is left out.
+        log_each: whether each is logged, not only the first of a topic.
+        log_messages: whether keys and values are logged with them.
+        folder: where the quarantine is; None: there is none.
+        max_records: how many records it may hold.
+        max_share: which share of the last records may go there.
+        later_changes: what becomes of later changes of their keys.
+    """
+
+    tolerance: Tolerance = "none"
+    log_each: bool = False
+    log_messages: bool = False
+    folder: Path | None = None
+    max_records: int = 10_000
+    max_share: float = 0.5
+    later_changes: LaterChanges = "pass"

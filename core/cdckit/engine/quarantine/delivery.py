@@ -1,0 +1,122 @@
+"""An encoder and a sink that pass over what cannot be delivered; without a fault they do as those that they wrap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from cdckit.api.messages import Messages
+from cdckit.api.record import Record
+from cdckit.api.sink import QueueFill, Sink, SinkContext
+from cdckit.engine.chain import StepError
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.metrics.fault_counts import FaultCounts
+from cdckit.engine.pipeline import Encoder
+from cdckit.engine.quarantine.faulty import FaultyRecords
+from cdckit.engine.quarantine.store import QuarantineStore
+from cdckit.errors import TransformError
+
+
+class TolerantEncoder(Encoder):
+    """Encodes batches; one that fails is halved until the records at fault are found.
+
+    Args:
+        encoder: what encodes.
+        faulty: takes the records that cannot be.
+        serializer: what the serializer is called.
+    """
+
+    def __init__(self, encoder: Encoder, faulty: FaultyRecords, serializer: str) -> None:
+        super().__init__(encoder.chain, encoder.serializer, position_header=encoder.position_header)
+        self._faulty = faulty
+        self._serializer_name = serializer
+
+    def __call__(self, records: Sequence[Record]) -> Messages:
+        """The messages of those records that can be encoded.
+
+        Raises:
+            TransformError: too many cannot.
+        """
+        messages = self._encoded(records)
+        self._faulty.seen(len(records))
+        return messages
+
+    def _encoded(self, records: Sequence[Record]) -> Messages:
+        if self._faulty.waiting:
+            records = self._faulty.due(list(records))
+        try:
+            return super().__call__(records)
+        except TransformError as error:
+            if len(records) == 1:
+                self._failed(records[0], error)
+                return Messages.joined([])
+        half = len(records) // 2
+        return Messages.joined([self._encoded(records[:half]), self._encoded(records[half:])])
+
+    def _failed(self, record: Record, error: TransformError) -> None:
+        if isinstance(error, StepError):
+            self._faulty.record_failed(record, "transform", error.step, error)
+        else:
+            self._faulty.record_failed(record, "serialize", self._serializer_name, error)
+
+
+class TolerantSink(Sink):
+    """Writes messages; those that the target will never take go where faulty records go.
+
+    Args:
+        sink: what writes.
+        faulty: takes what it cannot.
+    """
+
+    def __init__(self, sink: Sink, faulty: FaultyRecords) -> None:
+        self._sink = sink
+        self._faulty = faulty
+
+    def open(self, context: SinkContext) -> None:
+        """Opens the sink."""
+        self._sink.open(replace(context, refused=self._faulty.message_failed))
+
+    def write(self, messages: Messages) -> None:
+        """Writes what does not wait."""
+        self._sink.write(self._faulty.due_messages(messages) if self._faulty.waiting else messages)
+
+    def flush(self) -> None:
+        """Returns once everything is safe: in the target, or where faulty records are."""
+        self._sink.flush()
+        self._faulty.sync()
+
+    def queue_fill(self) -> QueueFill | None:
+        """The sink's."""
+        return self._sink.queue_fill()
+
+    def close(self) -> None:
+        """Closes the sink."""
+        self._sink.close()
+
+
+def tolerant(
+    pipeline: ResolvedPipeline, encode: Encoder, sink: Sink, counts: FaultCounts, stack: ExitStack
+) -> tuple[Encoder, Sink]:
+    """An encoder and a sink that do with faulty records what the pipeline's options say.
+
+    Args:
+        pipeline: its state is held.
+        encode: the pipeline's.
+        sink: the pipeline's, not yet opened.
+        counts: kept in step.
+        stack: closes the quarantine.
+
+    Raises:
+        StateError: the quarantine cannot be opened.
+    """
+    errors = pipeline.errors
+    if errors.tolerance == "none":
+        return encode, sink
+    store = None
+    if errors.tolerance == "quarantine":
+        assert errors.folder is not None  # such a pipeline is given one
+        store = QuarantineStore(errors.folder)
+        stack.callback(store.close)
+    faulty = FaultyRecords(errors, store, counts, pipeline.sink.registration.name)
+    return TolerantEncoder(encode, faulty, pipeline.serializer.registration.name), TolerantSink(sink, faulty)

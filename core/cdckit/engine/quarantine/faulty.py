@@ -1,0 +1,176 @@
+"""What becomes of records that cannot be delivered: they are left out, or kept in the quarantine."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+import uuid
+from collections import Counter
+from contextlib import suppress
+
+from cdckit.api.messages import Messages
+from cdckit.api.record import Record
+from cdckit.engine.config.error_handling import ErrorHandling
+from cdckit.engine.metrics.fault_counts import FaultCounts
+from cdckit.engine.quarantine.contents import content_of, content_of_message, key_of, key_of_message
+from cdckit.engine.quarantine.share import LAST, Share
+from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
+from cdckit.errors import CdcError, SinkError, TransformError
+
+log = logging.getLogger("cdckit.quarantine")
+
+
+class FaultyRecords:
+    """Takes the records of one run that cannot be delivered.
+
+    Args:
+        errors: what the options say.
+        store: the quarantine; None where records are left out.
+        counts: kept in step.
+        sink: what the sink is called.
+
+    Attributes:
+        waiting: the keys whose later changes wait, each with the position of what they wait for; empty unless the
+            options ask for that.
+    """
+
+    def __init__(self, errors: ErrorHandling, store: QuarantineStore | None, counts: FaultCounts, sink: str) -> None:
+        self._errors = errors
+        self._store = store
+        self._counts = counts
+        self._sink = sink
+        self._share = Share()
+        self._failed = 0
+        self._same: Counter[str] = Counter()
+        self._told: set[tuple[str, str]] = set()
+        self._waits = store is not None and errors.later_changes == "wait"
+        self.waiting: dict[str, str] = store.keys() if store is not None and self._waits else {}
+        counts.kept = None if store is None else store.count
+
+    def record_failed(self, record: Record, stage: Stage, by: str, error: TransformError) -> None:
+        """Takes a record as the source gave it.
+
+        Raises:
+            TransformError: the quarantine takes no more.
+        """
+        self._failed += 1
+        self._take(self._entry_of(record, stage, by, str(error)), TransformError)
+
+    def message_failed(self, message: Messages, reason: str) -> None:
+        """Takes one message that the sink's target will never take.
+
+        Raises:
+            SinkError: the quarantine takes no more.
+        """
+        self._failed += 1
+        self._take(self._entry_of_message(message, "write", reason), SinkError)
+
+    def due(self, records: list[Record]) -> list[Record]:
+        """The records without those that wait for an earlier one of their keys, which are kept."""
+        passed = []
+        for record in records:
+            if self._is_behind(key_of(record), record.position):
+                entry = self._entry_of(record, "wait", "", "an earlier change of its key is in quarantine")
+                self._take(entry, TransformError)
+            else:
+                passed.append(record)
+        return passed
+
+    def due_messages(self, messages: Messages) -> Messages:
+        """The same of messages."""
+        parts = [messages.part(at, at + 1) for at in range(len(messages))]
+        passed = []
+        for part in parts:
+            if self._is_behind(key_of_message(part.topics[0], part.keys[0]), part.positions[0]):
+                entry = self._entry_of_message(part, "wait", "an earlier change of its key is in quarantine")
+                self._take(entry, SinkError)
+            else:
+                passed.append(part)
+        return Messages.joined(passed)
+
+    def seen(self, records: int) -> None:
+        """Notes how many records have come since it was last told.
+
+        Raises:
+            TransformError: too many of the last ones failed.
+        """
+        self._share.add(records, self._failed)
+        self._failed = 0
+        if self._store is not None and self._share.exceeds(self._errors.max_share):
+            raise TransformError(
+                f"more than {self._errors.max_share:.0%} of the last {LAST:,} records went to the quarantine "
+                "(quarantine.max.share): see why (cdc quarantine list FILE), mend it, and start again"
+            )
+
+    def sync(self) -> None:
+        """Returns once what was kept is safe.
+
+        Raises:
+            StateError: it is not.
+        """
+        if self._store is not None:
+            self._store.sync()
+        self._same.clear()
+
+    def _is_behind(self, key: str, position: str) -> bool:
+        """Whether it waits; what comes once more from before the record that is waited for does not."""
+        first = self.waiting.get(key)
+        return first is not None and (not position or position >= first)
+
+    def _take(self, entry: Quarantined, kind: type[CdcError]) -> None:
+        if self._store is None:
+            self._counts.left_out[entry.stage] += 1
+        elif not self._keep(entry, self._store, kind):
+            return
+        if entry.stage != "wait":
+            self._tell(entry)
+
+    def _keep(self, entry: Quarantined, store: QuarantineStore, kind: type[CdcError]) -> bool:
+        """Keeps it, unless it is kept already."""
+        if self._waits and entry.key:
+            self.waiting.setdefault(entry.key, entry.position)
+        if store.has(entry.id):
+            return False
+        if store.count >= self._errors.max_records:
+            raise kind(
+                f"the quarantine holds {store.count:,} records, and takes no more (quarantine.max.records): have them "
+                f"delivered (cdc replay FILE) or drop them (cdc quarantine drop FILE); the next one: {entry.reason}"
+            )
+        store.add(entry)
+        self._counts.quarantined[entry.stage] += 1
+        self._counts.kept = store.count
+        return True
+
+    def _tell(self, entry: Quarantined) -> None:
+        """Says it in the log: the first of each topic and stage, or each."""
+        about = (entry.topic, entry.stage)
+        if about in self._told and not self._errors.log_each:
+            return
+        self._told.add(about)
+        done = "left out" if self._store is None else "kept in quarantine"
+        shown = ""
+        if self._errors.log_messages:
+            with suppress(UnicodeDecodeError):
+                shown = f"; the record: {entry.content.decode()}"
+        others = "" if self._errors.log_each else "; more of this topic are counted, not logged"
+        log.warning("a record is %s: %s%s%s", done, entry.reason, others, shown)
+
+    def _entry_of(self, record: Record, stage: Stage, by: str, reason: str) -> Quarantined:
+        key = key_of(record)
+        identity = f"{record.position} {record.topic} {_digest(key)}" if record.position else uuid.uuid4().hex
+        content = content_of(record)
+        return Quarantined(identity, time.time(), stage, by, reason, record.topic, record.position, key, content)
+
+    def _entry_of_message(self, message: Messages, stage: Stage, reason: str) -> Quarantined:
+        topic, position = message.topics[0], message.positions[0]
+        key = key_of_message(topic, message.keys[0])
+        identity = f"{position} {topic} {_digest(key)} message"
+        number, self._same[identity] = self._same[identity], self._same[identity] + 1
+        identity = f"{identity} {number}" if position else uuid.uuid4().hex
+        content = content_of_message(message)
+        return Quarantined(identity, time.time(), stage, self._sink, reason, topic, position, key, content)
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -1,0 +1,126 @@
+"""Records in quarantine once more through the pipeline's chain, serializer and sink, as they are now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from cdckit.api.messages import Messages
+from cdckit.api.sink import Sink
+from cdckit.connector.connect_json.reader import JsonReader
+from cdckit.engine.chain import StepError
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_context
+from cdckit.engine.quarantine.contents import MESSAGE, RECORD, key_of_message, message_in, record_in
+from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage, kept_records
+from cdckit.errors import ConfigError, DecodeError, TransformError
+
+
+class Replayed(NamedTuple):
+    """A record that was to be delivered, and why it stays in quarantine; "" where it was delivered."""
+
+    record: Quarantined
+    reason: str
+
+
+class _StaysError(Exception):
+    """A record stays in quarantine."""
+
+    def __init__(self, stage: Stage, by: str, reason: str) -> None:
+        super().__init__(reason)
+        self.stage: Stage = stage
+        self.by = by
+
+
+def replay(pipeline: ResolvedPipeline, chosen: Callable[[Quarantined], bool]) -> Iterator[Replayed]:
+    """Delivers records, one after another in the order in which they came, and takes each out of the quarantine.
+
+    Args:
+        pipeline: its state is held.
+        chosen: which records.
+
+    Raises:
+        ConfigError: the sink keeps tables.
+        SinkError: the sink cannot take anything.
+        StateError: the quarantine cannot be read or written.
+    """
+    folder = pipeline.errors.folder
+    assert folder is not None  # who asks has seen to it
+    with ExitStack() as stack:
+        store = QuarantineStore(folder)
+        stack.callback(store.close)
+        delivery = _Delivery(pipeline, stack)
+        blocked: set[str] = set()
+        for record in kept_records(folder):
+            waits = record.stage == "wait" or pipeline.errors.later_changes == "wait"
+            if not chosen(record):
+                blocked.add(record.key)
+                continue
+            try:
+                delivery.deliver(record, (blocked if waits else set()) - {""})
+            except _StaysError as error:
+                blocked.add(record.key)
+                store.change(record.number, error.stage, error.by, str(error))
+                yield Replayed(record, str(error))
+            else:
+                store.remove([record.number])
+                yield Replayed(record, "")
+
+
+class _Delivery:
+    """The pipeline's chain, serializer and sink."""
+
+    def __init__(self, pipeline: ResolvedPipeline, stack: ExitStack) -> None:
+        self._names = pipeline.serializer.registration.name, pipeline.sink.registration.name
+        self._reader = JsonReader()
+        self._encode: Encoder = make_encoder(pipeline)
+        stack.callback(self._encode.close)
+        sink = make_sink(pipeline)
+        if not isinstance(sink, Sink):
+            raise ConfigError(f"sink.type: '{self._names[1]}' keeps Spark tables, which take no single records")
+        self._sink = sink
+        self._refusals: list[str] = []
+        stack.callback(sink.close)
+        context = sink_context(pipeline.name, self._encode.serializer, once=True, refused=self._refused)
+        sink.open(context)
+
+    def _refused(self, message: Messages, reason: str) -> None:
+        self._refusals.append(reason)
+
+    def deliver(self, record: Quarantined, blocked: set[str]) -> None:
+        """Returns once the record is safe in the sink.
+
+        Args:
+            record: what is delivered.
+            blocked: the keys of earlier records that stay.
+
+        Raises:
+            _StaysError: it cannot be, or has to wait.
+        """
+        if record.key in blocked:
+            raise _StaysError("wait", "", "an earlier change of its key is in quarantine")
+        messages = self._messages(record)
+        if blocked & {key_of_message(*where) for where in zip(messages.topics, messages.keys, strict=True)}:
+            raise _StaysError("wait", "", "an earlier message of its key is in quarantine")
+        self._refusals.clear()
+        self._sink.write(messages)
+        self._sink.flush()
+        if self._refusals:
+            raise _StaysError("write", self._names[1], self._refusals[0])
+
+    def _messages(self, record: Quarantined) -> Messages:
+        try:
+            content = json.loads(record.content)
+            if content["form"] == MESSAGE:
+                return message_in(content, record.position)
+            if content["form"] == RECORD:
+                return self._encode([record_in(content, record.position, self._reader)])
+        except StepError as error:
+            raise _StaysError("transform", error.step, str(error)) from error
+        except TransformError as error:
+            raise _StaysError("serialize", self._names[0], str(error)) from error
+        except (DecodeError, ValueError, KeyError, TypeError) as error:
+            raise _StaysError(record.stage, record.by, f"what was kept of it cannot be read: {error}") from error
+        raise _StaysError(record.stage, record.by, "it did not fit its schemas, and only a text was kept of it")
