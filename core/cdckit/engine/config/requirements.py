@@ -55,9 +55,10 @@ def _speculation(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 
 
 def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
-    """What the source is asked for that it cannot do while its log is read by several workers, a sentence each."""
+    """What source and sink are asked for that they cannot do while several workers read and write, a sentence each."""
     config = pipeline.source.config
     problems = [f"source.{option}: {why}" for option, why in config.not_on_spark().items()]
+    problems += [f"sink.{option}: {why}" for option, why in pipeline.sink.config.not_on_spark().items()]
     if isinstance(config, SignalOptions) and config.takes_signals:
         problems.append(
             "source.signal.*: signals and incremental snapshots need one process that reads the log in order: set "
