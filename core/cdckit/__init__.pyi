@@ -65,7 +65,13 @@ from .api.schema import (
     struct_schema as struct_schema,
 )
 from .api.serializer import Serializer as Serializer
-from .api.sink import QueueFill as QueueFill, Sink as Sink, SinkContext as SinkContext, TableSink as TableSink
+from .api.sink import (
+    QueueFill as QueueFill,
+    Sink as Sink,
+    SinkContext as SinkContext,
+    TableSink as TableSink,
+    Transactions as Transactions,
+)
 from .api.snapshotting import (
     PlainMode as PlainMode,
     SnapshotLock as SnapshotLock,

@@ -17,7 +17,7 @@ _LONGEST_SECONDS = 10.0
 
 def findings(config: KafkaSinkConfig) -> Iterator[Finding]:
     """Whether librdkafka takes the options, brokers answer, and topics can be created as configured."""
-    settings = admin_settings(producer_settings(config, "cdckit-validate"))
+    settings = admin_settings(producer_settings(config, "validate"))
     errors = ClientErrors(CLIENT_OPTIONS, settings)
     seconds = min(config.timeout, _LONGEST_SECONDS)
     try:

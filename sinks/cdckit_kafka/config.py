@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, PositiveFloat, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from cdckit import PluginConfig
 from cdckit.kafka import PRODUCER, ClientProperties, ClientSettings, Named, Text, from_java
@@ -31,7 +31,7 @@ _OWN_SETTINGS: Mapping[str, str] = {
     "delivery.report.only.error": "cannot be changed: the sink relies on it",
     "max.in.flight": _ONE_REQUEST,
     "max.in.flight.requests.per.connection": _ONE_REQUEST,
-    "transactional.id": "is not supported: the sink writes without transactions; remove it",
+    "transactional.id": "is the sink's own option: write `transactional.id`",
     **{name: f"is the Java producer's: write `producer.{name}`" for name in _JAVAS},
 }
 """librdkafka's settings which are not passed through, and what to do instead."""
@@ -41,14 +41,21 @@ def _comma_separated(value: Any) -> Any:
     return ",".join(str(item) for item in value) if isinstance(value, list | tuple) else value
 
 
+def _guarantee(value: Any) -> Any:
+    """Kafka Connect's words, too: `requested` asks for it where it is on already, which it is not by default."""
+    return {"required": "exactly-once", "requested": "at-least-once"}.get(str(value).lower(), value)
+
+
 Names = Annotated[str, BeforeValidator(_comma_separated)]
 _OVERRIDE = "override."
+_TRANSACTION_TIMEOUT = "transaction.timeout.ms"
 Count = Annotated[int, BeforeValidator(partition_count)]
 
 
 class KafkaSinkConfig(PluginConfig):
     """Options of the sink `kafka`."""
 
+    stand_ins: ClassVar[Mapping[str, str]] = {"exactly.once.support": "delivery.guarantee"}
     for_the_serializer: ClassVar[Mapping[str, str]] = {"header.format": "simple"}
     """Kafka Connect's default, which most readers of topics expect."""
 
@@ -63,6 +70,26 @@ class KafkaSinkConfig(PluginConfig):
     """Whether the broker recognises a record that is sent again after a lost answer. Without it such a record may
     arrive twice; order holds either way, as one request at a time is under way to each broker.
     """
+    delivery_guarantee: Annotated[Literal["at-least-once", "exactly-once"], BeforeValidator(_guarantee)] = (
+        "at-least-once"
+    )
+    """What arrives after a crash: every record, some again (`at-least-once`), or every record once (`exactly-once`) for
+    readers with `isolation.level=read_committed`, by transactions that carry the offset. That needs the direct runner.
+    """
+    transactional_id: str | None = None
+    """With `exactly-once`: the producer's, of which one process at a time may write. By default `cdckit-NAME`, of the
+    pipeline's name.
+    """
+    offset_topic: str | None = None
+    """With `exactly-once`: the topic that keeps the offset, which is created with one partition, compacted. By default
+    `cdckit-offsets-NAME`.
+    """
+    transaction_boundary: Literal["poll", "interval"] = "poll"
+    """With `exactly-once`: when a transaction ends: after each batch that the source gives (`poll`), or after
+    `transaction.boundary.interval.ms`.
+    """
+    transaction_boundary_interval_ms: PositiveInt = 1000
+    """With `transaction.boundary: interval`: for how many milliseconds batches are gathered."""
     timeout: PositiveFloat = 60.0
     """For how many seconds nothing may be acknowledged before a run with `--once` ends with an error. Without
     `--once` the sink waits as long as it takes. Refused credentials end both after this time.
@@ -115,6 +142,8 @@ class KafkaSinkConfig(PluginConfig):
         if problems:
             raise ValueError("; ".join(problems))
         self._check_acks()
+        if self.exactly_once:
+            self._check_transactions()
         return self
 
     def _check_acks(self) -> None:
@@ -123,6 +152,42 @@ class KafkaSinkConfig(PluginConfig):
             raise ValueError(f"acks={acks} would lose records unnoticed: use acks=all")
         if acks == "1" and self._idempotence_wish is True:
             raise ValueError("enable.idempotence needs acks=all: change one of the two")
+
+    def _check_transactions(self) -> None:
+        at = "delivery.guarantee: exactly-once"
+        if self.chosen_acks not in _ALL or not self.idempotent:
+            raise ValueError(f"{at} needs acks=all and enable.idempotence=true: change one of the options")
+        if self.transaction_interval_ms is not None and 2 * self.transaction_interval_ms > self.transaction_timeout_ms:
+            raise ValueError(
+                "transaction.boundary.interval.ms should be half of kafka.transaction.timeout.ms "
+                f"({self.transaction_timeout_ms}) at the most"
+            )
+
+    def not_on_spark(self) -> dict[str, str]:
+        """Transactions have one producer, and there each task has one."""
+        if not self.exactly_once:
+            return {}
+        why = (
+            "each of Spark's tasks writes by a producer of its own, and no transaction has them all: set "
+            "'runner: direct' (--runner direct), or at-least-once; one state serves both runners"
+        )
+        return {"delivery.guarantee": why}
+
+    @property
+    def exactly_once(self) -> bool:
+        """Whether records and offset go into transactions."""
+        return self.delivery_guarantee == "exactly-once"
+
+    @property
+    def transaction_timeout_ms(self) -> int:
+        """How long a transaction may last before the brokers abort it."""
+        java = self.java_options.settings.get(_TRANSACTION_TIMEOUT, "60000")
+        return int(self.kafka.get(_TRANSACTION_TIMEOUT, java))
+
+    @property
+    def transaction_interval_ms(self) -> int | None:
+        """For how long batches are gathered; None: each has a transaction of its own."""
+        return self.transaction_boundary_interval_ms if self.transaction_boundary == "interval" else None
 
     def identity(self) -> dict[str, str | list[str]]:
         """The brokers, of which one that is asked still makes it the same cluster."""

@@ -41,6 +41,41 @@ _FATAL_ADVICE = {
 }
 
 
+_NO_TRANSACTIONS = "Grant the sink's user WRITE and DESCRIBE on the transactional id"
+_TRANSACTION_ADVICE = {
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _NO_TRANSACTIONS,
+    KafkaError.INVALID_TRANSACTION_TIMEOUT: "Lower sink.kafka.transaction.timeout.ms, or raise the brokers' "
+    "transaction.max.timeout.ms",
+    KafkaError.UNSUPPORTED_VERSION: "Transactions need brokers of version 0.11 or newer",
+}
+LASTING = frozenset((*_ADVICE, *_FATAL_ADVICE, *_TRANSACTION_ADVICE)) - {KafkaError._MSG_TIMED_OUT}
+"""Codes of errors that another attempt would meet again."""
+_PASSING = frozenset(
+    (
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError._PURGE_QUEUE,
+        KafkaError._PURGE_INFLIGHT,
+        KafkaError._FENCED,
+        KafkaError._STATE,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.INVALID_PRODUCER_ID_MAPPING,
+        KafkaError.INVALID_TXN_STATE,
+        KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        KafkaError.UNKNOWN_PRODUCER_ID,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.REQUEST_TIMED_OUT,
+    )
+)
+"""Codes by which records are refused when their transaction came to nothing for a reason of its own."""
+
+
+def advice_of(error: KafkaError) -> str:
+    """What to do about a lasting error, or ""."""
+    return {**_ADVICE, **_FATAL_ADVICE, **_TRANSACTION_ADVICE}.get(error.code(), "")
+
+
 def fatal_sentence(error: KafkaError) -> str:
     """What happened, and what to do, where the producer cannot go on."""
     advice = _FATAL_ADVICE.get(error.code(), _START_AGAIN)
@@ -90,7 +125,10 @@ class Refusal:
 
 
 class Refusals:
-    """Collects what the client reports as refused; of several records it keeps the largest of the first kind."""
+    """Collects what the client reports as refused.
+
+    Of several records it keeps the largest of the first kind; of kinds that pass only where there are no others.
+    """
 
     def __init__(self) -> None:
         self._worst: Refusal | None = None
@@ -103,8 +141,21 @@ class Refusals:
             return
         self._count += 1
         refusal = refusal_of(error, message)
-        if self._worst is None or (error.code() == self._code and refusal.size > self._worst.size):
+        if self._worst is None or self._is_worse(refusal, error.code()):
             self._worst, self._code = refusal, error.code()
+
+    def _is_worse(self, refusal: Refusal, code: int) -> bool:
+        """Of one kind the largest, but what passes hides nothing that lasts."""
+        assert self._worst is not None
+        if code == self._code:
+            return refusal.size > self._worst.size
+        return self._code in _PASSING and code not in _PASSING
+
+    @property
+    def passing(self) -> KafkaError | None:
+        """Why records were refused, where another transaction may take them."""
+        error = None if self._worst is None else self._worst.error
+        return error if isinstance(error, KafkaError) and error.code() in _PASSING else None
 
     def check(self) -> None:
         """Does nothing while all is well.

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, Message
 
 from cdckit import POSITION_HEADER, Messages
-from cdckit_kafka.refusals import Refusals, refusal_of
+from cdckit_kafka.refusals import refusal_of
 
 Report = Callable[[KafkaError | None, Message], None]
 _ANY_PARTITION = -1
@@ -20,7 +20,7 @@ class SetAside:
 
     Args:
         refused: takes one message, and why.
-        refusals: takes what is refused for another reason.
+        otherwise: hears of what is refused for another reason.
         around_position: what the sink puts before and behind a position in its header.
         alone_from: messages of so many bytes are sent alone, so that no other one is to blame for their size.
     """
@@ -28,12 +28,12 @@ class SetAside:
     def __init__(
         self,
         refused: Callable[[Messages, str], None],
-        refusals: Refusals,
+        otherwise: Report,
         around_position: tuple[str, str],
         alone_from: int,
     ) -> None:
         self._refused = refused
-        self._refusals = refusals
+        self._otherwise = otherwise
         self._around = around_position
         self._alone_from = alone_from
 
@@ -55,7 +55,7 @@ class SetAside:
         if refusal.never_fits:
             self._refused(sent, refusal.sentence())
         else:
-            self._refusals.report(error, message)
+            self._otherwise(error, message)
 
     def give(self, produced: Sequence[Any], reason: str) -> None:
         """Takes the arguments of `Producer.produce`, which the client itself refuses."""

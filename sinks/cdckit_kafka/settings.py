@@ -5,6 +5,7 @@ Names and meanings are those of librdkafka's CONFIGURATION.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from cdckit.kafka import ClientOptions
@@ -36,7 +37,14 @@ _ALIASES: Mapping[str, str] = {
 }
 
 
-def producer_settings(config: KafkaSinkConfig, client_id: str) -> dict[str, str]:
+_FOR_TRANSACTIONS = ("transactional.id", "transaction.timeout.ms", "message.timeout.ms")
+_OF_EVERY_CLIENT = re.compile(
+    r"(bootstrap\.servers|client\.|security\.|sasl\.|ssl\.|socket\.|broker\.|metadata\.|reconnect\.|retry\.|enable\.ssl"
+    r"|topic\.metadata|api\.|enabled_sasl|log_level|debug|fetch\.|connections\.).*"
+)
+
+
+def producer_settings(config: KafkaSinkConfig, pipeline: str) -> dict[str, str]:
     """All settings of the producer; the user's win over the sink's defaults.
 
     One request at a time is under way to a broker, also where the producer is idempotent. A broker takes any sequence
@@ -44,11 +52,12 @@ def producer_settings(config: KafkaSinkConfig, client_id: str) -> dict[str, str]
     partition or become its leader, it may take the second; and librdkafka reads that as an acknowledgement of both
     (confluent-kafka-go #921, librdkafka #2501), reports all as delivered, and the first request's records are lost.
     """
+    chosen = {**_canonical(config.java_options.settings), **_canonical(config.kafka)}
     return {
         **DEFAULTS,
-        "client.id": client_id,
-        **_canonical(config.java_options.settings),
-        **_canonical(config.kafka),
+        "client.id": f"cdckit-{pipeline}",
+        **chosen,
+        **(_transaction_settings(config, pipeline, chosen) if config.exactly_once else {}),
         "bootstrap.servers": config.bootstrap_servers,
         "acks": config.chosen_acks,
         "enable.idempotence": str(config.idempotent).lower(),
@@ -57,9 +66,35 @@ def producer_settings(config: KafkaSinkConfig, client_id: str) -> dict[str, str]
     }
 
 
+def _transaction_settings(config: KafkaSinkConfig, pipeline: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Those of a producer of transactions; a record waits for no longer than its transaction may last."""
+    timeout = str(config.transaction_timeout_ms)
+    waits = chosen.get("message.timeout.ms", "0")
+    return {
+        "transactional.id": config.transactional_id or f"cdckit-{pipeline}",
+        "transaction.timeout.ms": timeout,
+        "message.timeout.ms": timeout if waits == "0" else waits,
+    }
+
+
+def consumer_settings(producer: Mapping[str, str], *, committed: bool = True) -> dict[str, str]:
+    """The settings for a reader of what that producer has committed, or of all that it has written."""
+    shared = {name: value for name, value in producer.items() if _OF_EVERY_CLIENT.fullmatch(name)}
+    return {
+        **shared,
+        "group.id": producer["client.id"],
+        "enable.auto.commit": "false",
+        "enable.partition.eof": "true",
+        "isolation.level": "read_committed" if committed else "read_uncommitted",
+        "fetch.wait.max.ms": "50",
+        "allow.auto.create.topics": "false",
+    }
+
+
 def admin_settings(producer: Mapping[str, str]) -> dict[str, str]:
     """The settings for an administrator's client beside that producer: it needs no producer id."""
-    return {**producer, "enable.idempotence": "false"}
+    kept = {name: value for name, value in producer.items() if name not in _FOR_TRANSACTIONS}
+    return {**kept, "enable.idempotence": "false"}
 
 
 def _canonical(settings: Mapping[str, str]) -> dict[str, str]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.requirements import beyond_spark
 from cdckit.errors import ConfigError
 from cdckit_kafka.config import KafkaSinkConfig
-from cdckit_kafka.settings import producer_settings
+from cdckit_kafka.settings import admin_settings, consumer_settings, producer_settings
+
+_SOURCE = {"type": "mysql", "topic.prefix": "p", "database.hostname": "h", "database.user": "u"}
 
 
 def _load(options: dict[str, Any]) -> tuple[KafkaSinkConfig, list[str]]:
@@ -70,7 +76,7 @@ def test_librdkafka_options_win_whatever_alias_they_come_by() -> None:
         ("kafka.acks", "write `acks`"),
         ("kafka.bootstrap.servers", "write `bootstrap.servers`"),
         ("kafka.enable.idempotence", "write `enable.idempotence`"),
-        ("kafka.transactional.id", "without transactions"),
+        ("kafka.transactional.id", "write `transactional.id`"),
         ("kafka.sasl.jaas.config", "write `producer.sasl.jaas.config`"),
         ("kafka.ssl.truststore.location", "write `producer.ssl.truststore.location`"),
         ("kafka.ssl.keystore.type", "write `producer.ssl.keystore.type`"),
@@ -248,3 +254,65 @@ def test_secrets_show_nowhere_and_survive_pickling() -> None:
     assert "PlainLoginModule" not in repr(config)
     again = pickle.loads(pickle.dumps(config))
     assert producer_settings(again, "c")["sasl.password"] == "hunter2"
+
+
+def test_exactly_once_makes_a_producer_of_transactions() -> None:
+    settings = _settings({"delivery.guarantee": "exactly-once", "producer.transaction.timeout.ms": 30_000})
+    assert settings["transactional.id"] == "cdckit-c"
+    assert settings["transaction.timeout.ms"] == settings["message.timeout.ms"] == "30000"
+    assert settings["enable.idempotence"] == "true"
+    named = {"transactional.id": "t", "kafka.transaction.timeout.ms": 5000, "kafka.message.timeout.ms": 4000}
+    settings = _settings({"exactly.once.support": "required", **named})
+    assert (settings["transactional.id"], settings["message.timeout.ms"]) == ("t", "4000")
+    assert "transactional.id" not in admin_settings(settings)
+    assert not {"acks", "transactional.id", "partitioner"} & consumer_settings(settings).keys()
+
+
+@pytest.mark.parametrize("options", [{}, {"exactly.once.support": "requested"}, {"transaction.boundary": "POLL"}])
+def test_without_it_there_are_no_transactions(options: dict[str, Any]) -> None:
+    assert "transactional.id" not in _settings(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"acks": "1"}, "needs acks=all and enable.idempotence=true"),
+        ({"enable.idempotence": False}, "needs acks=all and enable.idempotence=true"),
+        ({"transaction.boundary": "connector"}, "should be 'poll' or 'interval'"),
+        (
+            {"transaction.boundary": "interval", "transaction.boundary.interval.ms": 40_000},
+            "half of kafka.transaction.timeout.ms",
+        ),
+        ({"kafka.transactional.id": "t"}, "write `transactional.id`"),
+    ],
+)
+def test_what_transactions_cannot_be_is_refused(options: dict[str, Any], said: str) -> None:
+    assert said in _problem({"delivery.guarantee": "exactly-once", **options})
+
+
+def test_spark_and_other_sinks_refuse_it(tmp_path: Path) -> None:
+    sinks = {
+        "kafka": {"type": "kafka", "bootstrap.servers": "h:9092", "delivery.guarantee": "exactly-once"},
+        "file": {"type": "file", "path": "x", "delivery.guarantee": "exactly-once"},
+    }
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"source": _SOURCE, "runner": "spark", "sink": sinks["kafka"]}))
+    [problem] = beyond_spark(load_pipeline(path))
+    assert problem.startswith("sink.delivery.guarantee: ")
+    assert "--runner direct" in problem
+    path.write_text(json.dumps({"source": _SOURCE, "sink": sinks["file"]}))
+    with pytest.raises(ConfigError, match=r"sink\.delivery\.guarantee: unknown option"):
+        load_pipeline(path)
+
+
+def test_a_connectors_configuration_asks_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    given = {name: value for name, value in _SOURCE.items() if name != "type"}
+    boundary = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "500"}
+    connector = {"connector.class": "io.debezium.connector.mysql.MySqlConnector", **given, **boundary}
+    path.write_text(json.dumps({**connector, "exactly.once.support": "required"}))
+    config = load_pipeline(path, ["sink.bootstrap.servers=h:9092"], sink="kafka").sink.config
+    assert isinstance(config, KafkaSinkConfig)
+    assert (config.exactly_once, config.transaction_interval_ms) == (True, 500)
+    with pytest.raises(ConfigError, match=r"^exactly\.once\.support: a pipeline repeats .*`delivery.guarantee"):
+        load_pipeline(path, sink="stdout")

@@ -113,6 +113,8 @@ class Batch:
         save: the offset is to be saved before anything that follows is delivered.
         marks: what happened to whole tables, where the runner wants to know (`SourceContext.marks`); their positions
             say between which records.
+        repeats: reading on from the offset gives some of the records so far again, so that a sink which takes each
+            record once keeps them for a later offset.
     """
 
     records: Sequence[Record]
@@ -121,3 +123,4 @@ class Batch:
     log_bytes: int = 0
     save: bool = False
     marks: Sequence[TableMark] = ()
+    repeats: bool = False

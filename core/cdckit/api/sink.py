@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cdckit.api.messages import Form, Messages
+from cdckit.api.state_store import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,45 @@ class QueueFill:
     capacity_bytes: int
 
 
+class Transactions(ABC):
+    """What a sink has that keeps the offset together with the messages: both arrive, or neither does.
+
+    What is written between two commits is one transaction. A sink's may be asked for before the sink is open, and used
+    once it is.
+    """
+
+    @property
+    @abstractmethod
+    def interval_ms(self) -> int | None:
+        """For how long, in milliseconds, batches are gathered for one transaction; None: each has one of its own."""
+
+    @abstractmethod
+    def committed(self) -> Json:
+        """The place that was committed last, by whichever process; None where there is none.
+
+        Raises:
+            SinkError: it cannot be read.
+        """
+
+    @abstractmethod
+    def commit(self, place: Json) -> None:
+        """Makes all that was written since the last commit, and the place behind it, visible at once.
+
+        Raises:
+            RetriableSinkError: it was lost, or it is not known whether it was: roll back, and go on from the place that
+                gives.
+            SinkError: it was lost, and would be again; or another process has taken over.
+        """
+
+    @abstractmethod
+    def rollback(self) -> Json:
+        """Takes back all that was written since the last commit, and gives the place that was committed last.
+
+        Raises:
+            SinkError: another process has taken over, or nobody answers.
+        """
+
+
 class Sink(ABC):
     """Delivers messages. It is constructed with its config model's instance alone.
 
@@ -60,6 +100,14 @@ class Sink(ABC):
 
     in_tasks: ClassVar[bool] = False
     """Whether several processes may each write their own share at the same time, as Spark's tasks do."""
+
+    @property
+    def transactions(self) -> Transactions | None:
+        """For a sink that keeps the offset itself; None: the runner saves it after a flush.
+
+        Within them a write and a flush, too, may raise `RetriableSinkError`: the runner rolls back and writes again.
+        """
+        return None
 
     @abstractmethod
     def open(self, context: SinkContext) -> None:

@@ -18,6 +18,7 @@ from cdckit.connector.takeover.history import HistoryClient, read_history
 from cdckit.connector.takeover.offsets import offsets_of
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.state import made_for
+from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_offset
 from cdckit.errors import ConfigError, StateError
@@ -41,6 +42,7 @@ def reset(chosen: Chosen) -> None:
     """Forget the offset: the pipeline starts from its beginning, with a new snapshot. It must not be running."""
     with held(load(chosen, incomplete=True)) as state:
         state.save_offset(None)
+        leave_to_state(state, chosen=True)
         state.put(resnapshot.KEPT_AS, None)
 
 
@@ -56,6 +58,7 @@ def keep(chosen: Chosen) -> None:
         if state.load_offset() is None:
             raise StateError(f"state {pipeline.shown_state}: the pipeline has no offset, and there is nothing to keep")
         made_for.keep_offset(state)
+        leave_to_state(state, chosen=True)
 
 
 @offsets.command("set", cls=Command)
@@ -71,6 +74,7 @@ def set_offset(chosen: Chosen, offset: str) -> None:
         raise ConfigError(f"OFFSET: {error}") from error
     with held(pipeline) as state:
         state.save_offset(wanted)
+        leave_to_state(state, chosen=True)
         made_for.keep_offset(state)
 
 
@@ -101,6 +105,7 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None, consum
         finally:
             source.close()
         state.save_offset(adopted)
+        leave_to_state(state, chosen=True)
         made_for.keep(state, pipeline)
     click.echo(json.dumps(adopted, indent=2))
     if any("incremental_snapshot_collections" in (each.offset or {}) for each in found):

@@ -36,6 +36,7 @@ _SAME_NAME = frozenset(
         "security.protocol",
         "socket.connection.setup.timeout.ms",
         "ssl.key.password",
+        "transaction.timeout.ms",
     )
 )
 """What the Java producer and librdkafka's call alike and mean alike."""

@@ -79,8 +79,10 @@ class WholeSnapshot:
             for found, following in _with_following(self._found(left, start.snapshot, offset)):
                 if self._context.stopping():
                     return
-                unfinished = offset.with_changes(snapshot_due=True, snapshot=self._place(found, following))
-                yield Batch(self._records(found, offset, last=following is None), unfinished.to_json())
+                place = self._place(found, following)
+                unfinished = offset.with_changes(snapshot_due=True, snapshot=place)
+                records = self._records(found, offset, last=following is None)
+                yield Batch(records, unfinished.to_json(), repeats=place.after is None)
         self._context.notices.snapshot_ended(completed=True)
         pause(self._config.streaming_delay_ms, "the stream (streaming.delay.ms)", self._context.stopping)
         again = offset.resnapshot and offset.resnapshot.finished()

@@ -141,7 +141,8 @@ class ConsistentSnapshot:
         for records in reader.records(point, offset):
             if self._context.stopping():
                 return
-            yield Batch(records, unfinished.with_changes(snapshot_chunks=reader.progress).to_json())
+            done = unfinished.with_changes(snapshot_chunks=reader.progress).to_json()
+            yield Batch(records, done, repeats=reader.in_a_part)
         self._context.notices.snapshot_ended(completed=True)
 
 

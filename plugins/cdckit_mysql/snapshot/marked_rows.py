@@ -64,6 +64,7 @@ class MarkedRows:
         self._held: dict[TableId, _Held] = {}
         self._last: _Held | None = None
         self._ended: set[int] = set()
+        self._given: set[int] = set()
 
     def take(self, chunk: int, version: TableVersion, rows: list[Row], *, first: bool) -> list[Record]:
         """The records of a chunk's next rows but the last, behind those that were held back and are no last ones.
@@ -75,10 +76,12 @@ class MarkedRows:
             first: whether the table's first row is among them.
         """
         self._empty = False
-        made = self._release_last()
+        made = self.of_ended_chunks(version.table.id)
         before = self._held.pop(version.table.id, None)
         if before is not None:
             made += self._release(before, "true")
+        if len(rows) > 1:
+            self._given.add(chunk)
         number = (chunk + 1) * _NUMBERS + self._taken[chunk]
         self._taken[chunk] += len(rows)
         if first and len(rows) > 1:
@@ -88,6 +91,19 @@ class MarkedRows:
             made += self._made(version, rows[:-1], "true", number)
         self._held[version.table.id] = _Held(version, rows[-1:], chunk, number + len(rows) - 1, first)
         return made
+
+    def of_ended_chunks(self, table: TableId) -> list[Record]:
+        """What was held back of chunks that have ended, now that there are more rows of the table."""
+        made = self._release_last()
+        held = self._held.get(table)
+        if held is not None and held.chunk in self._ended:
+            made += self._release(self._held.pop(table), "true")
+        return made
+
+    @property
+    def in_a_chunk(self) -> bool:
+        """Whether some records that were given out are of chunks that are not finished."""
+        return bool(self._given)
 
     def end(self, chunk: int, table: TableId, *, ends_table: bool) -> list[Record]:
         """A chunk has no more rows; the records that need not be held back any longer.
@@ -102,7 +118,7 @@ class MarkedRows:
         if held is not None and held.chunk == chunk:
             self._ended.add(chunk)
         else:
-            self.finished.append(chunk)
+            self._finish(chunk)
         if held is None or not ends_table:
             return []
         made = self._release_last()
@@ -126,10 +142,16 @@ class MarkedRows:
     def _release(self, held: _Held, mark: SnapshotMark) -> list[Record]:
         if held.chunk in self._ended:
             self._ended.remove(held.chunk)
-            self.finished.append(held.chunk)
+            self._finish(held.chunk)
+        else:
+            self._given.add(held.chunk)
         if held.first and (mark == "true" or (self._begins and mark != "last")):
             mark = self._first_mark()
         return self._made(held.version, held.rows, mark, held.number)
+
+    def _finish(self, chunk: int) -> None:
+        self.finished.append(chunk)
+        self._given.discard(chunk)
 
     def _first_mark(self) -> SnapshotMark:
         if self._begins:

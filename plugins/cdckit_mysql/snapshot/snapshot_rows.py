@@ -37,6 +37,10 @@ class SnapshotRows:
         filters: what is captured.
         context: the runner's.
         versions: makes the versions of tables.
+
+    Attributes:
+        in_a_part: whether some records so far are of a part that would be read again as a whole; where several parts
+            are read at the same time, which is so most of the time, they are not told of.
     """
 
     def __init__(self, config: MySqlConfig, filters: Filters, context: SourceContext, versions: TableVersions) -> None:
@@ -44,6 +48,7 @@ class SnapshotRows:
         self._filters = filters
         self._context = context
         self._versions = versions
+        self.in_a_part = False
         self._plan = SnapshotPlan("")
         self._finished = FinishedChunks()
         self._chosen: dict[TableId, ChosenTable] = {}
@@ -106,6 +111,8 @@ class SnapshotRows:
         marked = MarkedRows(self._versions.blocks, offset, seconds_as_us(), begins=not self._finished)
         tables = _TablesInHand(self._plan, self._finished, self._chosen, self._context)
         for found in read_all(point.connections, self._config, self._open_chunks()):
+            if found.rows is not None and (ended := marked.of_ended_chunks(found.chunk.version.table.id)):
+                yield self._noted(marked, ended)
             yield self._noted(marked, tables.take(marked, found))
         yield self._noted(marked, marked.finish())
 
@@ -119,6 +126,7 @@ class SnapshotRows:
         for number in marked.finished:
             self._finished.add(number)
         marked.finished.clear()
+        self.in_a_part = self._config.snapshot_max_threads == 1 and marked.in_a_chunk
         return records
 
 

@@ -147,10 +147,10 @@ class Assembler:
             for record in self._released_records(all_held=all_held):
                 records.append(record)
                 if len(records) >= _RECORDS:
-                    yield Batch(records, before)
+                    yield Batch(records, before, repeats=True)
                     records = []
         except DecodeError:
-            yield Batch(records, before)
+            yield Batch(records, before, repeats=True)
             raise
         after = self.offset()
         if records or after != before or self._bytes or idle:

@@ -22,8 +22,9 @@ def peer_options(package: str, file: str = "debezium_options.tsv") -> dict[str, 
 PROMISES = (
     NoMeaning(
         r"exactly\.once\.support",
-        "a pipeline repeats what was not saved when it was killed, and tells so; Spark's Delta tables have each change "
-        "once: remove it, or ask for it as `requested`",
+        "a pipeline repeats what was not saved when it was killed, and tells so, unless the sink is `kafka` with "
+        "`delivery.guarantee: exactly-once`; Spark's Delta tables have each change once: set it there, and remove it "
+        "here, or ask for it as `requested`",
         taken=("requested",),
     ),
     NoMeaning(
@@ -43,6 +44,12 @@ PROMISES = (
     ),
 )
 """What Kafka Connect and Debezium's engine would promise by these, and cannot be kept here."""
+
+
+def broken_promise(name: str, value: object) -> str:
+    """Why what an option would promise cannot be kept; "" where nothing is promised by it."""
+    return next((one.why for one in PROMISES if one.means(name) and not one.takes(value)), "")
+
 
 OF_EVERY_CONNECTOR = (
     *PROMISES,

@@ -14,7 +14,7 @@ from cdckit.api.hookspecs import Registration
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import config_model, find, registrations
 from cdckit.api.variables import unresolved
-from cdckit.connector.options.every_connector import PROMISES
+from cdckit.connector.options.every_connector import broken_promise
 from cdckit.engine.config.raw_pipeline import Draft, Options, flatten
 from cdckit.engine.config.serializer_options import add_serializer
 from cdckit.errors import ConfigError
@@ -31,7 +31,9 @@ WITHOUT_MEANING = (
 )
 """Regular expressions of options of Connect's workers and of the embedded engine, which have no part to play here."""
 
-FOR_THE_SINK = r"(producer|topic\.creation)\..*|bootstrap\.servers"
+FOR_THE_SINK = (
+    r"(producer|topic\.creation)\..*|bootstrap\.servers|exactly\.once\.support|transaction\.boundary(\.interval\.ms)?"
+)
 """Options of Connect's own producer, which belong to the sink if it knows them."""
 
 PIPELINE_WIDE = (
@@ -184,7 +186,7 @@ def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
             draft.sink_options[name] = value
         elif source.knows(name) or not any(re.fullmatch(pattern, name) for pattern in WITHOUT_MEANING):
             draft.options["source"][name] = value
-        elif broken := [promise.why for promise in PROMISES if promise.means(name) and not promise.takes(value)]:
-            draft.problems.append(f"{name}: {broken[0]}")
+        elif broken := broken_promise(name, value):
+            draft.problems.append(f"{name}: {broken}")
         elif name != "name":
             draft.ignored.append(name)

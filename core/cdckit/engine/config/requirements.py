@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 from cdckit.api.plugins import factory
-from cdckit.api.sink import TableSink
+from cdckit.api.sink import Sink, TableSink
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
@@ -37,6 +37,8 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             continue
         if pipeline.runner == "spark" and component is pipeline.sink:
             problems += _speculation(pipeline, made_by)
+        if pipeline.runner == "direct" and component is pipeline.sink:
+            problems += _tolerance_in_transactions(pipeline, made_by)
         if pipeline.runner == "direct" and isinstance(made_by, type) and issubclass(made_by, TableSink):
             problems.append(
                 f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
@@ -55,10 +57,11 @@ def _speculation(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 
 
 def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
-    """What is asked for that cannot be done while the log is read by several workers, a sentence each."""
+    """What is asked for that cannot be done while several workers read and write, a sentence each."""
     config = pipeline.source.config
     problems = _tolerance(pipeline)
     problems += [f"source.{option}: {why}" for option, why in config.not_on_spark().items()]
+    problems += [f"sink.{option}: {why}" for option, why in pipeline.sink.config.not_on_spark().items()]
     if isinstance(config, SignalOptions) and config.takes_signals:
         problems.append(
             "source.signal.*: signals and incremental snapshots need one process that reads the log in order: set "
@@ -79,6 +82,17 @@ def _tolerance(pipeline: ResolvedPipeline) -> list[str]:
     return [
         f"errors.tolerance: '{pipeline.errors.tolerance}' needs one process that delivers the records: set "
         "'runner: direct' (--runner direct), or errors.tolerance to none; one state serves both runners"
+    ]
+
+
+def _tolerance_in_transactions(pipeline: ResolvedPipeline, sink: object) -> list[str]:
+    if pipeline.errors.tolerance == "none" or not (isinstance(sink, type) and issubclass(sink, Sink)):
+        return []
+    if sink(pipeline.sink.config).transactions is None:
+        return []
+    return [
+        f"errors.tolerance: '{pipeline.errors.tolerance}' passes over records one by one, and the sink's transactions "
+        "take all of a batch or nothing: set errors.tolerance to none, or have the sink deliver at least once"
     ]
 
 

@@ -11,6 +11,7 @@ from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import Kind, config_model, find
 from cdckit.api.source_config import SourceConfig
 from cdckit.api.variables import names_left, unresolved
+from cdckit.connector.options.every_connector import broken_promise
 from cdckit.engine.config.components import ComponentReader
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline, source_config
@@ -51,7 +52,7 @@ def resolve(draft: Draft, *, incomplete: bool = False, needed: Collection[str] =
     ]
     pipeline = _pipeline_options(draft, reader)
     ignored = list(draft.ignored)
-    sink = reader.component("sink", "sink", _sink_options(draft, ignored))
+    sink = reader.component("sink", "sink", _sink_options(draft, reader, ignored))
     source = _source(draft, reader, ignored)
     serializer, keys, headers = _serializers(draft, reader)
     steps = read_steps(draft.options.get("transforms", []), draft.options.get("predicates", {}), reader)
@@ -172,7 +173,7 @@ def _source(draft: Draft, reader: ComponentReader, ignored: list[str]) -> Compon
     return found
 
 
-def _sink_options(draft: Draft, ignored: list[str]) -> Options:
+def _sink_options(draft: Draft, reader: ComponentReader, ignored: list[str]) -> Options:
     """The sink's options, with what a connector's configuration says to its producer, as far as the sink knows it."""
     options: Options = draft.options.get("sink", {"type": "stdout"})
     if not isinstance(options, dict) or not draft.sink_options:
@@ -180,7 +181,10 @@ def _sink_options(draft: Draft, ignored: list[str]) -> Options:
     model = _model("sink", options)
     if model is None:
         return options
-    ignored += [name for name in draft.sink_options if not model.knows(name)]
+    unknown = {name: value for name, value in draft.sink_options.items() if not model.knows(name)}
+    broken = {name: why for name, value in unknown.items() if (why := broken_promise(name, value))}
+    reader.problems += [f"{name}: {why}" for name, why in broken.items()]
+    ignored += [name for name in unknown if name not in broken]
     return {name: value for name, value in draft.sink_options.items() if model.knows(name)} | options
 
 

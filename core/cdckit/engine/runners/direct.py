@@ -10,6 +10,7 @@ from cdckit.api.record import Offset
 from cdckit.api.sink import Sink
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
+from cdckit.api.state_store import StateStore
 from cdckit.connector.signals.inbox import FOLDER
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.engine.quarantine.delivery import tolerant
@@ -18,7 +19,9 @@ from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.progress import Progress
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
+from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.start import claim
+from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import (
@@ -51,9 +54,12 @@ class DirectRunner(Runner):
         plain = make_encoder(self.pipeline)
         stack.callback(plain.close)
         encode, sink = tolerant(self.pipeline, plain, self._sink(), self.figures.faults, stack)
+        if sink.transactions is None:
+            leave_to_state(state)
         stack.callback(sink.close)
         sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
         self.figures.queue = sink.queue_fill
+        kept = self._kept_by(sink, state)
         source = make_source(self.pipeline)
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)
@@ -62,11 +68,11 @@ class DirectRunner(Runner):
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts)
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts, kept)
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:
-            self._drive(source, encode, sink, progress, looks, once)
+            self._drive(source, encode, progress, looks, once)
         except StoppedError as error:
             log.info("%s", error)
         except (SinkError, StateError):
@@ -84,7 +90,17 @@ class DirectRunner(Runner):
             raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it")
         return sink
 
-    def _drive(self, source: Source, encode: Encoder, sink: Sink, progress: Progress, looks: Looks, once: bool) -> None:
+    def _kept_by(self, sink: Sink, state: StateStore) -> SinkOffset | None:
+        """The offset that the sink keeps, and the state has, too, by then; None where the state alone keeps it."""
+        if sink.transactions is None:
+            return None
+        kept = SinkOffset(sink.transactions, self.pipeline)
+        if kept.take_over(state):
+            claim(state, self.pipeline, self.stopping)
+        kept.own(state)
+        return kept
+
+    def _drive(self, source: Source, encode: Encoder, progress: Progress, looks: Looks, once: bool) -> None:
         """Reads on from where it has come; again after a pause while the source is away."""
         retries = Retries(source.retry_schedule(), self.stopping)
         offset = progress.offset if progress.offset is not None else source.initial_offset()
@@ -95,14 +111,14 @@ class DirectRunner(Runner):
                 looks.planned()
                 for batch in (batch for split in splits for batch in source.read(split)):
                     for messages in encode.portions(batch.records):
-                        sink.write(messages)
+                        progress.write(messages)
                     progress.took(batch)
                     retries.progressed()
                     looks.delivered()
                     if self.stopping():
                         return
             except SnapshotDueError:  # the source has said why
-                pass
+                progress.rewind()
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error, retries, progress)
             else:
@@ -111,15 +127,20 @@ class DirectRunner(Runner):
             offset = progress.offset if progress.offset is not None else offset
 
     def _pause(self, error: RetriableSourceError | RetriableSinkError, retries: Retries, progress: Progress) -> None:
-        """Saves what has come so far, and waits for the source, or for what stands before the sink."""
+        """Saves what has come so far, and waits for the source, for the sink, or for what stands before it."""
         if isinstance(error, RetriableSinkError):
             retries.reached()  # the source has given what could not be passed on
         elif retries.due:
             self.notices.connection(connected=False, reason=str(error))
         else:
             raise error
-        progress.save()
+        try:
+            progress.save()
+        except RetriableSinkError as fault:
+            error = fault
         retries.pause(error)
+        if not self.stopping():
+            progress.rewind()
 
 
 def next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import time
 
+from cdckit.api.messages import Messages
 from cdckit.api.record import Batch, Offset
 from cdckit.api.sink import Sink
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.sink_offset import SinkOffset
+from cdckit.errors import RetriableSinkError
 
 
 class Progress:
     """Saves the offset after the sink's flush, at the most once an interval, and tells the hooks.
+
+    Where the sink keeps the offset (`Sink.transactions`), it has it first, with the records, and what is saved is a
+    copy. Then a transaction ends only where reading on from the offset repeats none of its records.
 
     Attributes:
         offset: the place to go on from, whether saved yet or not; None before the first.
@@ -28,6 +34,7 @@ class Progress:
         source: Source,
         notices: RunNotices,
         counts: SourceCounts,
+        kept: SinkOffset | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -37,10 +44,24 @@ class Progress:
         self._source = source
         self._notices = notices
         self._counts = counts
+        self._kept = kept
+        self._behind = False
+        """Whether the sink has records that the offset does not tell of."""
+        self._written = False
+        """Whether it has records that it was not asked to commit."""
         self._records = 0
         self._log_bytes = 0
         self._log_time_ms: int | None = None
         self._due = time.monotonic() + interval_seconds
+
+    def write(self, messages: Messages) -> None:
+        """Gives the sink messages of a batch of which `took` is told next.
+
+        Raises:
+            SinkError: it does not take them.
+        """
+        self._behind = self._written = True
+        self._sink.write(messages)
 
     def took(self, batch: Batch) -> None:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""
@@ -50,8 +71,15 @@ class Progress:
             self._log_time_ms = batch.log_time_ms
         if batch.offset is not None:
             self.offset = batch.offset
-            if batch.save or time.monotonic() >= self._due:
+            self._behind = batch.repeats
+            late = time.monotonic() >= self._due
+            if batch.save or (late and self._kept is None):
                 self.save()
+            elif self._kept is not None:
+                if self._kept.due(worthwhile=late or bool(batch.records)):
+                    self._deliver(self._kept)
+                if late:
+                    self._keep(self._kept.committed)
 
     def save(self) -> None:
         """Flushes the sink, then saves the offset; nothing where nothing is new.
@@ -60,20 +88,50 @@ class Progress:
             SinkError: the sink did not take something; the offset stays as it was.
             StateError: the offset cannot be saved.
         """
-        self._due = time.monotonic() + self._interval
-        if self.offset is None or self.offset == self._saved:
+        if self._kept is not None:
+            self._deliver(self._kept)
+            self._keep(self._kept.committed)
+        else:
+            self._keep(self.offset)
+
+    def rewind(self) -> None:
+        """Takes back what the sink has and the offset does not tell of, where it can, before that is read again.
+
+        Raises:
+            SinkError: the sink cannot go on.
+        """
+        if self._kept is not None and self._behind:
+            self.offset = self._kept.rollback()
+            self._behind = self._written = False
+            self._records = self._log_bytes = 0
+
+    def _deliver(self, kept: SinkOffset) -> None:
+        """Commits what the offset tells of, unless the sink has more than that."""
+        if self._behind or self.offset is None or not (self._written or self.offset != kept.committed):
             return
-        self._sink.flush()
-        self._state.save_offset(self.offset)
-        self._saved = self.offset
-        self._source.committed(self.offset)
+        try:
+            kept.commit(self.offset)
+        except RetriableSinkError:
+            self._behind = True
+            raise
+        self._written = False
+
+    def _keep(self, offset: Offset | None) -> None:
+        self._due = time.monotonic() + self._interval
+        if offset is None or offset == self._saved:
+            return
+        if self._kept is None:
+            self._sink.flush()
+        self._state.save_offset(offset)
+        self._saved = offset
+        self._source.committed(offset)
         self._notices.batch_committed(
             records=self._records,
-            offset=self.offset,
+            offset=offset,
             log_time_ms=self._log_time_ms,
             log_bytes=self._log_bytes,
-            lag_bytes=self._source.lag_bytes(self.offset),
-            lag_messages=self._source.lag_messages(self.offset),
+            lag_bytes=self._source.lag_bytes(offset),
+            lag_messages=self._source.lag_messages(offset),
             counts=self._counts.take(),
         )
         self._records = self._log_bytes = 0

@@ -24,6 +24,7 @@ from cdckit.engine.spark.query import PipelineQuery
 from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.session import refuse_speculation, start_session
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
+from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
 from cdckit.engine.state.spark_checkpoint import Folder, location
@@ -142,6 +143,7 @@ class SparkRunner(Runner):
         state = open_state(StatePlace.of(self.pipeline), place)
         try:
             claim(state, self.pipeline, self.stopping, mirrors=mirrors)
+            leave_to_state(state)
             generation = hand_to_spark(state, self.pipeline.folder, place, anew=anew)
             saved = state.load_offset()
             if self._copied(place) is not None:

@@ -1,0 +1,180 @@
+"""Kafka's transactions: each has records and the offset behind them, and both are seen, or neither.
+
+A producer that begins (`init_transactions`) fences the one before it under the same transactional id, and ends what
+that has left behind. So the offset that is read then is the last one. A transaction that fails is thrown away with its
+producer: whether it was committed after all, the next one reads in the topic.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+from confluent_kafka import KafkaError, KafkaException
+
+from cdckit import RetriableSinkError, SinkError, Transactions
+from cdckit.waiting import answer_of
+from cdckit_kafka.client import Client
+from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.offset_topic import Noted, OffsetTopic
+from cdckit_kafka.refusals import LASTING, advice_of
+
+_STEP_SECONDS = 1.0
+_COMMIT_SECONDS = 0.2
+_FAREWELL_SECONDS = 0.5
+_FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
+
+
+class KafkaTransactions(Transactions):
+    """The transactions of one sink.
+
+    Args:
+        config: the sink's options.
+        connect: makes a new producer, which the sink writes to from then on.
+    """
+
+    def __init__(self, config: KafkaSinkConfig, connect: Callable[[], Client]) -> None:
+        self._config = config
+        self._connect = connect
+        self._run = uuid4().hex
+        self._noted: Noted | None = None
+        self._began: float | None = None
+        self._idle = 0.0
+        self._left = 0.0
+
+    def open(self, pipeline: str, settings: Mapping[str, str], client: Client, existing: Iterable[str]) -> None:
+        """Fences the producer before this one, and reads the offset.
+
+        Raises:
+            SinkError: the brokers refuse, or none answers.
+        """
+        self._id = settings["transactional.id"]
+        self._timeout = int(settings["transaction.timeout.ms"]) / 1000
+        self._client = client
+        self._topic = OffsetTopic(self._config, pipeline, settings)
+        self._topic.ensure(client, existing)
+        self._enter()
+
+    @property
+    def interval_ms(self) -> int | None:
+        """As `transaction.boundary` says."""
+        return self._config.transaction_interval_ms
+
+    def committed(self) -> Any:
+        """The place that the topic has."""
+        return None if self._noted is None else self._noted.place
+
+    def begin(self) -> None:
+        """Begins a transaction, unless there is one.
+
+        Raises:
+            SinkError: the one that there is has lasted too long, or the client refuses.
+        """
+        now = time.monotonic()
+        if self._began is None:
+            self._asked(self._client.producer.begin_transaction)
+            self._began, self._idle = now, 0.0
+        else:
+            self._idle += now - self._left
+        if self._idle > self._timeout:
+            raise SinkError(
+                f"the source has given records for {self._idle:.0f} s without a place to resume behind them, and Kafka "
+                f"aborts transactions longer than {self._timeout:.0f} s: raise sink.kafka.transaction.timeout.ms, to "
+                "the brokers' transaction.max.timeout.ms at the most"
+            )
+
+    def wrote(self) -> None:
+        """Notes that the source has its turn."""
+        self._left = time.monotonic()
+
+    def commit(self, place: Any) -> None:
+        """Writes the place, too, and commits."""
+        self.begin()
+        noted = Noted(self._run, place)
+        client = self._client
+        client.flush()  # what is refused is told by its record
+        self._asked(lambda: client.producer.produce(*self._topic.record(noted)))
+        wait = client.wait(f"Kafka to commit a transaction of '{self._id}'")
+        while not self._answered(lambda: client.producer.commit_transaction(_COMMIT_SECONDS)):
+            wait.still(1)
+        wait.over()
+        client.errors.clear()
+        self._noted, self._began = noted, None
+
+    def rollback(self) -> Any:
+        """Begins anew with another producer, for which Kafka aborts what this one has left behind."""
+        self.close()
+        self._client.close()
+        self._began = None
+        self._client = self._connect()
+        self._client.existing_topics()
+        self._require_first()
+        self._enter()
+        return self.committed()
+
+    def close(self) -> None:
+        """Aborts what is open, if Kafka answers soon; else it does so by itself after a while, or at the next start."""
+        if self._began is not None:
+            with suppress(KafkaException):
+                self._client.producer.abort_transaction(_FAREWELL_SECONDS)
+
+    def lost(self, error: KafkaError) -> SinkError:
+        """What a failure means for the transaction in hand."""
+        said = f"a transaction of '{self._id}' came to nothing: {error.str()} ({error.name()})"
+        if error.code() in _FENCED and (not self._is_overdue() or self._taken_over()):
+            return self._fenced()
+        if error.code() in LASTING:
+            return SinkError(f"{said}. {advice_of(error)}".rstrip(". "))
+        return RetriableSinkError(f"{said}; what is in it is written again")
+
+    def _enter(self) -> None:
+        wait = self._client.wait(f"Kafka to end what transactional id '{self._id}' did before")
+        while not self._answered(lambda: answer_of(lambda: self._client.producer.init_transactions(_STEP_SECONDS))):
+            wait.still(1)
+        wait.over()
+        self._noted = self._topic.newest(self._client, settled=True)
+
+    def _answered(self, call: Callable[[], object]) -> bool:
+        """Whether Kafka has answered; false: ask again.
+
+        Raises:
+            SinkError: it refuses.
+        """
+        try:
+            call()
+        except KafkaException as error:
+            self._client.served(self._client.producer.poll, 0)
+            if error.args[0].retriable() and not self._client.errors.refused():
+                return False
+            raise self.lost(error.args[0]) from None
+        return True
+
+    def _asked(self, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except KafkaException as error:
+            self._client.served(self._client.producer.poll, 0)
+            raise self.lost(error.args[0]) from None
+
+    def _is_overdue(self) -> bool:
+        """Whether the brokers may have aborted the transaction for its length, which librdkafka takes for fencing."""
+        return self._began is not None and time.monotonic() - self._began >= self._timeout
+
+    def _taken_over(self) -> bool:
+        """Whether another run has come to this one's place."""
+        noted = self._topic.newest(self._client, settled=False)
+        before = None if self._noted is None else self._noted.run
+        return noted is not None and noted.run not in (self._run, before)
+
+    def _require_first(self) -> None:
+        if self._taken_over():
+            raise self._fenced()
+
+    def _fenced(self) -> SinkError:
+        return SinkError(
+            f"another process writes with the transactional id '{self._id}' now, and Kafka takes nothing more from "
+            "this one: let one of the two run. Two pipelines need names of their own, or sink.transactional.id"
+        )
