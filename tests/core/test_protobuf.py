@@ -146,6 +146,7 @@ VALUES: list[tuple[Schema, Any]] = [
         (b"\1" + bytes(90), b"\xff" * 90),
     ),
     (struct_schema("Only", {}), ()),
+    (struct_schema("r", {"id": INT32.as_optional(), "_id": INT32}), (1, 2)),
     (
         struct_schema(None, {"_": struct_schema(None, {"i": INT32}), "s": struct_schema("s", {"f": FLOAT32})}),
         ((7,), (0.5,)),
