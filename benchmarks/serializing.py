@@ -27,18 +27,20 @@ RECORDED = Path(__file__).parents[1] / "tests" / "data" / "debezium" / "mysql97-
 WORKLOADS = {"few columns": "dml-schema", "every type": "types"}
 GROUPS = (1, 10, 200)
 TIMES = 5
+SHOWN = ("JSON with schemas", "JSON", "Avro", "Protobuf")
 
 
 @click.command()
 @click.option("--events", default=20_000, help="How many events.")
 def main(events: int) -> None:
     """Measures serializers by themselves."""
-    report = Table("events", "in one group", "JSON with schemas", "JSON", "Avro", "Avro / JSON", title="µs an event")
+    report = Table("events", "in one group", *SHOWN, "Avro / JSON", title="µs an event")
     with SchemaRegistry().start() as registry:
         serializers = [
             _serializer("json"),
             _serializer("json", {"schemas.enable": False}),
             _serializer("avro", {"schema.registry.url": registry.url}),
+            _serializer("protobuf", {"schema.registry.url": registry.url}),
         ]
         for name, scenario in WORKLOADS.items():
             for group in GROUPS:

@@ -139,8 +139,8 @@ def test_faults_are_called_by_the_connectors_own_names(tmp_path: Path) -> None:
     ("options", "said"),
     [
         (
-            {"value__converter": "io.confluent.connect.protobuf.ProtobufConverter"},
-            "value.converter: 'io.confluent.connect.protobuf.ProtobufConverter' is not yet supported (these are: ",
+            {"value__converter": "org.apache.kafka.connect.converters.DoubleConverter"},
+            "value.converter: 'org.apache.kafka.connect.converters.DoubleConverter' is not yet supported (these are: ",
         ),
         (
             {"key__converter": "org.apache.kafka.connect.storage.LongConverter"},
@@ -322,9 +322,18 @@ APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
             },
             "avro-apicurio",
         ),
+        (
+            "io.confluent.connect.protobuf.ProtobufConverter",
+            {
+                "schema.registry.url": "http://registry:8081",
+                "optional.for.nullables": "true",
+                "value.subject.name.strategy": "io.confluent.kafka.serializers.subject.RecordNameStrategy",
+            },
+            "protobuf",
+        ),
     ],
 )
-def test_avro_converters_become_one_serializer(
+def test_registered_converters_become_one_serializer(
     tmp_path: Path, converter: str, options: dict[str, str], name: str
 ) -> None:
     given = {

@@ -111,6 +111,14 @@ def java_map(options: Mapping[str, str]) -> Any:
     return made
 
 
+def java_list(*items: Any) -> Any:
+    """A `java.util.List`."""
+    made = jpype.JClass("java.util.ArrayList")()
+    for item in items:
+        made.add(item)
+    return made
+
+
 def datum(schema: Schema | None, value: Any) -> Struct | SchemaAndValue:
     """A key or value."""
     return value if isinstance(value, Struct) else SchemaAndValue(schema, value)

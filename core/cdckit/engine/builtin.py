@@ -54,6 +54,13 @@ def cdckit_serializers() -> Sequence[Registration]:
             aliases=("org.apache.kafka.connect.json.JsonConverter",),
         ),
         Registration(
+            name="protobuf",
+            factory="cdckit.engine.serializers.protobuf.serializer:ProtobufSerializer",
+            config="cdckit.engine.serializers.protobuf.config:ProtobufConfig",
+            summary="Protobuf with a schema registry, as Confluent's converter writes it",
+            aliases=("io.confluent.connect.protobuf.ProtobufConverter",),
+        ),
+        Registration(
             name="simple",
             factory="cdckit.engine.serializers.one_by_one:SimpleSerializer",
             config="cdckit.engine.serializers.one_by_one:NoOptions",

@@ -13,9 +13,7 @@ from typing import Any
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Path, Template
 from cdckit.engine.serializers.avro.numbers import SMALL, long_bytes, small_numbers
-from cdckit.engine.serializers.avro.schemas import Written
-
-Write = Callable[[Any], bytes]
+from cdckit.engine.serializers.registered import Write, Written
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 _TAKES = {

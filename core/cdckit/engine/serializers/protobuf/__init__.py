@@ -1,0 +1,1 @@
+"""Kafka Connect's data as Protobuf with a schema registry."""

@@ -1,0 +1,68 @@
+"""The Protobuf serializer: keys and values as Confluent's ProtobufConverter writes them."""
+
+from __future__ import annotations
+
+from cdckit.api.record import Datum
+from cdckit.api.schema import struct_schema
+from cdckit.api.struct import Struct
+from cdckit.engine.serializers.avro.numbers import long_bytes
+from cdckit.engine.serializers.avro.registry import Found
+from cdckit.engine.serializers.confluent import ConfluentSerializer
+from cdckit.engine.serializers.one_by_one import MISFITS
+from cdckit.engine.serializers.protobuf.binary import ProtobufCompiler
+from cdckit.engine.serializers.protobuf.config import ProtobufConfig
+from cdckit.engine.serializers.protobuf.messages import ProtobufFile
+from cdckit.engine.serializers.protobuf.schemas import ProtobufSchemas
+from cdckit.engine.serializers.registered import Registered
+
+
+class ProtobufSerializer(ConfluentSerializer):
+    """Confluent's wire format: a zero, four bytes of the schema's id, the message's place in it, the message."""
+
+    kind = "PROTOBUF"
+
+    def __init__(self, config: ProtobufConfig) -> None:
+        schemas = ProtobufSchemas(
+            wrappers=config.wrapper_for_nullables,
+            optionals=config.optional_for_nullables,
+            scrub=config.scrub_invalid_names,
+        )
+        compiler = ProtobufCompiler(schemas, defaults=not config.ignore_default_for_nullables)
+        super().__init__(config, "Protobuf", schemas, compiler)
+
+    def find(self, part: str, topic: str, written: ProtobufFile) -> Registered:
+        """The message's place stands behind the id: how long its path is, and the path; a zero for the first one."""
+        found = super().find(part, topic, written)
+        place = long_bytes(1) + long_bytes(written.index) if written.index else long_bytes(0)
+        return found._replace(head=found.head + place)
+
+    def text(self, written: ProtobufFile) -> str:
+        """The schema's text."""
+        return written.text
+
+    def name(self, written: ProtobufFile) -> str:
+        """The message's full name."""
+        return written.name
+
+    def latest(self, found: Found, written: ProtobufFile) -> ProtobufFile:
+        """The record's own schema, which has to be the subject's latest one."""
+        if found.text.split() != written.text.split():
+            raise ValueError(
+                "the subject's latest schema is another than the record's: register the record's, or set "
+                "use.latest.version=false"
+            )
+        return written
+
+    def _fault(self, datum: Datum | None) -> str:
+        if not isinstance(datum, Struct):
+            return ""
+        for field, value in zip(datum.schema.fields, datum.values, strict=True):
+            inner = self._fault(value)
+            if inner:
+                return f"{field.name}.{inner}"
+            alone = struct_schema(None, {field.name: field.schema})
+            try:
+                self.compiler.write(alone, self.schemas.schema(alone))(Struct(alone, (value,)))
+            except MISFITS as error:
+                return str(error) if str(error).startswith(f"{field.name}: ") else f"{field.name}: {error}"
+        return ""

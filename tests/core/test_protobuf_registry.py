@@ -1,0 +1,119 @@
+"""Protobuf with a real registry: what is registered, what is refused; read by Confluent's own class."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from typing import Any
+
+import pytest
+
+from cdckit import logical
+from cdckit.api.plugins import config_model, find, make
+from cdckit.api.record import Record, SchemaAndValue
+from cdckit.api.schema import INT32, STRING, Schema, struct_schema
+from cdckit.api.struct import Struct
+from cdckit.engine.serializers.protobuf.serializer import ProtobufSerializer
+from cdckit.errors import SinkError, TransformError
+from core.java_converters import JavaConverter, JavaData, jpype
+from core.test_protobuf import data  # noqa: F401 - a fixture
+from testkit.servers.schema_registry import SchemaRegistry
+
+KEY = struct_schema("p.shop.t.Key", {"id": INT32})
+ROW = struct_schema(
+    "p.shop.t.Value",
+    {
+        "id": INT32,
+        "name": STRING.as_optional(),
+        "price": logical.decimal(2, 8),
+        "day": logical.CONNECT_DATE.as_optional(),
+        "at": logical.CONNECT_TIMESTAMP.as_optional(),
+    },
+)
+VALUE = Struct(ROW, (7, "Zoë", b"\x09\xc4", 19_000, None))
+
+
+def serializer(url: str, **options: Any) -> ProtobufSerializer:
+    registration = find("serializer", "io.confluent.connect.protobuf.ProtobufConverter")
+    config, _ = config_model(registration).load({"schema.registry.url": url, **options}, "serializer")
+    made: ProtobufSerializer = make(registration, config)
+    return made
+
+
+def record(topic: str, value: Any = VALUE) -> Record:
+    return Record(topic, Struct(KEY, (7,)), value)
+
+
+@pytest.mark.parametrize("options", [{}, {"optional.for.nullables": "true"}, {"wrapper.for.nullables": "true"}])
+def test_what_is_written_is_read_by_confluents_converter(
+    data: JavaData,  # noqa: F811 - the fixture
+    schema_registry: SchemaRegistry,
+    unique_name: str,
+    options: dict[str, str],
+) -> None:
+    messages = serializer(schema_registry.url, **options).serialize([record(unique_name)])
+    name, given = "io.confluent.connect.protobuf.ProtobufConverter", {"schema.registry.url": schema_registry.url}
+    parts = {"key": messages.keys[0], "value": messages.values[0]}
+    read = {
+        part: JavaConverter(data, name, given | options, key=part == "key").java.toConnectData(
+            unique_name, jpype.JArray(jpype.JByte)(written)
+        )
+        for part, written in parts.items()
+    }
+    assert {part: str(one.schema().name()) for part, one in read.items()} == {"key": "Key", "value": "Value"}
+    row = read["value"].value()
+    assert [str(row.get(one)) for one in ("id", "name", "price")] == ["7", "Zoë", "25.00"]
+    assert (int(row.get("day").getTime()), row.get("at")) == (19_000 * 86_400_000, None)
+    assert str(read["key"].value().get("id")) == "7"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "subject", "plain"),
+    [
+        ("topic", "{}-value", "{}-value"),
+        ("io.confluent.kafka.serializers.subject.RecordNameStrategy", "p.shop.t.Value", "google.protobuf.StringValue"),
+        ("topic.record", "{}-p.shop.t.Value", "{}-google.protobuf.StringValue"),
+    ],
+)
+def test_subjects(schema_registry: SchemaRegistry, unique_name: str, strategy: str, subject: str, plain: str) -> None:
+    made = serializer(schema_registry.url, **{"value.subject.name.strategy": strategy})
+    values: list[Any] = [VALUE, SchemaAndValue(STRING, "x")]
+    for value, expected in zip(values, (subject, plain), strict=True):
+        topic = f"{unique_name}-{value.schema.type}"
+        made.values([record(topic, value)])
+        found = json.loads(schema_registry.get(f"/subjects/{expected.format(topic)}/versions/latest"))
+        assert (found["schemaType"], found["version"]) == ("PROTOBUF", 1)
+
+
+LOOKED_UP = {"auto.register.schemas": False}
+LATEST = {**LOOKED_UP, "use.latest.version": True}
+
+
+@pytest.mark.parametrize("options", [LOOKED_UP, LATEST])
+def test_a_schema_must_be_there_where_none_is_registered(
+    schema_registry: SchemaRegistry, unique_name: str, options: dict[str, Any]
+) -> None:
+    made = serializer(schema_registry.url, **options)
+    said = rf"does not have the schema under the subject {unique_name}-value .*auto\.register\.schemas=true"
+    with pytest.raises(SinkError, match=said):
+        made.values([record(unique_name)])
+    there = serializer(schema_registry.url).values([record(unique_name)])
+    assert made.values([record(unique_name)]) == there
+
+
+def test_a_latest_version_that_is_another(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    serializer(schema_registry.url).values([record(unique_name)])
+    other = struct_schema("p.shop.t.Value", {"id": STRING})
+    with pytest.raises(TransformError, match=rf"topic {unique_name}, .* latest schema is another than the record's"):
+        serializer(schema_registry.url, **LATEST).values([record(unique_name, Struct(other, ("7",)))])
+
+
+def test_an_incompatible_schema_is_refused_by_name(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    made = serializer(schema_registry.url)
+    made.values([record(unique_name)])
+    url, rule = f"{schema_registry.url}/config/{unique_name}-value", b'{"compatibility": "BACKWARD"}'
+    asked = urllib.request.Request(url, rule, {"Content-Type": "application/json"}, method="PUT")
+    urllib.request.urlopen(asked, timeout=10).close()
+    other: Schema = struct_schema("p.shop.t.Value", {"id": STRING})
+    with pytest.raises(SinkError, match=rf"does not take the schema for the subject {unique_name}-value"):
+        made.values([record(unique_name, Struct(other, ("7",)))])
