@@ -308,9 +308,19 @@ APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
             },
             "avro-apicurio",
         ),
+        (
+            "io.confluent.connect.json.JsonSchemaConverter",
+            {
+                "schema.registry.url": "http://registry:8081",
+                "object.additional.properties": "false",
+                "use.optional.for.nonrequired": "true",
+                "schemas.enable": "true",
+            },
+            "json-schema",
+        ),
     ],
 )
-def test_avro_converters_become_one_serializer(
+def test_converters_with_a_registry_become_one_serializer(
     tmp_path: Path, converter: str, options: dict[str, str], name: str
 ) -> None:
     given = {

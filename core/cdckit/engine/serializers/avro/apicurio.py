@@ -15,10 +15,11 @@ import orjson
 
 from cdckit.api.checks import Finding
 from cdckit.engine.serializers.avro.apicurio_config import ApicurioAvroConfig
+from cdckit.engine.serializers.avro.binary import BinaryCompiler
 from cdckit.engine.serializers.avro.connection import CONFLICT, NOT_FOUND, Connection, Refusal, look
-from cdckit.engine.serializers.avro.schemas import AvroSchemas, Written
-from cdckit.engine.serializers.avro.serializer import Registered, RegisteredAvro
+from cdckit.engine.serializers.avro.schemas import AvroSchemas
 from cdckit.engine.serializers.avro.subjects import record_name
+from cdckit.engine.serializers.registered import Registered, RegisteredSerializer, Written
 from cdckit.errors import SinkError
 
 _SHORT, _LONG = struct.Struct(">bI").pack, struct.Struct(">bq").pack
@@ -28,11 +29,11 @@ Artifact = tuple[str, str]
 """A group, and the id within it."""
 
 
-class ApicurioAvroSerializer(RegisteredAvro):
+class ApicurioAvroSerializer(RegisteredSerializer):
     """Keys and values as Avro; the schema's id in a header, or before the value."""
 
     def __init__(self, config: ApicurioAvroConfig) -> None:
-        super().__init__(AvroSchemas(meta_data=config.connect_meta_data), ignore_defaults=False)
+        super().__init__("Avro", AvroSchemas(meta_data=config.connect_meta_data), BinaryCompiler())
         self._config = config
         self.adds_headers = config.headers_enabled
         self.header_form = "bytes" if config.headers_enabled else "text"

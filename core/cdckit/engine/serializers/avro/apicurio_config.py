@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, model_validator
 
 from cdckit.api.plugin_config import PluginConfig
-from cdckit.engine.serializers.avro.config import basic
 from cdckit.engine.serializers.avro.connection import Access
+from cdckit.engine.serializers.avro.registry_config import basic
 
 Strategy = Literal["topic", "simple.topic", "record", "topic.record", "qualified.record"]
 _SERDE = "io.apicurio.registry.serde"

@@ -1,14 +1,13 @@
-"""The schema registry that Avro's schemas are registered in: Confluent's HTTP interface."""
+"""The schema registry that schemas are registered in: Confluent's HTTP interface."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import orjson
 
 from cdckit.engine.serializers.avro.connection import CONFLICT, NOT_FOUND, Access, Connection, Refusal
-from cdckit.engine.serializers.avro.schemas import Written
 from cdckit.errors import SinkError
 
 _TYPE = "application/vnd.schemaregistry.v1+json"
@@ -16,51 +15,85 @@ _NO_SUCH_SCHEMA = frozenset({40401, 40402, 40403})
 """The registry's own codes for a subject, version or schema that it does not have (Confluent's API reference)."""
 
 
+class Found(NamedTuple):
+    """A schema that is there.
+
+    Attributes:
+        number: its id.
+        text: the schema.
+        references: the names and texts of those that it refers to, each behind the ones that it refers to itself.
+    """
+
+    number: int
+    text: str
+    references: tuple[tuple[str, str], ...] = ()
+
+
 class Registry:
     """Registers schemas and looks them up.
 
     Args:
         access: where it is.
+        kind: what it calls schemas of their format: `AVRO`, `JSON` and so on.
         normalize: whether the registry brings schemas into one form before it compares them.
 
     Raises:
         ConfigError: a URL is none, or a file of certificates cannot be read.
     """
 
-    def __init__(self, access: Access, *, normalize: bool = False) -> None:
+    def __init__(self, access: Access, kind: str, *, normalize: bool = False) -> None:
         self._connection = Connection(access, {"Content-Type": _TYPE, "Accept": _TYPE})
+        self._kind = kind
         self._query = "?normalize=true" if normalize else ""
 
-    def register(self, subject: str, written: Written) -> int:
+    def register(self, subject: str, text: str) -> int:
         """The id of a schema, which becomes the subject's newest version unless it is one already.
 
         Raises:
             SinkError: the registry refuses; a `RetriableSinkError` where it cannot be reached now.
         """
-        return self._id(self._ask(f"/subjects/{_quoted(subject)}/versions{self._query}", subject, _body(written)))
+        return self._id(self._ask(f"/subjects/{_quoted(subject)}/versions{self._query}", subject, self._body(text)))
 
-    def lookup(self, subject: str, written: Written) -> int:
+    def lookup(self, subject: str, text: str) -> int:
         """The id of a schema that is there.
 
         Raises:
             SinkError: it is not; or as `register`.
         """
-        return self._id(self._ask(f"/subjects/{_quoted(subject)}{self._query}", subject, _body(written)))
+        return self._id(self._ask(f"/subjects/{_quoted(subject)}{self._query}", subject, self._body(text)))
 
-    def latest(self, subject: str) -> tuple[int, Written]:
-        """The id of a subject's latest schema, and the schema.
+    def latest(self, subject: str) -> Found:
+        """A subject's latest schema.
 
         Raises:
-            SinkError: there is none, or it is no Avro schema; or as `register`.
+            SinkError: there is none, or it is one of another format; or as `register`.
         """
-        found = self._ask(f"/subjects/{_quoted(subject)}/versions/latest", subject)
+        found = self._version(subject, "latest")
+        return Found(self._id(found), found["schema"], tuple(self._references(found).items()))
+
+    def _version(self, subject: str, version: str) -> Any:
+        found = self._ask(f"/subjects/{_quoted(subject)}/versions/{version}", subject)
+        if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
+            raise self._connection.no_registry()
         kind = found.get("schemaType", "AVRO")
-        if kind != "AVRO" or found.get("references"):
+        if kind != self._kind:
             raise SinkError(
-                f"the latest schema of the subject {subject} in {self._connection.shown} is "
-                f"{f'of type {kind}' if kind != 'AVRO' else 'one that refers to others'}, which cannot be written by"
+                f"version {version} of the subject {subject} in {self._connection.shown} is a schema of type {kind}, "
+                f"by which {self._kind} cannot be written"
             )
-        return self._id(found), orjson.loads(found["schema"])
+        return found
+
+    def _references(self, found: Any) -> dict[str, str]:
+        """The texts of the schemas that a version refers to, by the names that it has for them."""
+        made: dict[str, str] = {}
+        for one in found.get("references") or ():
+            inner = self._version(one["subject"], str(one["version"]))
+            made |= self._references(inner)
+            made[one["name"]] = inner["schema"]
+        return made
+
+    def _body(self, text: str) -> bytes:
+        return orjson.dumps({"schema": text} | ({} if self._kind == "AVRO" else {"schemaType": self._kind}))
 
     def _id(self, answer: Any) -> int:
         if isinstance(answer, dict) and isinstance(found := answer.get("id"), int):
@@ -94,7 +127,3 @@ class Registry:
 
 def _quoted(subject: str) -> str:
     return quote(subject, safe="")
-
-
-def _body(written: Written) -> bytes:
-    return orjson.dumps({"schema": orjson.dumps(written).decode()})

@@ -14,6 +14,7 @@ from urllib.parse import quote_plus
 from cdckit import logical
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
+from cdckit.engine.serializers.registered import Written
 
 NAMESPACE = "io.confluent.connect.avro"
 """Where a record without a name stands."""
@@ -39,9 +40,6 @@ _LOGICAL_TYPES = {
 }
 _IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 _IN_FRONT = re.compile(r"[A-Za-z_]")
-
-Written = Any
-"""An Avro schema as the members of its JSON text."""
 
 
 @dataclass(slots=True)

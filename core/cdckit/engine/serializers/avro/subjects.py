@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from cdckit.engine.serializers.avro.schemas import Written
+from cdckit.engine.serializers.registered import Written
 
 Strategy = Literal["topic", "record", "topic.record"]
 Subject = Callable[[str, Written], str]
-"""The subject of a topic and an Avro schema."""
+"""The subject of a topic and a schema."""
 
 _PACKAGE = "io.confluent.kafka.serializers.subject"
 CLASSES: dict[str, Strategy] = {
@@ -19,16 +19,21 @@ CLASSES: dict[str, Strategy] = {
 }
 
 
-def subject_of(strategy: Strategy, part: str) -> Subject:
+def subject_of(strategy: Strategy, part: str, name: Callable[[Written], str]) -> Subject:
     """The function of a strategy, for a topic's keys or values.
 
     It raises a `ValueError` where a schema has no name and the strategy wants one.
+
+    Args:
+        strategy: which.
+        part: `key` or `value`.
+        name: gives a schema's name.
     """
     if strategy == "topic":
         return lambda topic, _: f"{topic}-{part}"
     if strategy == "record":
-        return lambda _, written: record_name(written)
-    return lambda topic, written: f"{topic}-{record_name(written)}"
+        return lambda _, written: name(written)
+    return lambda topic, written: f"{topic}-{name(written)}"
 
 
 def record_name(written: Written) -> str:

@@ -1,0 +1,111 @@
+"""Options of Confluent's registry client and its serializers, whatever they write."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, model_validator
+
+from cdckit.api.ignored_options import NoMeaning
+from cdckit.api.plugin_config import PluginConfig
+from cdckit.engine.serializers.avro.connection import Access
+from cdckit.engine.serializers.avro.subjects import CLASSES, Strategy
+
+SubjectStrategy = Annotated[Strategy, BeforeValidator(lambda name: CLASSES.get(name, name))]
+
+
+class RegistryConfig(PluginConfig):
+    """Where schemas are registered, and how."""
+
+    schema_registry_url: str
+    """The registry's URL, with the path of its Confluent-compatible API; several with commas between are tried in
+    order.
+    """
+    basic_auth_user_info: SecretStr | None = None
+    """`USER:PASSWORD`, where the registry wants a login."""
+    bearer_auth_credentials_source: Literal["STATIC_TOKEN"] | None = None
+    """Whether there is a token, in `bearer.auth.token`."""
+    bearer_auth_token: SecretStr | None = None
+    """The token."""
+    ssl_truststore_location: str | None = Field(default=None, alias="schema.registry.ssl.truststore.location")
+    """The certificates that are trusted: PEM or PKCS #12. By default the system's."""
+    ssl_truststore_password: SecretStr | None = Field(default=None, alias="schema.registry.ssl.truststore.password")
+    """What that file is locked with."""
+    ssl_keystore_location: str | None = Field(default=None, alias="schema.registry.ssl.keystore.location")
+    """The client's own key and certificate: PEM or PKCS #12."""
+    ssl_keystore_password: SecretStr | None = Field(default=None, alias="schema.registry.ssl.keystore.password")
+    """What that file is locked with."""
+    request_timeout_ms: PositiveInt = 30_000
+    """How long, in milliseconds, an answer of the registry is waited for."""
+    auto_register_schemas: bool = True
+    """Register a schema that is new; otherwise it must be there, or `use.latest.version` be set."""
+    use_latest_version: bool = False
+    """With `auto.register.schemas=false`: write by the subject's latest schema, whatever differs from it."""
+    latest_compatibility_strict: bool = True
+    """With `use.latest.version`: refuse a record whose own schema does not fit that one; otherwise what a value allows
+    is written.
+    """
+    normalize_schemas: bool = False
+    """Let the registry bring schemas into one form before it compares them."""
+    key_subject_name_strategy: SubjectStrategy = "topic"
+    """Under which subject keys' schemas stand: `TOPIC-key`, the record's name, or `TOPIC-` and the record's name; also
+    by Confluent's class names.
+    """
+    value_subject_name_strategy: SubjectStrategy = "topic"
+    """The same for values: `TOPIC-value`, …"""
+    apart: ClassVar[tuple[str, ...]] = ("key",)
+    headers_by: ClassVar[str] = "simple"
+    renamed: ClassVar[Mapping[str, str]] = {
+        "schema.registry.basic.auth.user.info": "basic.auth.user.info",
+    }
+    passed_over: ClassVar[tuple[str, ...]] = (
+        r"schemas\.cache\.(config|size)|max\.schemas\.per\.subject|schemas\.enable",
+        r"schema\.registry\.ssl\.(trust|key)store\.type",
+    )
+    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
+        NoMeaning(
+            r"(schema\.registry\.)?basic\.auth\.credentials\.source",
+            "a login stands in basic.auth.user.info, and nowhere else",
+            taken=("user_info", "url"),
+        ),
+    )
+    not_yet: ClassVar[Mapping[str, str | None]] = {
+        "use.schema.id": "-1",
+        "schema.registry.ssl.key.password": None,
+    }
+
+    @model_validator(mode="after")
+    def _secrets_are_in_their_places(self) -> Self:
+        if "@" in self.schema_registry_url:
+            raise ValueError("schema.registry.url: user and password belong in basic.auth.user.info, USER:PASSWORD")
+        if self.bearer_auth_credentials_source is not None and self.bearer_auth_token is None:
+            raise ValueError("bearer.auth.credentials.source=STATIC_TOKEN wants bearer.auth.token")
+        return self
+
+    @property
+    def access(self) -> Access:
+        """Where the registry is, and how one gets in."""
+        return Access(
+            option="schema.registry.url",
+            urls=self.schema_registry_url,
+            authorization=self._authorization(),
+            login="basic.auth.user.info or bearer.auth.token",
+            tls="schema.registry.ssl",
+            truststore=self.ssl_truststore_location,
+            truststore_password=self.ssl_truststore_password,
+            keystore=self.ssl_keystore_location,
+            keystore_password=self.ssl_keystore_password,
+            seconds=self.request_timeout_ms / 1000,
+        )
+
+    def _authorization(self) -> SecretStr | None:
+        if self.bearer_auth_credentials_source is not None and self.bearer_auth_token is not None:
+            return SecretStr(f"Bearer {self.bearer_auth_token.get_secret_value()}")
+        return None if self.basic_auth_user_info is None else basic(self.basic_auth_user_info.get_secret_value())
+
+
+def basic(pair: str) -> SecretStr:
+    """HTTP's words for `USER:PASSWORD`."""
+    return SecretStr(f"Basic {base64.b64encode(pair.encode()).decode()}")
