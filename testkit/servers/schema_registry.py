@@ -7,6 +7,7 @@ import os
 import subprocess
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -32,9 +33,12 @@ class SchemaRegistry(Server):
         """Value for clients' ``schema.registry.url``."""
         return f"http://{self.host}:{self.port}/apis/ccompat/v7"
 
-    def register(self, subject: str, schema: Any, kind: str = "AVRO") -> int:
-        """Add a schema as the subject's next version; return its id."""
-        body = json.dumps({"schema": json.dumps(schema), "schemaType": kind}).encode()
+    def register(
+        self, subject: str, schema: Any, kind: str = "AVRO", references: Sequence[Mapping[str, Any]] = ()
+    ) -> int:
+        """Add a schema, which refers to others, as the subject's next version; return its id."""
+        given = {"schema": json.dumps(schema), "schemaType": kind, "references": list(references)}
+        body = json.dumps(given).encode()
         answer = json.loads(self.get(f"/subjects/{quote(subject, safe='')}/versions", body))
         return cast("int", answer["id"])
 

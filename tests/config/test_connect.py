@@ -331,9 +331,17 @@ APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
             },
             "protobuf",
         ),
+        (
+            "io.confluent.connect.json.JsonSchemaConverter",
+            {
+                "schema.registry.url": "http://registry:8081",
+                "object.additional.properties": "false",
+            },
+            "json-schema",
+        ),
     ],
 )
-def test_registered_converters_become_one_serializer(
+def test_converters_with_a_registry_become_one_serializer(
     tmp_path: Path, converter: str, options: dict[str, str], name: str
 ) -> None:
     given = {
@@ -346,6 +354,17 @@ def test_registered_converters_become_one_serializer(
     assert pipeline.header_serializer is not None
     assert pipeline.header_serializer.registration.name == "simple"
     assert not any("converter" in warning for warning in pipeline.warnings)
+
+
+def test_options_for_reading_are_passed_over(tmp_path: Path) -> None:
+    pipeline = connector(
+        tmp_path, value__converter="io.confluent.connect.json.JsonSchemaConverter",
+        value__converter__schema__registry__url="http://registry:8081",
+        value__converter__use__optional__for__nonrequired="true", value__converter__schemas__enable="true",
+    )  # fmt: skip
+    assert pipeline.serializer.registration.name == "json-schema"
+    for option in ("use.optional.for.nonrequired", "schemas.enable"):
+        assert any(option in warning for warning in pipeline.warnings)
 
 
 def test_avro_values_beside_other_keys_and_headers(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from cryptography.x509.oid import NameOID
 
 from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Record, SchemaAndValue
-from cdckit.api.schema import INT32, STRING, struct_schema
+from cdckit.api.schema import FLOAT64, INT32, INT64, STRING, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.cli.main import cdc
 from cdckit.cli.settings import Settings
@@ -166,8 +166,46 @@ def test_a_latest_version_of_another_kind(schema_registry: SchemaRegistry, uniqu
     schema_registry.register(
         f"{unique_name}-value", {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}, kind="JSON"
     )
-    with pytest.raises(SinkError, match=f"the latest schema of the subject {unique_name}-value .*of type JSON"):
+    with pytest.raises(SinkError, match=f"version latest of the subject {unique_name}-value .*of type JSON"):
         serializer(schema_registry.url, **LATEST).values([record(unique_name)])
+
+
+def test_a_latest_version_that_refers_to_others(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    """Definitions of other subjects stand where they are mentioned first; they mention others in their turn."""
+    word = {"type": "record", "name": "Word", "namespace": "p.words", "fields": [{"name": "text", "type": "string"}]}
+    line = {"type": "record", "name": "Line", "namespace": "p.lines", "fields": [{"name": "w", "type": "p.words.Word"}]}
+    latest = {
+        "type": "record", "name": "Value", "namespace": "p.lines",
+        "fields": [{"name": "first", "type": "Line"}, {"name": "then", "type": ["null", "p.words.Word"]}],
+    }  # fmt: skip
+    words, lines = f"{unique_name}-words", f"{unique_name}-lines"
+    schema_registry.register(words, word)
+    of_words = {"name": "p.words.Word", "subject": words, "version": 1}
+    schema_registry.register(lines, line, references=[of_words])
+    of_lines = {"name": "p.lines.Line", "subject": lines, "version": 1}
+    number = schema_registry.register(f"{unique_name}-value", latest, references=[of_lines, of_words])
+    own = struct_schema("Word", {"text": STRING})
+    first = Struct(struct_schema("Line", {"w": own}), (Struct(own, ("a",)),))
+    value = Struct(struct_schema("V", {"first": first.schema, "then": own.as_optional()}), (first, Struct(own, ("b",))))
+    [written] = serializer(schema_registry.url, **LATEST).values([record(unique_name, value)])
+    assert written == b"\0" + number.to_bytes(4, "big") + b"\2a\2\2b"
+
+
+def test_numbers_that_fit_are_written_into_smaller_types(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    fields = [{"name": "id", "type": "int"}, {"name": "part", "type": "float"}]
+    schema_registry.register(f"{unique_name}-value", {"type": "record", "name": "Value", "fields": fields})
+    own = struct_schema("Value", {"id": INT64, "part": FLOAT64})
+    with pytest.raises(TransformError, match="id: int64 cannot be written as the registered int"):
+        serializer(schema_registry.url, **LATEST).values([record(unique_name, Struct(own, (5, 0.5)))])
+    made = serializer(schema_registry.url, **LATEST, **{"latest.compatibility.strict": False})
+    [written] = made.values([record(unique_name, Struct(own, (-(2**31), 0.5)))])
+    assert written is not None
+    read = fastavro.schemaless_reader(
+        io.BytesIO(written[5:]), fastavro.parse_schema({"type": "record", "name": "Value", "fields": fields}), None
+    )
+    assert read == {"id": -(2**31), "part": 0.5}
+    with pytest.raises(TransformError, match="2147483648 is no integer of 32 bits"):
+        made.values([record(unique_name, Struct(own, (2**31, 0.5)))])
 
 
 def test_several_registries_are_tried_in_turn(schema_registry: SchemaRegistry, unique_name: str) -> None:

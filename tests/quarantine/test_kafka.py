@@ -89,6 +89,12 @@ def test_later_messages_of_the_key_wait(to_kafka: Shop, kafka_broker: KafkaBroke
     assert _amounts(read_topic(kafka_broker.bootstrap, waits.database))[2:] == [(2, LONG), (2, "2")]
 
 
+def test_transactions_take_all_of_a_batch_or_nothing(to_kafka: Shop) -> None:
+    code, _, errors = to_kafka.to({**to_kafka.pipeline.sink, "delivery.guarantee": "exactly-once"}).cdc("run")
+    assert code == 2
+    assert "errors.tolerance: 'quarantine' passes over records one by one, and the sink's transactions" in errors
+
+
 def test_a_full_quarantine_stops_the_pipeline(to_kafka: Shop) -> None:
     shop = to_kafka.given(quarantine_max_records=1)
     shop.insert(_1=LONG, _2=LONG)

@@ -54,6 +54,13 @@ def cdckit_serializers() -> Sequence[Registration]:
             aliases=("org.apache.kafka.connect.json.JsonConverter",),
         ),
         Registration(
+            name="json-schema",
+            factory="cdckit.engine.serializers.json_schema.serializer:JsonSchemaSerializer",
+            config="cdckit.engine.serializers.json_schema.config:JsonSchemaConfig",
+            summary="JSON with JSON Schema and a schema registry, as Confluent's converter writes it",
+            aliases=("io.confluent.connect.json.JsonSchemaConverter",),
+        ),
+        Registration(
             name="protobuf",
             factory="cdckit.engine.serializers.protobuf.serializer:ProtobufSerializer",
             config="cdckit.engine.serializers.protobuf.config:ProtobufConfig",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
+from cdckit.java.hash_order import hash_order
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.filters import BUILTIN_DATABASES, Filters
@@ -138,21 +139,5 @@ def _names(change: SchemaChange, ids: Sequence[TableId]) -> str | None:
 
 def as_hash_set(ids: Sequence[TableId]) -> list[TableId]:
     """Tables in the order in which a `java.util.HashSet` gives them, since that is Debezium's order of names."""
-    distinct = list(dict.fromkeys(ids))
-    buckets = 16
-    while len(distinct) > buckets * 3 // 4:
-        buckets *= 2
-    return sorted(distinct, key=lambda table: _spread(_java_hash(str(table))) & (buckets - 1))
-
-
-def _java_hash(text: str) -> int:
-    """`String.hashCode`, as an unsigned number: over UTF-16 units."""
-    units = text.encode("utf-16-be")
-    found = 0
-    for at in range(0, len(units), 2):
-        found = (31 * found + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
-    return found
-
-
-def _spread(number: int) -> int:
-    return number ^ (number >> 16)
+    by_name = {str(table): table for table in ids}
+    return [by_name[name] for name in hash_order(by_name)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from cdckit.api.plugins import factory
+from cdckit.api.plugins import factory, make
 from cdckit.api.sink import Sink, TableSink
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
@@ -88,7 +88,8 @@ def _tolerance(pipeline: ResolvedPipeline) -> list[str]:
 def _tolerance_in_transactions(pipeline: ResolvedPipeline, sink: object) -> list[str]:
     if pipeline.errors.tolerance == "none" or not (isinstance(sink, type) and issubclass(sink, Sink)):
         return []
-    if sink(pipeline.sink.config).transactions is None:
+    made: Sink = make(pipeline.sink.registration, pipeline.sink.config)
+    if made.transactions is None:
         return []
     return [
         f"errors.tolerance: '{pipeline.errors.tolerance}' passes over records one by one, and the sink's transactions "

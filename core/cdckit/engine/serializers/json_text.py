@@ -20,11 +20,18 @@ HOLE = b"\0"
 
 
 class TextCompiler:
-    """Makes and keeps the functions that write structs, with their schema before them or without."""
+    """Makes and keeps the functions that write structs, with their schema before them or without.
 
-    def __init__(self, payloads: PayloadCompiler, *, with_schema: bool) -> None:
+    Args:
+        payloads: makes values into what `dumps` writes.
+        with_schema: whether their schema stands before them.
+        dumps: makes JSON texts.
+    """
+
+    def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, dumps: Text = orjson.dumps) -> None:
         self.payloads = payloads
         self.with_schema = with_schema
+        self._dumps = dumps
         self.cache_key = (*payloads.cache_key, "text", with_schema)
 
     def text(self, schema: Schema) -> Text:
@@ -59,7 +66,7 @@ class TextCompiler:
         before, after = self.around(schema)
         if schema.fields and all(f.schema.type in INTEGERS and not f.schema.optional for f in schema.fields):
             return _integers(schema, before, after)
-        payload, dumps = self.payloads.payload(schema), orjson.dumps
+        payload, dumps = self.payloads.payload(schema), self._dumps
         if self.with_schema:
             return lambda value: before + dumps(payload(value)) + after
         return lambda value: dumps(payload(value))
@@ -70,7 +77,7 @@ class TextCompiler:
         for hole in template.holes:
             values = filled(values, hole, orjson.Fragment(HOLE))
         payload = self.payloads.payload(_hollow(template.schema, template.holes))
-        pieces = orjson.dumps(payload(Struct(template.schema, values))).split(HOLE)
+        pieces = self._dumps(payload(Struct(template.schema, values))).split(HOLE)
         before, after = self.around(template.schema)
         return [before + pieces[0], *pieces[1:-1], pieces[-1] + after]
 
@@ -83,7 +90,7 @@ class TextCompiler:
         return made
 
     def _compile_binder(self, template: Template) -> Callable[..., Text]:
-        scope: dict[str, Any] = {"dumps": orjson.dumps}
+        scope: dict[str, Any] = {"dumps": self._dumps}
         pieces = [f"p{n}" for n in range(len(template.holes) + 1)]
         fills = [f"f{n}" for n in range(len(template.holes))]
         parts = [pieces[0]]

@@ -107,6 +107,10 @@ class RegisteredSerializer(Serializer):
         """The function for keys or values that are no template's."""
         return self.compiler.write(schema, registered.written, registered.head)
 
+    def writes_null(self, schema: Schema) -> bool:
+        """Whether a null with this schema is more than the absence of a message."""
+        return False
+
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:
         """The keys."""
         return self._column(records, "key", [record.key for record in records])
@@ -212,7 +216,7 @@ class _Part:
         value = datum.value if isinstance(datum, SchemaAndValue) else datum
         if datum.schema is None and value is not None:
             raise ValueError(f"it has no schema, which {self._serializer.language} wants")
-        if datum.schema is None or value is None:
+        if datum.schema is None or (value is None and not self._serializer.writes_null(datum.schema)):
             return None
         return self._write(topic, datum.schema)(value)
 

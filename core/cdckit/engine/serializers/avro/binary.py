@@ -12,7 +12,7 @@ from typing import Any
 
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Path, Template
-from cdckit.engine.serializers.avro.numbers import SMALL, long_bytes, small_numbers
+from cdckit.engine.serializers.avro.numbers import SMALL, int_bytes, long_bytes, small_numbers
 from cdckit.engine.serializers.registered import Write, Written
 
 INTEGERS = ("int8", "int16", "int32", "int64")
@@ -29,6 +29,8 @@ _TAKES = {
     "struct": ("record",),
 }
 """Into which types of Avro each of Connect's can be written."""
+_NARROW = {"int64": ("int",), "float64": ("float",)}
+"""Into which besides, as far as a value allows it."""
 _FLOAT, _DOUBLE = struct.Struct("<f").pack, struct.Struct("<d").pack
 _BOOLEAN = {True: b"\1", False: b"\0"}
 END = b"\0"
@@ -170,11 +172,13 @@ class BinaryCompiler:
     Args:
         defaults: whether a null stands for the default of a field that has one.
         names: what the Avro schemas call a field.
+        narrows: whether numbers are written into smaller types that they fit into.
     """
 
-    def __init__(self, *, defaults: bool = True, names: Callable[[str], str] = str) -> None:
+    def __init__(self, *, defaults: bool = True, names: Callable[[str], str] = str, narrows: bool = False) -> None:
         self._defaults = defaults
         self._names = names
+        self._takes = {kind: (*types, *_NARROW.get(kind, ())) if narrows else types for kind, types in _TAKES.items()}
 
     def write(self, schema: Schema, written: Written, head: bytes = b"") -> Write:
         """The function for values of `schema`.
@@ -206,7 +210,7 @@ class BinaryCompiler:
         return lambda template: bind(*shared(template.values))
 
     def _walk(self, schema: Schema, target: _Target, at: Path, walk: _Walk) -> None:
-        before, record = _branch(target, "struct", "")
+        before, record = self._branch(target, "struct", "")
         walk.write(_constant(before, walk.scope))
         for name, inner, described in record.fields():
             index = self._index(schema, name)
@@ -236,7 +240,7 @@ class BinaryCompiler:
 
     def _expression(self, schema: Schema, target: _Target, name: str, scope: dict[str, Any]) -> str:
         """The expression that writes variable `name`."""
-        before, branch = _branch(target, schema.type, schema.name or "")
+        before, branch = self._branch(target, schema.type, schema.name or "")
         rendered = self._rendered(schema, branch, name, before, scope)
         absent = self._absent(schema, target, branch, before)
         if absent is None:
@@ -258,8 +262,9 @@ class BinaryCompiler:
         kind = target.kind
         if kind in ("int", "long"):
             small = _constant(small_numbers(before), scope)
-            scope["long_bytes"] = long_bytes
-            large = f"{_constant(before, scope)} + long_bytes({name})" if before else f"long_bytes({name})"
+            number = "int_bytes" if kind == "int" and schema.type == "int64" else "long_bytes"
+            scope[number] = int_bytes if number == "int_bytes" else long_bytes
+            large = f"{_constant(before, scope)} + {number}({name})" if before else f"{number}({name})"
             return f"({small}[{name}] if 0 <= {name} < {SMALL} else {large})"
         if kind in ("float", "double"):
             packed = _constant(_FLOAT if kind == "float" else _DOUBLE, scope)
@@ -309,27 +314,26 @@ class BinaryCompiler:
         function: Write = scope["write"]
         return function
 
+    def _branch(self, target: _Target, kind: str, name: str) -> tuple[bytes, _Target]:
+        """What says which branch of a union a value is of, and the branch."""
+        takes = self._takes[kind]
+        if target.kind != "union":
+            if target.kind in takes:
+                return b"", target
+            raise ValueError(f"{name or kind} cannot be written as the registered {target.kind}")
+        branches = [target.of(one) for one in target.written]
+        fitting = [index for index, one in enumerate(branches) if one.kind in takes]
+        if not fitting:
+            kinds = " or ".join(one.kind for one in branches)
+            raise ValueError(f"{name or kind} cannot be written as the registered {kinds}")
+        best = min(fitting, key=lambda index: takes.index(branches[index].kind))
+        return long_bytes(best), branches[best]
+
     def _missing(self, name: str, target: _Target, described: Mapping[str, Any]) -> bytes:
         """What is written for a field of the Avro schema that the value does not have: its default."""
         if "default" not in described:
             raise ValueError(f"{name}: the registered schema wants this field, and there is none, nor a default")
         return default_bytes(target, described["default"])
-
-
-def _branch(target: _Target, kind: str, name: str) -> tuple[bytes, _Target]:
-    """What says which branch of a union a value is of, and the branch."""
-    takes = _TAKES[kind]
-    if target.kind != "union":
-        if target.kind in takes:
-            return b"", target
-        raise ValueError(f"{name or kind} cannot be written as the registered {target.kind}")
-    branches = [target.of(one) for one in target.written]
-    fitting = [index for index, one in enumerate(branches) if one.kind in takes]
-    if not fitting:
-        kinds = " or ".join(one.kind for one in branches)
-        raise ValueError(f"{name or kind} cannot be written as the registered {kinds}")
-    best = min(fitting, key=lambda index: takes.index(branches[index].kind))
-    return long_bytes(best), branches[best]
 
 
 def default_bytes(target: _Target, value: Any) -> bytes:

@@ -47,6 +47,17 @@ def long_bytes(number: int) -> bytes:
     return b"".join((*parts, _LAST[number]))
 
 
+def int_bytes(number: int) -> bytes:
+    """An integer of up to 32 bits.
+
+    Raises:
+        ValueError: it has more.
+    """
+    if not -(1 << 31) <= number < 1 << 31:
+        raise ValueError(f"{number} is no integer of 32 bits, which the registered schema wants")
+    return long_bytes(number)
+
+
 @cache
 def small_numbers(before: bytes) -> list[bytes]:
     """The bytes of the numbers below `SMALL`, with what stands before them."""

@@ -21,10 +21,12 @@ class Found(NamedTuple):
     Attributes:
         number: its id.
         text: the schema.
+        references: the names and texts of those that it refers to, each behind the ones that it refers to itself.
     """
 
     number: int
     text: str
+    references: tuple[tuple[str, str], ...] = ()
 
 
 class Registry:
@@ -66,15 +68,29 @@ class Registry:
         Raises:
             SinkError: there is none, or it is one of another format; or as `register`.
         """
-        found = self._ask(f"/subjects/{_quoted(subject)}/versions/latest", subject)
+        found = self._version(subject, "latest")
+        return Found(self._id(found), found["schema"], tuple(self._references(found).items()))
+
+    def _version(self, subject: str, version: str) -> Any:
+        found = self._ask(f"/subjects/{_quoted(subject)}/versions/{version}", subject)
+        if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
+            raise self._connection.no_registry()
         kind = found.get("schemaType", "AVRO")
-        if kind != self._kind or found.get("references"):
-            what = f"of type {kind}" if kind != self._kind else "one that refers to others"
+        if kind != self._kind:
             raise SinkError(
-                f"the latest schema of the subject {subject} in {self._connection.shown} is {what}, which cannot be "
-                "written by"
+                f"version {version} of the subject {subject} in {self._connection.shown} is a schema of type {kind}, "
+                f"by which {self._kind} cannot be written"
             )
-        return Found(self._id(found), found["schema"])
+        return found
+
+    def _references(self, found: Any) -> dict[str, str]:
+        """The texts of the schemas that a version refers to, by the names that it has for them."""
+        made: dict[str, str] = {}
+        for one in found.get("references") or ():
+            inner = self._version(one["subject"], str(one["version"]))
+            made |= self._references(inner)
+            made[one["name"]] = inner["schema"]
+        return made
 
     def _body(self, text: str) -> bytes:
         return orjson.dumps({"schema": text} | ({} if self._kind == "AVRO" else {"schemaType": self._kind}))

@@ -43,6 +43,10 @@ class RegistryConfig(PluginConfig):
     """Register a schema that is new; otherwise it must be there, or `use.latest.version` be set."""
     use_latest_version: bool = False
     """With `auto.register.schemas=false`: write by the subject's latest schema, whatever differs from it."""
+    latest_compatibility_strict: bool = True
+    """With `use.latest.version`: refuse a record whose own schema does not fit that one; otherwise what a value allows
+    is written.
+    """
     normalize_schemas: bool = False
     """Let the registry bring schemas into one form before it compares them."""
     key_subject_name_strategy: SubjectStrategy = "topic"
@@ -51,14 +55,13 @@ class RegistryConfig(PluginConfig):
     """
     value_subject_name_strategy: SubjectStrategy = "topic"
     """The same for values: `TOPIC-value`, …"""
-
     apart: ClassVar[tuple[str, ...]] = ("key",)
     headers_by: ClassVar[str] = "simple"
     renamed: ClassVar[Mapping[str, str]] = {
         "schema.registry.basic.auth.user.info": "basic.auth.user.info",
     }
     passed_over: ClassVar[tuple[str, ...]] = (
-        r"schemas\.cache\.(config|size)|max\.schemas\.per\.subject",
+        r"schemas\.cache\.(config|size)|max\.schemas\.per\.subject|schemas\.enable",
         r"schema\.registry\.ssl\.(trust|key)store\.type",
     )
     without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
@@ -69,7 +72,6 @@ class RegistryConfig(PluginConfig):
         ),
     )
     not_yet: ClassVar[Mapping[str, str | None]] = {
-        "latest.compatibility.strict": "true",
         "use.schema.id": "-1",
         "schema.registry.ssl.key.password": None,
     }

@@ -7,6 +7,7 @@ import orjson
 from cdckit.api.schema import Schema
 from cdckit.engine.serializers.avro.binary import BinaryCompiler
 from cdckit.engine.serializers.avro.config import AvroConfig
+from cdckit.engine.serializers.avro.references import whole
 from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.avro.schemas import AvroSchemas, scrubbed
 from cdckit.engine.serializers.avro.subjects import record_name
@@ -24,6 +25,7 @@ class AvroSerializer(ConfluentSerializer):
         compiler = BinaryCompiler(
             defaults=not config.ignore_default_for_nullables,
             names=scrubbed if config.scrub_invalid_names else str,
+            narrows=not config.latest_compatibility_strict,
         )
         super().__init__(config, "Avro", schemas, compiler)
 
@@ -36,8 +38,8 @@ class AvroSerializer(ConfluentSerializer):
         return record_name(written)
 
     def latest(self, found: Found, written: Written) -> Written:
-        """The subject's latest schema."""
-        return orjson.loads(found.text)
+        """The subject's latest schema, with those that it refers to in it."""
+        return whole(orjson.loads(found.text), [orjson.loads(text) for _, text in found.references])
 
     def writer(self, schema: Schema, registered: Registered) -> Write:
         """Bytes that stand alone have no length before them."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
+
+from pydantic import model_validator
 
 from cdckit.engine.serializers.avro.registry_config import RegistryConfig
 
@@ -13,6 +15,8 @@ class ProtobufConfig(RegistryConfig):
 
     use_latest_version: bool = False
     """With `auto.register.schemas=false`: take the id of the subject's latest schema, which has to be the record's."""
+    latest_compatibility_strict: bool = True
+    """Has to be true: a record is written by its own schema."""
     optional_for_nullables: bool = False
     """Mark a field that may be null as `optional`; otherwise a null is not told from a zero or an empty text."""
     wrapper_for_nullables: bool = False
@@ -29,3 +33,11 @@ class ProtobufConfig(RegistryConfig):
         r"reference\.(subject\.name\.strategy|lookup\.only)",
     )
     not_yet: ClassVar[Mapping[str, str | None]] = {**RegistryConfig.not_yet, "skip.known.types": "true"}
+
+    @model_validator(mode="after")
+    def _latest_is_the_records_own(self) -> Self:
+        if not self.latest_compatibility_strict:
+            raise ValueError(
+                "latest.compatibility.strict: Protobuf's writer takes no schema but the record's; remove it"
+            )
+        return self
