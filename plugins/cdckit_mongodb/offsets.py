@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from cdckit import Offset
+from cdckit import Offset, StateError
 from cdckit.connector.offset import ConnectorOffset, check_incremental, readable, shared_attributes
 from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mongodb.tokens import Token, token_of, token_text, token_time
@@ -152,3 +152,14 @@ class StreamOffset(ConnectorOffset):
                 event_in_part=bool(offset.get(_EVENT_IN_PART)),
                 **shared,
             )
+
+    def for_connector(self) -> Offset:
+        """The same as Debezium's connector has it; what may have been told in part is told again, by its time.
+
+        Raises:
+            StateError: it is to read collections first.
+        """
+        if self.snapshot_due:
+            raise StateError("the snapshot is not finished: start the connector without an offset, or finish it first")
+        whole = self.with_changes(token=None, transaction_id=None, counts={}) if self.event_in_part else self
+        return {name: value for name, value in whole.to_json().items() if not name.startswith("cdckit_")}

@@ -115,6 +115,11 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         at = consolidated(offsets, self._config, self._asked)
         return at.with_changes(event_in_part=at.token is not None and is_event(at.token)).to_json()
 
+    def connector_offset(self, connector: str, offset: Offset) -> ConnectOffset:
+        """That of a place in the change stream."""
+        partition = {"server_id": self._config.topic_prefix}
+        return ConnectOffset(connector, partition, StreamOffset.kept(offset).for_connector())
+
     # -- planning
 
     def initial_offset(self) -> Offset:

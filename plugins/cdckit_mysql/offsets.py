@@ -232,6 +232,19 @@ class LogOffset(ConnectorOffset):
             return made
         return made.with_changes(end_told=True) if made.event else made.with_changes(event=1)
 
+    def for_connector(self) -> Offset:
+        """The same as Debezium's connectors have it, at the begin of the transaction in hand.
+
+        Raises:
+            StateError: there is no place in the log for them to go on from.
+        """
+        if self.snapshot is not None:
+            raise StateError("the snapshot is not finished: start the connector without an offset, or finish it first")
+        if not self.file:
+            raise StateError("the place in this server's log is not known yet: let the pipeline read a change first")
+        members = {"ts_sec": self.ts_sec, "file": self.file, "pos": self.pos, "server_id": self.server_id}
+        return members if self.gtids is None else {**members, "gtids": self.gtids}
+
 
 def _check_texts(at: LogOffset) -> None:
     """Raises one of `DAMAGE` where a member's text cannot be read."""

@@ -124,6 +124,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         """Where a Debezium connector stood, with the definitions of its schema history, or those of the server."""
         return self._snapshots.adopt(offsets[0].offset or {}, history).to_json()
 
+    def connector_offset(self, connector: str, offset: Offset) -> ConnectOffset:
+        """That of a place in the log; a transaction in hand begins anew."""
+        return ConnectOffset(connector, {"server": self._config.topic_prefix}, LogOffset.kept(offset).for_connector())
+
     # -- planning
 
     def initial_offset(self) -> Offset:

@@ -1,4 +1,4 @@
-"""Registers the sink `kafka`."""
+"""Registers the sink and the state store `kafka`."""
 
 from __future__ import annotations
 
@@ -18,5 +18,24 @@ def cdckit_sinks() -> Sequence[Registration]:
             summary="writes each record to its Kafka topic, idempotently, acknowledged by all in-sync replicas",
             extra="kafka",
             requires=("confluent_kafka",),
+        )
+    ]
+
+
+@hookimpl
+def cdckit_state_stores() -> Sequence[Registration]:
+    """The store that keeps states in topics."""
+    return [
+        Registration(
+            name="kafka",
+            factory="cdckit_kafka.state.store:KafkaBackend",
+            config="cdckit_kafka.state.config:KafkaStateConfig",
+            summary="topics of Kafka",
+            extra="kafka",
+            requires=("confluent_kafka",),
+            aliases=(
+                "org.apache.kafka.connect.storage.KafkaOffsetBackingStore",
+                "io.debezium.storage.kafka.history.KafkaSchemaHistory",
+            ),
         )
     ]

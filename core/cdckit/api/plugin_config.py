@@ -77,6 +77,9 @@ class PluginConfig(BaseModel):
     """Of a serializer: the one that writes headers where a pipeline does not say; "": it does so itself."""
     apart: ClassVar[tuple[str, ...]] = ("key", "header")
     """Of a serializer: the parts of a record that it can write where another one writes values."""
+    of_the_worker: ClassVar[Mapping[str, str]] = {}
+    """Of a state store: regular expressions of options that Kafka Connect's worker has for it beside
+    `offset.storage.*`, and what begins the names of its own that they set."""
     not_yet: ClassVar[Mapping[str, str | None]] = {}
     """Known options that are not supported yet, and the one value (the default) that is allowed."""
     not_yet_patterns: ClassVar[tuple[str, ...]] = ()

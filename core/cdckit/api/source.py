@@ -160,6 +160,20 @@ class Source(ABC):
         """
         raise StateError("this source cannot go on from a connector of Debezium")
 
+    def connector_offset(self, connector: str, offset: Offset) -> ConnectOffset:
+        """What a connector of Debezium would have noted for a place: the way back from `adopt`. Asks nobody.
+
+        Not known by default.
+
+        Args:
+            connector: the connector's name.
+            offset: the place, an offset of this source.
+
+        Raises:
+            StateError: no connector can go on from there.
+        """
+        raise StateError("no connector of Debezium can go on from this source")
+
     def check_offset(self, offset: Offset) -> None:
         """Looks at an offset that a user gives (`cdc offsets set`). Asks nobody; everything is taken by default.
 

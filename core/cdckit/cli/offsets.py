@@ -15,7 +15,7 @@ from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.connector import resnapshot
 from cdckit.connector.takeover.history import HistoryClient, read_history
-from cdckit.connector.takeover.offsets import offsets_of
+from cdckit.connector.takeover.offsets import offsets_body, offsets_of, write_offsets
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.state import made_for
 from cdckit.engine.state.offset_owner import leave_to_state
@@ -26,7 +26,7 @@ from cdckit.errors import ConfigError, StateError
 
 @click.group("offsets")
 def offsets() -> None:
-    """Show, set, reset or import how far a pipeline has come."""
+    """Show, set, reset, import or export how far a pipeline has come."""
 
 
 @offsets.command("show", cls=Command)
@@ -112,6 +112,30 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None, consum
         click.echo(
             "an incremental snapshot was not finished: ask for it again, by the signal execute-snapshot", err=True
         )
+
+
+@offsets.command("export", cls=Command)
+@pipeline_options
+@click.option("--to-debezium", "target", required=True, metavar="OFFSETS")
+@click.option("--connector", metavar="NAME")
+def export_offset(chosen: Chosen, target: str, connector: str | None) -> None:
+    """Hand over to a connector of Debezium: tell it where the pipeline has come to, which must not be running.
+
+    OFFSETS is the file to make, the connector's offset.storage.file.filename; or `-` to print what a Connect cluster
+    takes by PATCH /connectors/NAME/offsets. NAME is the connector's name, which the file has, too.
+    """
+    if target != "-" and not connector:
+        raise ConfigError("--connector: a file of offsets has the connector's name (its option `name`); give it")
+    pipeline = load(chosen, incomplete=True)
+    with held(pipeline) as state:
+        offset = state.load_offset()
+    if offset is None:
+        raise StateError(f"state {pipeline.shown_state}: the pipeline has no offset, and there is nothing to export")
+    noted = make_source(pipeline).connector_offset(connector or "", offset)
+    if target == "-":
+        click.echo(offsets_body(noted))
+    else:
+        write_offsets(Path(target), noted)
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mysql.state.places import USER, Forgetful, forgetful, make_user
+from mysql.state.places import USER, forgetful, make_user
+from testkit.forgetful import Forgetful
 from testkit.running import create_reader, source_of
 from testkit.servers.mysql_family import SQLServer
 

@@ -1,11 +1,12 @@
-"""Reads a serialized `java.util.HashMap` of byte arrays: the file of Kafka Connect's `FileOffsetBackingStore`.
+"""Reads and writes a serialized `java.util.HashMap` of byte arrays: Kafka Connect's `FileOffsetBackingStore`'s file.
 
 Java Object Serialization Specification, chapter 6; of its grammar only what such a map is made of.
 """
 
 from __future__ import annotations
 
-from struct import Struct
+from collections.abc import Sequence
+from struct import Struct, pack
 
 from cdckit.connector.damage import DAMAGE
 from cdckit.errors import StateError
@@ -15,6 +16,13 @@ _NULL, _REFERENCE, _CLASS, _OBJECT, _ARRAY, _BLOCK, _END = 0x70, 0x71, 0x72, 0x7
 _SIZES = {"B": 1, "C": 2, "D": 8, "F": 4, "I": 4, "J": 8, "S": 2, "Z": 1}
 _INT = Struct(">i").unpack_from
 _SHORT = Struct(">H").unpack_from
+_MAP = MAGIC + bytes.fromhex(
+    "737200116a6176612e7574696c2e486173684d61700507dac1c31660d103000246000a6c6f6164466163746f7249000974687265"
+    "73686f6c6478703f400000"
+)
+"""An object of the class `java.util.HashMap`, up to its load factor, 0.75."""
+_FIRST_ARRAY, _ANOTHER_ARRAY = bytes.fromhex("757200025b42acf317f8060854e00200007870"), bytes.fromhex("7571007e0002")
+"""What arrays of bytes begin with: the class is told once."""
 _IDENTITY = 8
 """The size of a class's `serialVersionUID`."""
 
@@ -29,6 +37,17 @@ def read_byte_map(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
         return _Stream(data).pairs()
     except DAMAGE as error:
         raise StateError(f"no map of offsets as Kafka Connect writes it to a file: {error}") from error
+
+
+def write_byte_map(pairs: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """The map of these pairs, one at least."""
+    capacity = 16
+    while 3 * capacity < 4 * len(pairs):
+        capacity *= 2
+    parts = [_MAP, pack(">i", capacity * 3 // 4), pack(">BBii", _BLOCK, 8, capacity, len(pairs))]
+    for number, part in enumerate(part for pair in pairs for part in pair):
+        parts += [_ANOTHER_ARRAY if number else _FIRST_ARRAY, pack(">i", len(part)), part]
+    return b"".join((*parts, bytes([_END])))
 
 
 class _Stream:

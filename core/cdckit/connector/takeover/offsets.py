@@ -1,4 +1,7 @@
-"""Offsets that Kafka Connect keeps: the embedded engine's file, or a dump of a Connect cluster's offset topic."""
+"""Offsets that Kafka Connect keeps: the embedded engine's file, or a dump of a Connect cluster's offset topic.
+
+And offsets as it takes them: that file, and the body of `PATCH /connectors/NAME/offsets`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 from cdckit.api.takeover import ConnectOffset
 from cdckit.connector.damage import DAMAGE
-from cdckit.connector.takeover.java_map import MAGIC, read_byte_map
+from cdckit.connector.takeover.java_map import MAGIC, read_byte_map, write_byte_map
 from cdckit.errors import StateError
 
 
@@ -31,6 +34,30 @@ def offsets_of(path: Path, prefix: str) -> list[ConnectOffset]:
         return fitting
     known = "; ".join(f"{each.connector} {_text(each.partition)}" for each in living) or "none"
     raise StateError(f"{path}: {len(fitting)} connectors have topic.prefix '{prefix}', one is needed; found: {known}")
+
+
+def offsets_body(offset: ConnectOffset) -> str:
+    """What a Connect cluster is asked to set a stopped connector's offset to."""
+    return json.dumps({"offsets": [{"partition": offset.partition, "offset": offset.offset}]}, indent=2)
+
+
+def write_offsets(path: Path, offset: ConnectOffset) -> None:
+    """Makes the file `offset.storage.file.filename` of one connector.
+
+    Raises:
+        StateError: there is one already, or it cannot be written.
+    """
+    key = _as_connect_does([offset.connector, offset.partition])
+    try:
+        with path.open("xb") as file:
+            file.write(write_byte_map([(key, _as_connect_does(offset.offset))]))
+    except OSError as error:
+        raise StateError(f"{path}: {error.strerror}") from error
+
+
+def _as_connect_does(value: Any) -> bytes:
+    """Keys are compared by their bytes."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _text(partition: Mapping[str, Any]) -> str:

@@ -165,7 +165,17 @@ class _Reading:
             ignored += [_HISTORY, *same]
             for name in (_HISTORY, *same):
                 del self.left[name]
-        return {"type": stores[0].name, **options}
+        return {"type": stores[0].name, **self._of_the_worker(config_model(stores[0])), **options}
+
+    def _of_the_worker(self, store: type[PluginConfig]) -> Options:
+        """The worker's options that concern a store; those that a sink may want as well stay for it."""
+        found: Options = {}
+        for name in list(self.left):
+            begins = [begin for pattern, begin in store.of_the_worker.items() if re.fullmatch(pattern, name)]
+            if begins:
+                shared = re.fullmatch(FOR_THE_SINK, name)
+                found[f"{begins[0]}{name}"] = self.left[name] if shared else self.left.pop(name)
+        return found
 
     def _names(self, option: str) -> list[str]:
         return [name.strip() for name in self.left.pop(option, "").split(",") if name.strip()]

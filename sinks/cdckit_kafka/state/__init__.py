@@ -1,0 +1,1 @@
+"""The state store `kafka`: the states of pipelines in topics."""
