@@ -61,6 +61,13 @@ def cdckit_serializers() -> Sequence[Registration]:
             aliases=("io.confluent.connect.json.JsonSchemaConverter",),
         ),
         Registration(
+            name="json-apicurio",
+            factory="cdckit.engine.serializers.json_schema.apicurio:ApicurioJsonSerializer",
+            config="cdckit.engine.serializers.json_schema.apicurio:ApicurioJsonConfig",
+            summary="JSON with Connect's schemas in Apicurio's registry, as its own converter writes it",
+            aliases=("io.apicurio.registry.utils.converter.ExtJsonConverter",),
+        ),
+        Registration(
             name="protobuf",
             factory="cdckit.engine.serializers.protobuf.serializer:ProtobufSerializer",
             config="cdckit.engine.serializers.protobuf.config:ProtobufConfig",

@@ -1,4 +1,4 @@
-"""Options of Avro with Apicurio's own interface: those of its AvroConverter."""
+"""Options of Apicurio's own interface, and of its AvroConverter."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _CLASSES: dict[str, Strategy] = {
 _A = "apicurio.registry"
 
 
-class ApicurioAvroConfig(PluginConfig):
-    """How keys and values become Avro, and where their schemas are registered."""
+class ApicurioConfig(PluginConfig):
+    """Where schemas are registered, and how."""
 
     url: str = Field(alias="apicurio.registry.url")
     """The registry's URL, with the path of its own API, version 2 (`/apis/registry/v2`); several with commas between
@@ -54,43 +54,28 @@ class ApicurioAvroConfig(PluginConfig):
     """What the registry does where the artifact is there already."""
     find_latest: bool = Field(default=False, alias="apicurio.registry.find-latest")
     """Without `apicurio.registry.auto-register`: write by the artifact's latest schema, whatever differs from it."""
-    headers_enabled: bool = Field(default=True, alias="apicurio.registry.headers.enabled")
-    """Put the schema's id into a header such as `apicurio.value.globalId`; otherwise it stands before the value."""
-    as_confluent: bool = Field(default=False, alias="apicurio.registry.as-confluent")
-    """Before a value: an id of four bytes, as Confluent's format has it; otherwise of eight."""
-    use_id: Literal["globalId", "contentId"] = Field(default="globalId", alias="apicurio.registry.use-id")
-    """Which of the registry's two ids it is."""
     group: str | None = Field(default=None, alias="apicurio.registry.artifact.group-id")
     """The group of the artifacts; by default that which `apicurio.registry.artifact-resolver-strategy` names."""
     strategy: Annotated[Strategy, BeforeValidator(lambda name: _CLASSES.get(name, name))] = Field(
         default="topic", alias="apicurio.registry.artifact-resolver-strategy"
     )
-    """The artifact's id: `TOPIC-key` and `TOPIC-value` (`topic`), the topic (`simple.topic`), the record's name, in a
-    group called as its namespace (`record`), `TOPIC-` and the name, in that group (`topic.record`), the name with the
-    namespace (`qualified.record`); the group is `default` otherwise. Also by Apicurio's class names.
+    """The artifact's id: `TOPIC-key` and `TOPIC-value` (`topic`), or the topic (`simple.topic`); the group is `default`
+    otherwise. Also by Apicurio's class names.
     """
-    connect_meta_data: bool = True
-    """Put what Avro has no word for (names, versions and parameters of logical types) beside it as `connect.*`."""
 
     apart: ClassVar[tuple[str, ...]] = ("key",)
     headers_by: ClassVar[str] = "simple"
     passed_over: ClassVar[tuple[str, ...]] = (
         r"apicurio\.registry\.(check-period-ms|retry-(count|backoff-ms)|fault-tolerant-refresh|dereference-schema)",
         r"apicurio\.registry\.(converter\.(de)?serializer|request\.ssl\.(trust|key)store\.type)",
-        r"schemas\.cache\.config|enhanced\.avro\.schema\.support",
+        r"schemas\.cache\.config|schemas\.enable",
     )
     not_yet: ClassVar[Mapping[str, str | None]] = {
-        f"{_A}.id-handler": f"{_SERDE}.DefaultIdHandler",
-        f"{_A}.headers.handler": f"{_SERDE}.headers.DefaultHeadersHandler",
-        f"{_A}.avro.encoding": "BINARY",
         f"{_A}.artifact.artifact-id": None,
         f"{_A}.artifact.version": None,
         f"{_A}.request.ssl.key.password": None,
     }
-    not_yet_patterns: ClassVar[tuple[str, ...]] = (
-        r"apicurio\.registry\.auth\.(service|client|realm|token).*",
-        r"apicurio\.registry\.headers\.(key|value)\..+\.name",
-    )
+    not_yet_patterns: ClassVar[tuple[str, ...]] = (r"apicurio\.registry\.auth\.(service|client|realm|token).*",)
 
     @model_validator(mode="after")
     def _secrets_are_in_their_places(self) -> Self:
@@ -118,3 +103,35 @@ class ApicurioAvroConfig(PluginConfig):
             keystore_password=self.keystore_password,
             seconds=self.request_timeout_ms / 1000,
         )
+
+
+class ApicurioAvroConfig(ApicurioConfig):
+    """How keys and values become Avro, and where their schemas are registered."""
+
+    headers_enabled: bool = Field(default=True, alias="apicurio.registry.headers.enabled")
+    """Put the schema's id into a header such as `apicurio.value.globalId`; otherwise it stands before the value."""
+    as_confluent: bool = Field(default=False, alias="apicurio.registry.as-confluent")
+    """Before a value: an id of four bytes, as Confluent's format has it; otherwise of eight."""
+    use_id: Literal["globalId", "contentId"] = Field(default="globalId", alias="apicurio.registry.use-id")
+    """Which of the registry's two ids it is."""
+    strategy: Annotated[Strategy, BeforeValidator(lambda name: _CLASSES.get(name, name))] = Field(
+        default="topic", alias="apicurio.registry.artifact-resolver-strategy"
+    )
+    """The artifact's id: `TOPIC-key` and `TOPIC-value` (`topic`), the topic (`simple.topic`), the record's name, in a
+    group called as its namespace (`record`), `TOPIC-` and the name, in that group (`topic.record`), the name with the
+    namespace (`qualified.record`); the group is `default` otherwise. Also by Apicurio's class names.
+    """
+    connect_meta_data: bool = True
+    """Put what Avro has no word for (names, versions and parameters of logical types) beside it as `connect.*`."""
+
+    passed_over: ClassVar[tuple[str, ...]] = (*ApicurioConfig.passed_over, r"enhanced\.avro\.schema\.support")
+    not_yet: ClassVar[Mapping[str, str | None]] = {
+        **ApicurioConfig.not_yet,
+        f"{_A}.id-handler": f"{_SERDE}.DefaultIdHandler",
+        f"{_A}.headers.handler": f"{_SERDE}.headers.DefaultHeadersHandler",
+        f"{_A}.avro.encoding": "BINARY",
+    }
+    not_yet_patterns: ClassVar[tuple[str, ...]] = (
+        *ApicurioConfig.not_yet_patterns,
+        r"apicurio\.registry\.headers\.(key|value)\..+\.name",
+    )
