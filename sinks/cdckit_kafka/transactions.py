@@ -95,8 +95,12 @@ class KafkaTransactions(Transactions):
         self.begin()
         noted = Noted(self._run, place)
         client = self._client
+        try:
+            self._asked(lambda: client.producer.produce(*self._topic.record(noted)))
+        except BufferError:
+            client.flush()
+            self._asked(lambda: client.producer.produce(*self._topic.record(noted)))
         client.flush()  # what is refused is told by its record
-        self._asked(lambda: client.producer.produce(*self._topic.record(noted)))
         wait = client.wait(f"Kafka to commit a transaction of '{self._id}'")
         while not self._answered(lambda: client.producer.commit_transaction(_COMMIT_SECONDS)):
             wait.still(1)
