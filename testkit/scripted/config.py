@@ -23,8 +23,6 @@ class FailingConfig(PluginConfig):
     """Where it would write."""
     producer: dict[str, str] = Field(default_factory=dict)
     """Options of its producer."""
-    stray: bool = False
-    """Whether it fails by an error that is none of the tree's."""
 
 
 class AwayConfig(PluginConfig):

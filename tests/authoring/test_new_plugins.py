@@ -150,6 +150,7 @@ def test_what_cannot_be_installed_is_told(tmp_path: Path, capfd: pytest.CaptureF
         ("a" * 41, "at the most 40"),
         ("json", "there is a module 'json' already: take another name, such as acme-json"),
         ("class", "there is a module 'class' already"),
+        ("stdout", "'stdout' is the name of what is there already: take another one, such as acme-stdout"),
         ("taken", "taken is there already, and not empty"),
     ],
 )

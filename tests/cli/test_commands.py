@@ -172,12 +172,6 @@ def test_an_error_of_a_plugins_code_names_the_plugin(cdc: Cdc, pipeline: Path, t
     assert "unexpected RuntimeError in the plugin 'scripted' (scripted 1.0): of this" in called.stderr
 
 
-def test_an_error_of_a_sinks_code_has_the_sinks_exit_code(cdc: Cdc, pipeline: Path) -> None:
-    called = cdc("run", pipeline.name, "--once", "--sink", "failing", "--set", "sink.stray=true")
-    assert called.code == 4
-    assert "unexpected ZeroDivisionError in the plugin 'scripted' (scripted 1.0): division by zero" in called.stderr
-
-
 @pytest.mark.parametrize(
     ("kind", "said"),
     [

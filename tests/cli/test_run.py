@@ -151,7 +151,7 @@ def test_the_trace_is_shown_when_it_is_asked_for(cdc: Cdc, pipeline: Path, tmp_p
     script(tmp_path, {"raise": "Bug", "say": "it is broken"})
     assert "--debug or CDC_DEBUG=1 shows where" in cdc("run", pipeline.name, "--once").stderr
     for called in (cdc("run", pipeline.name, "--once", "--debug"), cdc("run", pipeline.name, "--once", CDC_DEBUG="1")):
-        assert called.code == 1
+        assert called.code == 3
         assert "Traceback (most recent call last)" in called.stderr
 
 

@@ -123,6 +123,14 @@ def test_a_plugin_for_this_version_or_that_does_not_say_is_taken(installed: Path
     assert plugins.broken_plugins() == {}
 
 
+def test_a_plugin_by_the_name_of_another_is_named_and_leaves_that_one_alone(installed: Path) -> None:
+    install(installed, "file", REGISTERS.format(name="file"))
+    assert plugins.find("sink", "file").factory == "cdckit_file.file:FileSink"
+    assert plugins.broken_plugins() == {
+        "file": "file 1.0 brings a plugin by the name of another: rename its entry point"
+    }
+
+
 REGISTERS = """
 from cdckit import Registration, hookimpl
 @hookimpl

@@ -41,7 +41,7 @@ class PluginOrigin:
 
 
 def plugin_origins() -> list[PluginOrigin]:
-    """All plugins that there are: the installed ones by name, then those of the folder.
+    """All plugins that there are: the installed ones by name, cdckit's before others of the same name, then files.
 
     Raises:
         ConfigError: the folder is none.
@@ -49,7 +49,8 @@ def plugin_origins() -> list[PluginOrigin]:
     installed = [
         PluginOrigin(entry.name, entry.module, _distribution(entry), entry.load) for entry in entry_points(group=GROUP)
     ]
-    return [*sorted(installed, key=lambda origin: origin.name), *_of_folder(os.environ.get(PLUGINS_DIR, ""))]
+    installed.sort(key=lambda origin: (origin.name, not origin.distribution.startswith("cdckit ")))
+    return [*installed, *_of_folder(os.environ.get(PLUGINS_DIR, ""))]
 
 
 def _distribution(entry: EntryPoint) -> str:

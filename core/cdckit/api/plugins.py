@@ -46,16 +46,24 @@ def plugin_manager() -> pluggy.PluginManager:
     manager.add_hookspecs(hookspecs)
     for origin in plugin_origins():
         try:
-            plugin = _loaded(origin)
-            manager.register(plugin, name=origin.name)
-            manager.check_pending()
-            if origin.is_file and not manager.get_hookcallers(plugin):
-                raise ConfigError(f"{origin.name} implements no hook: where it is no plugin, begin its name with _")
+            _register(manager, origin)
         except Exception as error:  # noqa: BLE001 - anything can go wrong while foreign code is imported
             _note_broken(origin.name, error)
-            if manager.has_plugin(origin.name):
-                manager.unregister(name=origin.name)
     return manager
+
+
+def _register(manager: pluggy.PluginManager, origin: PluginOrigin) -> None:
+    if manager.has_plugin(origin.name):
+        raise ConfigError(f"{origin.distribution} brings a plugin by the name of another: rename its entry point")
+    try:
+        manager.register(_loaded(origin), name=origin.name)
+        manager.check_pending()
+        if origin.is_file and not manager.get_hookcallers(manager.get_plugin(origin.name)):
+            raise ConfigError(f"{origin.name} implements no hook: where it is no plugin, begin its name with _")
+    except Exception:
+        if manager.has_plugin(origin.name):
+            manager.unregister(name=origin.name)
+        raise
 
 
 def _loaded(origin: PluginOrigin) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cdckit.api.plugins import Kind
 from cdckit.cli.authoring.check import check_plugin
 from cdckit.cli.authoring.distribution import KINDS, write_distribution
 from cdckit.cli.settings import Command
@@ -27,7 +28,7 @@ def plugin() -> None:
     default=Path(),
     help="Where the folder NAME is made; by default here.",
 )
-def new(name: str, kind: str, folder: Path) -> None:
+def new(name: str, kind: Kind, folder: Path) -> None:
     """Write the distribution NAME: a component that works, its tests, and what packages it."""
     for path in write_distribution(name, kind, folder):
         click.echo(path)

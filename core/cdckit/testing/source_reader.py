@@ -1,4 +1,4 @@
-"""Reads a source until the process is killed: `python -m cdckit.testing.source_reader`, as a suite calls it.
+"""Reads a source until it is killed: `python -m cdckit.testing.source_reader`, as a suite calls it.
 
 The source, the folder of its state and an offset come by standard input, pickled; batches leave by standard output.
 """
@@ -16,9 +16,9 @@ from cdckit.engine.state.sqlite import SqliteStateStore
 
 
 def read_on(source: Source, state: Path, offset: Offset) -> None:
-    """Reads along the open end; each batch is handed on before the next one is asked for."""
-    source.open(SourceContext("suite", SqliteStateStore(state), idle_seconds=0.05))
-    for split in source.plan(offset, None):
+    """Reads up to the end of the log; each batch is handed on before the next one is asked for."""
+    source.open(SourceContext("suite", SqliteStateStore(state)))
+    for split in source.plan(offset, source.latest_offset(offset)):
         for batch in source.read(split):
             sys.stdout.buffer.write(pickle.dumps(Batch(batch.records, batch.offset)))
             sys.stdout.flush()

@@ -13,6 +13,8 @@ from pathlib import Path
 from string import Template
 
 from cdckit.api.api_version import API_VERSION
+from cdckit.api.plugin_origins import plugin_origins
+from cdckit.api.plugins import Kind, registrations
 from cdckit.errors import ConfigError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
@@ -34,7 +36,7 @@ class NewKind:
 
 _SOURCE = "source:\n  type: mysql\n  topic.prefix: inventory\n  database.hostname: localhost\n  database.user: cdc\n"
 
-KINDS = {
+KINDS: dict[Kind, NewKind] = {
     "source": NewKind(
         "follows the JSON lines of a file",
         "runner: direct\nsource:\n  type: $type\n  topic: lines\n  path: lines.jsonl",
@@ -51,7 +53,7 @@ KINDS = {
 }
 
 
-def write_distribution(name: str, kind: str, parent: Path) -> list[Path]:
+def write_distribution(name: str, kind: Kind, parent: Path) -> list[Path]:
     """Writes the folder `name`.
 
     Args:
@@ -63,9 +65,10 @@ def write_distribution(name: str, kind: str, parent: Path) -> list[Path]:
         The files.
 
     Raises:
-        ConfigError: the name cannot be one, is taken by an installed module, or the folder is there already.
+        ConfigError: the name cannot be one, is taken by what is installed, or the folder is there already.
     """
     package = _package(name)
+    _require_free(name, kind)
     home = parent / name
     if home.exists() and any(home.iterdir() if home.is_dir() else [home]):
         raise ConfigError(f"NAME: {home} is there already, and not empty; take another name, or move it away")
@@ -85,14 +88,31 @@ def _package(name: str) -> str:
     return package
 
 
-def _texts(name: str, package: str, kind: str) -> Iterator[tuple[str, str]]:
+def _require_free(name: str, kind: Kind) -> None:
+    """That no plugin bears the name, and no component of the kind its type."""
+    taken = {origin.name for origin in plugin_origins()}
+    taken |= {called for _, found in registrations(kind) for called in (found.name, *found.aliases)}
+    if {name, _type(name, kind)} & taken:
+        raise ConfigError(f"NAME: '{name}' is the name of what is there already: take another one, such as acme-{name}")
+
+
+def _type(name: str, kind: Kind) -> str:
+    """What stands behind `type:`."""
+    return _camel(name) if kind == "transform" else name
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+def _texts(name: str, package: str, kind: Kind) -> Iterator[tuple[str, str]]:
     """Each file with its text."""
-    camel = "".join(part.capitalize() for part in name.split("-"))
+    camel = _camel(name)
     words = {
         "name": name,
         "package": package,
         "kind": kind,
-        "type": camel if kind == "transform" else name,
+        "type": _type(name, kind),
         "cls": camel if kind == "transform" else f"{camel.removesuffix(kind.capitalize())}{kind.capitalize()}",
         "summary": KINDS[kind].summary,
         "api": str(API_VERSION),
