@@ -78,7 +78,7 @@ def test_a_signal_saves_the_offset_and_ends(
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [("SourceError", 3), ("SinkError", 4), ("DecodeError", 5), ("TransformError", 6), ("StateError", 7), ("Bug", 1)],
+    [("SourceError", 3), ("SinkError", 4), ("DecodeError", 5), ("TransformError", 6), ("StateError", 7), ("Bug", 3)],
 )
 def test_each_kind_of_error_has_its_exit_code(
     program: Cdc, pipeline: Path, tmp_path: Path, error: str, code: int

@@ -57,9 +57,7 @@ class TestBinaryWithAnotherBehind(SerializerSuite):
         return {"delegate.converter.type": "json"}
 
 
-class TestAvro(SerializerSuite):
-    type_name = "avro"
-
+class _Registered(SerializerSuite):
     @pytest.fixture(autouse=True)
     def _registry(self, schema_registry: SchemaRegistry) -> None:
         self.registry = schema_registry
@@ -71,7 +69,21 @@ class TestAvro(SerializerSuite):
         return {"schema.registry.url": self.registry.url}
 
 
+class TestAvro(_Registered):
+    type_name = "avro"
+
+
+class TestJsonSchema(_Registered):
+    type_name = "json-schema"
+
+
+class TestProtobuf(_Registered):
+    type_name = "protobuf"
+
+
 def test_each_serializer_is_held_to_it() -> None:
     held = {suite.type_name for suite in globals().values() if isinstance(suite, type) and hasattr(suite, "type_name")}
     others = {registration.name for _, registration in registrations("serializer")} - held
-    assert others == {"avro-apicurio", "cloudevents"}, "these take the events of known connectors, or another registry"
+    assert others == {"avro-apicurio", "json-apicurio", "cloudevents"}, (
+        "these take the events of known connectors, or another registry"
+    )
