@@ -57,10 +57,12 @@ def _produce_with_java(java: Any, bootstrap: str, topic: str, keys: list[bytes])
     options.put("bootstrap.servers", bootstrap)
     options.put("key.serializer", serializer)
     options.put("value.serializer", serializer)
+    options.put("max.in.flight.requests.per.connection", "1")  # else a new leader may take the second request first
     producer = clients.KafkaProducer(options)
     try:
-        for key in keys:
-            producer.send(clients.ProducerRecord(topic, key, b"v"))
+        sent = [producer.send(clients.ProducerRecord(topic, key, b"v")) for key in keys]
         producer.flush()
+        for one in sent:
+            one.get()
     finally:
         producer.close()
