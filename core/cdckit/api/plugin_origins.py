@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -28,16 +29,21 @@ class PluginOrigin:
     Attributes:
         name: the entry point's, or the file's.
         module: what is imported.
-        distribution: the distribution that brings it and its version, or the file's path.
         load: imports it.
+        told: says what brings it; reading that of an installed one takes time.
         is_file: whether it is a file of the folder.
     """
 
     name: str
     module: str
-    distribution: str
     load: Callable[[], Any]
+    told: Callable[[], str]
     is_file: bool = False
+
+    @property
+    def distribution(self) -> str:
+        """The distribution that brings it and its version, or the file's path."""
+        return self.told()
 
 
 def plugin_origins() -> list[PluginOrigin]:
@@ -46,11 +52,14 @@ def plugin_origins() -> list[PluginOrigin]:
     Raises:
         ConfigError: the folder is none.
     """
-    installed = [
-        PluginOrigin(entry.name, entry.module, _distribution(entry), entry.load) for entry in entry_points(group=GROUP)
-    ]
-    installed.sort(key=lambda origin: (origin.name, not origin.distribution.startswith("cdckit ")))
-    return [*installed, *_of_folder(os.environ.get(PLUGINS_DIR, ""))]
+    found = entry_points(group=GROUP)
+    installed = [PluginOrigin(entry.name, entry.module, entry.load, partial(_distribution, entry)) for entry in found]
+    shared = Counter(origin.name for origin in installed)
+
+    def place(origin: PluginOrigin) -> tuple[str, bool]:
+        return origin.name, shared[origin.name] > 1 and not origin.distribution.startswith("cdckit ")
+
+    return [*sorted(installed, key=place), *_of_folder(os.environ.get(PLUGINS_DIR, ""))]
 
 
 def _distribution(entry: EntryPoint) -> str:
@@ -64,7 +73,9 @@ def _of_folder(folder: str) -> list[PluginOrigin]:
     if not path.is_dir():
         raise ConfigError(f"{PLUGINS_DIR} (--plugins-dir): {path} is no folder")
     files = sorted(file for file in path.glob("*.py") if not file.name.startswith("_"))
-    return [PluginOrigin(file.name, file.stem, str(file), partial(_load, file), is_file=True) for file in files]
+    return [
+        PluginOrigin(file.name, file.stem, partial(_load, file), partial(str, file), is_file=True) for file in files
+    ]
 
 
 def _load(file: Path) -> Any:
