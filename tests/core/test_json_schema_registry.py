@@ -17,7 +17,7 @@ from cdckit.errors import SinkError, TransformError
 from core.test_json_schema_converter import recorded
 from testkit.servers.schema_registry import SchemaRegistry
 
-ROW = struct_schema("p.shop.t.Value", {"id": INT32, "name": STRING.as_optional(), "tags": array_schema(STRING)})
+ROW = struct_schema("js.shop.t.Value", {"id": INT32, "name": STRING.as_optional(), "tags": array_schema(STRING)})
 VALUE = Struct(ROW, (7, "Zoë", ["a"]))
 DRAFT = {"$schema": "http://json-schema.org/draft-07/schema#"}
 LATEST = {"auto.register.schemas": False, "use.latest.version": True}
@@ -46,13 +46,13 @@ def test_what_is_written_fits_the_schema_that_is_registered(schema_registry: Sch
 
 @pytest.mark.parametrize(
     ("strategy", "subject"),
-    [("topic", "{}-value"), ("record", "p.shop.t.Value"), ("topic.record", "{}-p.shop.t.Value")],
+    [("topic", "{}-value"), ("record", "js.shop.t.Value"), ("topic.record", "{}-js.shop.t.Value")],
 )
 def test_subjects(schema_registry: SchemaRegistry, unique_name: str, strategy: str, subject: str) -> None:
     made = serializer(schema_registry.url, **{"value.subject.name.strategy": strategy})
     made.values([Record(unique_name, None, VALUE)])
     found = json.loads(schema_registry.get(f"/subjects/{subject.format(unique_name)}/versions/latest"))
-    assert (found["schemaType"], json.loads(found["schema"])["title"]) == ("JSON", "p.shop.t.Value")
+    assert (found["schemaType"], json.loads(found["schema"])["title"]) == ("JSON", "js.shop.t.Value")
     if strategy != "topic":
         with pytest.raises(TransformError, match="its schema has no title"):
             made.values([Record(unique_name, None, SchemaAndValue(STRING, "x"))])

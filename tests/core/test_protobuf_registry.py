@@ -19,9 +19,9 @@ from core.java_converters import JavaConverter, JavaData, jpype
 from core.test_protobuf import data  # noqa: F401 - a fixture
 from testkit.servers.schema_registry import SchemaRegistry
 
-KEY = struct_schema("p.shop.t.Key", {"id": INT32})
+KEY = struct_schema("pb.shop.t.Key", {"id": INT32})
 ROW = struct_schema(
-    "p.shop.t.Value",
+    "pb.shop.t.Value",
     {
         "id": INT32,
         "name": STRING.as_optional(),
@@ -71,8 +71,8 @@ def test_what_is_written_is_read_by_confluents_converter(
     ("strategy", "subject", "plain"),
     [
         ("topic", "{}-value", "{}-value"),
-        ("io.confluent.kafka.serializers.subject.RecordNameStrategy", "p.shop.t.Value", "google.protobuf.StringValue"),
-        ("topic.record", "{}-p.shop.t.Value", "{}-google.protobuf.StringValue"),
+        ("io.confluent.kafka.serializers.subject.RecordNameStrategy", "pb.shop.t.Value", "google.protobuf.StringValue"),
+        ("topic.record", "{}-pb.shop.t.Value", "{}-google.protobuf.StringValue"),
     ],
 )
 def test_subjects(schema_registry: SchemaRegistry, unique_name: str, strategy: str, subject: str, plain: str) -> None:
@@ -103,7 +103,7 @@ def test_a_schema_must_be_there_where_none_is_registered(
 
 def test_a_latest_version_that_is_another(schema_registry: SchemaRegistry, unique_name: str) -> None:
     serializer(schema_registry.url).values([record(unique_name)])
-    other = struct_schema("p.shop.t.Value", {"id": STRING})
+    other = struct_schema("pb.shop.t.Value", {"id": STRING})
     with pytest.raises(TransformError, match=rf"topic {unique_name}, .* latest schema is another than the record's"):
         serializer(schema_registry.url, **LATEST).values([record(unique_name, Struct(other, ("7",)))])
 
@@ -114,6 +114,6 @@ def test_an_incompatible_schema_is_refused_by_name(schema_registry: SchemaRegist
     url, rule = f"{schema_registry.url}/config/{unique_name}-value", b'{"compatibility": "BACKWARD"}'
     asked = urllib.request.Request(url, rule, {"Content-Type": "application/json"}, method="PUT")
     urllib.request.urlopen(asked, timeout=10).close()
-    other: Schema = struct_schema("p.shop.t.Value", {"id": STRING})
+    other: Schema = struct_schema("pb.shop.t.Value", {"id": STRING})
     with pytest.raises(SinkError, match=rf"does not take the schema for the subject {unique_name}-value"):
         made.values([record(unique_name, Struct(other, ("7",)))])
