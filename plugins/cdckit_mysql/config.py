@@ -12,7 +12,7 @@ from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
 from cdckit_mysql.options.capture import CaptureOptions, GtidOptions
-from cdckit_mysql.options.connection import ConnectionOptions, SslMode, random_server_id
+from cdckit_mysql.options.connection import ConnectionOptions, SslMode, server_id_beside
 from cdckit_mysql.options.events import (
     EventOptions,
     FormatOptions,
@@ -79,7 +79,7 @@ class MySqlConfig(
     def beside(self) -> Self:
         """Also without the topic of the history and the heartbeat's statement, under another server id."""
         update = {
-            "database_server_id": random_server_id(),
+            "database_server_id": server_id_beside(self.database_server_id),
             "heartbeat_action_query": "",
             "schema_history_internal": "state",
         }

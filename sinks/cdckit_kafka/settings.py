@@ -39,7 +39,7 @@ _ALIASES: Mapping[str, str] = {
 
 _FOR_TRANSACTIONS = ("transactional.id", "transaction.timeout.ms", "message.timeout.ms")
 _OF_EVERY_CLIENT = re.compile(
-    r"(bootstrap\.servers|client\.|security\.|sasl\.|ssl\.|socket\.|broker\.|metadata\.|reconnect\.|retry\.|enable\.ssl"
+    r"(bootstrap\.servers|client\.|security\.|sasl\.|ssl\.|socket\.|broker\.|metadata\.|reconnect\.|retry\.|enable\.ssl|https\.|enable\.sasl"
     r"|topic\.metadata|api\.|enabled_sasl|log_level|debug|fetch\.|connections\.).*"
 )
 

@@ -88,7 +88,7 @@ class KafkaSink(Sink):
             for part, report in self._aside.parts(messages):
                 self._produce(client, part, report)
         client.served(client.producer.poll, 0)
-        if self._transactions is not None:
+        if self._transactions is not None and len(messages):
             self._transactions.wrote()
 
     def flush(self) -> None:

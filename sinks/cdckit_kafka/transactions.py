@@ -25,6 +25,7 @@ from cdckit_kafka.refusals import LASTING, advice_of
 _STEP_SECONDS = 1.0
 _COMMIT_SECONDS = 0.2
 _FAREWELL_SECONDS = 0.5
+_TOO_OFTEN = 3
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
 
 
@@ -44,6 +45,7 @@ class KafkaTransactions(Transactions):
         self._began: float | None = None
         self._idle = 0.0
         self._left = 0.0
+        self._overdue = 0
 
     def open(self, pipeline: str, settings: Mapping[str, str], client: Client, existing: Iterable[str]) -> None:
         """Fences the producer before this one, and reads the offset.
@@ -80,11 +82,14 @@ class KafkaTransactions(Transactions):
         else:
             self._idle += now - self._left
         if self._idle > self._timeout:
-            raise SinkError(
-                f"the source has given records for {self._idle:.0f} s without a place to resume behind them, and Kafka "
-                f"aborts transactions longer than {self._timeout:.0f} s: raise sink.kafka.transaction.timeout.ms, to "
-                "the brokers' transaction.max.timeout.ms at the most"
-            )
+            raise self._too_long()
+
+    def _too_long(self) -> SinkError:
+        return SinkError(
+            f"the source has given records for longer than {self._timeout:.0f} s without a place to resume behind "
+            "them, and Kafka aborts transactions that last so long: raise sink.kafka.transaction.timeout.ms, to the "
+            "brokers' transaction.max.timeout.ms at the most"
+        )
 
     def wrote(self) -> None:
         """Notes that the source has its turn."""
@@ -106,11 +111,18 @@ class KafkaTransactions(Transactions):
             wait.still(1)
         wait.over()
         client.errors.clear()
-        self._noted, self._began = noted, None
+        self._noted, self._began, self._overdue = noted, None, 0
 
     def rollback(self) -> Any:
-        """Begins anew with another producer, for which Kafka aborts what this one has left behind."""
+        """Begins anew with another producer, for which Kafka aborts what this one has left behind.
+
+        Raises:
+            SinkError: also where several in turn have lasted too long, as they would for ever.
+        """
+        self._overdue = self._overdue + 1 if self._is_overdue() else 0
         self.close()
+        if self._overdue >= _TOO_OFTEN:
+            raise self._too_long()
         self._client.close()
         self._began = None
         self._client = self._connect()

@@ -235,3 +235,8 @@ def test_what_feed_cannot_do(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
     assert (called.code, "sink.type: 'spark' keeps Spark tables" in called.stderr) == (2, True)
     called = cdc("feed", pipeline.name, "--from", "events.jsonl", "--sink", "failing")
     assert called.code == 4
+    kafka = ["--sink", "kafka", "--set", "sink.bootstrap.servers=127.0.0.1:1", "--runner", "direct"]
+    called = cdc(
+        "feed", pipeline.name, "--from", "events.jsonl", *kafka, "--set", "sink.delivery.guarantee=exactly-once"
+    )
+    assert (called.code, "have it deliver at least once here" in called.stderr) == (2, True)

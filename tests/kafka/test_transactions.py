@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -105,9 +106,27 @@ def test_a_transaction_that_lasted_too_long_is_lost_and_written_again(
     assert seen(kafka_broker, unique_name) == [b"again"]
 
 
+def test_a_transaction_that_always_lasts_too_long_is_not_written_again_for_ever(
+    kafka_broker: KafkaBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("cdckit_kafka.transactions.time", SimpleNamespace(monotonic=lambda: now))
+    with opened(kafka_broker, unique_name) as (sink, transactions):
+        transactions.commit({"at": 1})
+        for _ in range(2):
+            sink.write(batch([Outgoing(unique_name, b"k", b"slow")]))
+            now += 61
+            assert transactions.rollback() == {"at": 1}
+        sink.write(batch([Outgoing(unique_name, b"k", b"slow")]))
+        now += 61
+        with pytest.raises(SinkError, match=r"raise sink\.kafka\.transaction\.timeout\.ms") as ended:
+            transactions.rollback()
+        assert not isinstance(ended.value, RetriableSinkError)
+
+
 def _wait_for_the_abort(broker: KafkaBroker, topic: str) -> None:
     """Waits until nothing in a topic's one partition is undecided."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while _end(broker, topic, "read_committed") < _end(broker, topic, "read_uncommitted"):
         assert time.monotonic() < deadline, "the broker aborts no transaction"
         time.sleep(0.2)
@@ -129,7 +148,7 @@ def test_the_topic_of_offsets_is_compacted_and_read_to_its_end(kafka_broker: Kaf
     )
     with opened(kafka_broker, unique_name, offset_topic=topic) as (_, transactions):
         number = 0
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while _first(kafka_broker, topic) < 5:
             assert time.monotonic() < deadline, "nothing is compacted"
             number += 1

@@ -11,6 +11,7 @@ from cdckit.connector.connect_json.reader import read_records
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.samples.lines import SampleLines
 from cdckit.engine.samples.recording import sampled
+from cdckit_mysql.options.connection import server_id_beside
 from mysql.capture import config_for
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
@@ -65,8 +66,10 @@ def test_records_of_a_snapshot_come_back_and_no_history_is_written(
 
 
 def test_what_a_reading_beside_the_pipeline_leaves_out(db_server: SQLServer) -> None:
-    config = config_for(db_server, heartbeat_action_query="INSERT INTO x VALUES (1)", database_server_id="77")
+    config = config_for(db_server, heartbeat_action_query="INSERT INTO x VALUES (1)", database_server_id="6401")
     beside = config.beside()
     assert (beside.heartbeat_action_query, beside.takes_signals, beside.channels) == ("", False, ())
-    assert beside.database_server_id != 77
-    assert config.database_server_id == 77
+    assert config.database_server_id == 6401
+    others = {server_id_beside(config.database_server_id) for _ in range(20_000)}
+    assert others == set(range(6402, 7401))
+    assert beside.database_server_id in others

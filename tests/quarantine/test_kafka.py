@@ -95,6 +95,18 @@ def test_transactions_take_all_of_a_batch_or_nothing(to_kafka: Shop) -> None:
     assert "errors.tolerance: 'quarantine' passes over records one by one, and the sink's transactions" in errors
 
 
+def test_a_replay_waits_for_no_offset_and_so_refuses_transactions(to_kafka: Shop, kafka_broker: KafkaBroker) -> None:
+    to_kafka.insert(_1=LONG)
+    assert to_kafka.run().code == 0
+    exactly = to_kafka.to({**to_kafka.pipeline.sink, "delivery.guarantee": "exactly-once"})
+    code, _, errors = exactly.cdc("replay")
+    assert (code, "have it deliver at least once here" in errors) == (2, True)
+    assert len(to_kafka.kept()) == 1
+    _set_limit(kafka_broker, to_kafka.database, 1_000_000)
+    assert exactly.cdc("replay", "--set", "sink.delivery.guarantee=at-least-once")[0] == 0
+    assert _amounts(read_topic(kafka_broker.bootstrap, to_kafka.database)) == [(1, LONG)]
+
+
 def test_a_full_quarantine_stops_the_pipeline(to_kafka: Shop) -> None:
     shop = to_kafka.given(quarantine_max_records=1)
     shop.insert(_1=LONG, _2=LONG)

@@ -37,10 +37,16 @@ def told(error: BaseException) -> str:
 
 
 def plugin_at_fault(error: BaseException) -> PluginOrigin | None:
-    """The plugin in whose code, or beneath it, the error was raised."""
+    """The plugin in whose code the error was raised, or in a library that it called; the engine is none."""
     plugins = {origin.module.partition(".")[0]: origin for origin in plugin_origins()}
-    packages = (str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame in _frames(error))
-    return next((plugins[package] for package in packages if package in plugins and package != "cdckit"), None)
+    for frame in _frames(error):
+        module = str(frame.f_globals.get("__name__", ""))
+        package = module.partition(".")[0]
+        if module.startswith("cdckit.engine."):
+            return None
+        if package in plugins and package != "cdckit":
+            return plugins[package]
+    return None
 
 
 def _stage(error: BaseException) -> type[CdcError]:

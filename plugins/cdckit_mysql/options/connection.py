@@ -51,6 +51,11 @@ def random_server_id() -> int:
     return random.randint(5400, 6400)  # noqa: S311 - an address, no secret
 
 
+def server_id_beside(taken: int) -> int:
+    """One for a reading beside a pipeline: none of `random_server_id`'s, and not the one that is taken."""
+    return random.choice([number for number in range(6401, 7401) if number != taken])  # noqa: S311 - as above
+
+
 def split_place(text: str) -> tuple[str, int | None]:
     """The file and the position of `FILE:POS`; None for the position of `FILE` alone.
 

@@ -58,7 +58,7 @@ class StateClients:
         self.pipeline = pipeline
         self.seconds = config.timeout_ms / 1000
         self.place = f"topic '{config.topic}' at {config.bootstrap_servers}"
-        self.holder = f"cdckit-state.{config.topic}.{pipeline}"
+        self.holder = f"cdckit-state.{config.topic}/{pipeline}"
         self.member_name = f"process {os.getpid()} on {socket.gethostname()} ({uuid.uuid4().hex[:8]})"
         self.errors = ClientErrors(CLIENT_OPTIONS, config.producer_settings)
 

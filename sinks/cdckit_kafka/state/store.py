@@ -67,7 +67,7 @@ class KafkaStateStore(StateStore):
                 reader = TopicReader(clients, topic, self._saved.take)
                 with ExitStack() as reading:
                     reading.callback(reader.close)
-                    reader.catch_up()
+                    reader.catch_up(there=True)
             if not self._saved.require_format():
                 self._write(self._topics[0], [self._saved.format_saved()])
             self._opened = opened.pop_all()

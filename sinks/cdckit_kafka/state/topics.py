@@ -25,7 +25,12 @@ _FOREVER = "-1"
 _RETENTION = ("retention.ms", "retention.bytes")
 _NO_MATTER = ("GROUP_AUTHORIZATION_FAILED",)
 """What librdkafka tells though nothing is asked of the group, which is told of no offset."""
-_NOT_YET = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION)
+_NOT_YET = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+)
 _Taken = Callable[[bytes | None, bytes | None], object]
 
 
@@ -55,15 +60,20 @@ def make_topics(clients: StateClients, admin: AdminClient) -> None:
         else:
             new = NewTopic(topic, 1, replication_factor=config.replication_factor, config=_MADE_WITH)
             with clients.told(f"making the topic '{topic}'"):
-                _made(admin.create_topics([new])[topic].result, clients.seconds)
+                made = _made(admin.create_topics([new])[topic].result, clients.seconds)
+            if not made:
+                _require_lasting(clients, admin, topic)
 
 
-def _made(result: Callable[[float], object], seconds: float) -> None:
+def _made(result: Callable[[float], object], seconds: float) -> bool:
+    """Whether it was made here; false: it was there."""
     try:
         result(seconds)
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise
+        return False
+    return True
 
 
 def _require_lasting(clients: StateClients, admin: AdminClient, topic: str) -> None:
@@ -100,23 +110,33 @@ class TopicReader:
         self._consumer: Consumer | None = None
         self._read = 0
 
-    def catch_up(self) -> None:
+    def catch_up(self, *, there: bool = False) -> None:
         """Reads to the present end, be a transaction there still open: what comes before that counts.
+
+        Args:
+            there: the topic has been made; a broker that does not know it yet is asked again.
 
         Raises:
             StateError: it cannot be read.
         """
         topic = self._place.topic
         with self._clients.told(f"reading topic '{topic}'"):
-            end = self._end()
+            end = self._end(there=there)
             if end is not None and self._read < end:
                 for key, value in self._messages(end):
                     self._taken(key, value)
 
-    def _end(self) -> int | None:
-        """Behind the last message; None where the topic is not there."""
+    def _end(self, *, there: bool) -> int | None:
+        """Behind the last message; None where the topic is not there, and need not be."""
         deadline, topic = time.monotonic() + self._clients.seconds, self._place.topic
-        while topic in self._admin.list_topics(timeout=self._clients.seconds).topics:
+        while True:
+            if topic not in self._admin.list_topics(timeout=self._clients.seconds).topics:
+                if not there:
+                    return None
+                if time.monotonic() > deadline:
+                    raise StateError(f"state store: the brokers do not know topic '{topic}', which was made just now")
+                time.sleep(0.05)
+                continue
             asked = self._admin.list_offsets(
                 {TopicPartition(topic, PARTITION): OffsetSpec.latest()},  # type: ignore[no-untyped-call]
                 isolation_level=IsolationLevel.READ_UNCOMMITTED,
@@ -129,7 +149,6 @@ class TopicReader:
                 if error.args[0].code() not in _NOT_YET or time.monotonic() > deadline:
                     raise
             time.sleep(0.05)
-        return None
 
     def _messages(self, end: int) -> Iterator[tuple[bytes | None, bytes | None]]:
         """Those until `end`. A transaction that its process has left open ends by its own timeout, no later."""

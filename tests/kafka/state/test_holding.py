@@ -120,7 +120,7 @@ def test_whoever_was_followed_by_another_saves_nothing_more(
     store.append_history("h", [HistoryEntry("1", 1)])
     changes = store.changes
     servers = {"bootstrap.servers": kafka_broker.bootstrap}
-    Producer({**servers, "transactional.id": f"cdckit-state.{unique_name}.p"}).init_transactions(30)
+    Producer({**servers, "transactional.id": f"cdckit-state.{unique_name}/p"}).init_transactions(30)
     with told("was lost", "another process took it"):
         save(store)
     with told("was lost"):
@@ -138,7 +138,7 @@ def test_a_save_that_was_not_committed_counts_for_nothing(kafka_broker: KafkaBro
     with closing(backend_of(kafka_broker, unique_name).open("p")) as store:
         store.save_offset({"n": 1})
     servers = {"bootstrap.servers": kafka_broker.bootstrap, "transaction.timeout.ms": 600_000}
-    producer = Producer({**servers, "transactional.id": f"cdckit-state.{unique_name}.p"})
+    producer = Producer({**servers, "transactional.id": f"cdckit-state.{unique_name}/p"})
     producer.init_transactions(30)
     producer.begin_transaction()
     [key] = [m.key() for m in kafka_broker.messages(unique_name) if b'"offset"' in (m.key() or b"")]
@@ -274,7 +274,7 @@ def test_it_is_used_by_a_login_that_may_do_no_more_than_it_needs(secured: Secure
     with told("refuse", "state.kafka"):
         backend.open("p")
     for kind, operations in (("group", ["read"]), ("transactional_id", ["write", "describe"])):
-        secured.allow("writer", f"cdckit-state.{unique_name}.p", *operations, kind=kind)
+        secured.allow("writer", f"cdckit-state.{unique_name}/p", *operations, kind=kind)
     for _ in range(2):
         with closing(_once_known(backend)) as store:
             store.put("a", 1)

@@ -50,7 +50,12 @@ def write_offsets(path: Path, offset: ConnectOffset) -> None:
     key = _as_connect_does([offset.connector, offset.partition])
     try:
         with path.open("xb") as file:
-            file.write(write_byte_map([(key, _as_connect_does(offset.offset))]))
+            try:
+                file.write(write_byte_map([(key, _as_connect_does(offset.offset))]))
+                file.flush()
+            except OSError:
+                path.unlink()  # half of it would be taken for one that was there
+                raise
     except OSError as error:
         raise StateError(f"{path}: {error.strerror}") from error
 

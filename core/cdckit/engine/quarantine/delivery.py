@@ -9,13 +9,14 @@ from dataclasses import replace
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record
 from cdckit.api.sink import QueueFill, Sink, SinkContext
+from cdckit.engine.blame import told
 from cdckit.engine.chain import StepError
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.pipeline import Encoder
 from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.store import QuarantineStore
-from cdckit.errors import TransformError
+from cdckit.errors import CdcError, ConfigError, TransformError
 
 
 class TolerantEncoder(Encoder):
@@ -47,18 +48,21 @@ class TolerantEncoder(Encoder):
             records = self._faulty.due(list(records))
         try:
             return super().__call__(records)
-        except TransformError as error:
+        except Exception as error:
+            if isinstance(error, CdcError) and not isinstance(error, TransformError):
+                raise
             if len(records) == 1:
                 self._failed(records[0], error)
                 return Messages.joined([])
         half = len(records) // 2
         return Messages.joined([self._encoded(records[:half]), self._encoded(records[half:])])
 
-    def _failed(self, record: Record, error: TransformError) -> None:
+    def _failed(self, record: Record, error: Exception) -> None:
         if isinstance(error, StepError):
             self._faulty.record_failed(record, "transform", error.step, error)
         else:
-            self._faulty.record_failed(record, "serialize", self._serializer_name, error)
+            fault = error if isinstance(error, TransformError) else TransformError(told(error))
+            self._faulty.record_failed(record, "serialize", self._serializer_name, fault)
 
 
 class TolerantSink(Sink):
@@ -108,11 +112,14 @@ def tolerant(
         stack: closes the quarantine.
 
     Raises:
+        ConfigError: the sink delivers by transactions.
         StateError: the quarantine cannot be opened.
     """
     errors = pipeline.errors
     if errors.tolerance == "none":
         return encode, sink
+    if sink.transactions is not None:
+        raise ConfigError("errors.tolerance: the sink's transactions take all of a batch or nothing: set it to none")
     store = None
     if errors.tolerance == "quarantine":
         assert errors.folder is not None  # such a pipeline is given one

@@ -158,18 +158,25 @@ class FaultyRecords:
 
     def _entry_of(self, record: Record, stage: Stage, by: str, reason: str) -> Quarantined:
         key = key_of(record)
-        identity = f"{record.position} {record.topic} {_digest(key)}" if record.position else uuid.uuid4().hex
+        identity = self._identity(f"{record.position} {record.topic} {_digest(key)}") if record.position else _unknown()
         content = content_of(record)
         return Quarantined(identity, time.time(), stage, by, reason, record.topic, record.position, key, content)
 
     def _entry_of_message(self, message: Messages, stage: Stage, reason: str) -> Quarantined:
         topic, position = message.topics[0], message.positions[0]
         key = key_of_message(topic, message.keys[0])
-        identity = f"{position} {topic} {_digest(key)} message"
-        number, self._same[identity] = self._same[identity], self._same[identity] + 1
-        identity = f"{identity} {number}" if position else uuid.uuid4().hex
+        identity = self._identity(f"{position} {topic} {_digest(key)} message") if position else _unknown()
         content = content_of_message(message)
         return Quarantined(identity, time.time(), stage, self._sink, reason, topic, position, key, content)
+
+    def _identity(self, place: str) -> str:
+        """Of several records at one place, as a transform before the log may have made them, the order tells which."""
+        number, self._same[place] = self._same[place], self._same[place] + 1
+        return f"{place} {number}"
+
+
+def _unknown() -> str:
+    return uuid.uuid4().hex
 
 
 def _digest(key: str) -> str:

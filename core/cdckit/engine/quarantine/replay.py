@@ -42,7 +42,7 @@ def replay(pipeline: ResolvedPipeline, chosen: Callable[[Quarantined], bool]) ->
         chosen: which records.
 
     Raises:
-        ConfigError: the sink keeps tables.
+        ConfigError: the sink keeps tables, or the offset.
         SinkError: the sink cannot take anything.
         StateError: the quarantine cannot be read or written.
     """
@@ -80,6 +80,11 @@ class _Delivery:
         sink = make_sink(pipeline)
         if not isinstance(sink, Sink):
             raise ConfigError(f"sink.type: '{self._names[1]}' keeps Spark tables, which take no single records")
+        if sink.transactions is not None:
+            raise ConfigError(
+                f"sink: the transactions of '{self._names[1]}' carry the pipeline's offset, and a replay has none: "
+                "have it deliver at least once here (kafka: --set sink.delivery.guarantee=at-least-once)"
+            )
         self._sink = sink
         self._refusals: list[str] = []
         stack.callback(sink.close)

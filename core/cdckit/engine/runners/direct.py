@@ -139,8 +139,13 @@ class DirectRunner(Runner):
         except RetriableSinkError as fault:
             error = fault
         retries.pause(error)
-        if not self.stopping():
-            progress.rewind()
+        while not self.stopping():
+            try:
+                progress.rewind()
+            except RetriableSinkError as fault:
+                retries.pause(fault)
+            else:
+                break
 
 
 def next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:

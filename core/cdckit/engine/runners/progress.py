@@ -48,7 +48,7 @@ class Progress:
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
-        """Whether it has records that it was not asked to commit."""
+        """Whether it has records that it was not asked to commit, or to flush."""
         self._records = 0
         self._log_bytes = 0
         self._log_time_ms: int | None = None
@@ -95,12 +95,18 @@ class Progress:
             self._keep(self.offset)
 
     def rewind(self) -> None:
-        """Takes back what the sink has and the offset does not tell of, where it can, before that is read again.
+        """Takes back what the sink has and the offset does not tell of, before that is read again.
+
+        A sink without transactions is flushed, so that what it sets aside is known when it comes once more.
 
         Raises:
             SinkError: the sink cannot go on.
         """
-        if self._kept is not None and self._behind:
+        if self._kept is None:
+            if self._written:
+                self._sink.flush()
+                self._written = False
+        elif self._behind:
             self.offset = self._kept.rollback()
             self._behind = self._written = False
             self._records = self._log_bytes = 0
@@ -122,6 +128,7 @@ class Progress:
             return
         if self._kept is None:
             self._sink.flush()
+            self._written = False
         self._state.save_offset(offset)
         self._saved = offset
         self._source.committed(offset)

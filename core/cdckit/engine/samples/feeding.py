@@ -27,13 +27,18 @@ def feed(pipeline: ResolvedPipeline, records: Iterable[Record], stopping: Callab
         How many records were fed.
 
     Raises:
-        ConfigError: the sink keeps Spark tables.
+        ConfigError: the sink keeps Spark tables, or the offset.
         CdcError: what failed; what came before it is in the sink, as far as that took it.
     """
     sink = make_sink(pipeline)
     if not isinstance(sink, Sink):
         kind = pipeline.sink.registration.name
         raise ConfigError(f"sink.type: '{kind}' keeps Spark tables, which cannot be fed; name another one by --sink")
+    if sink.transactions is not None:
+        raise ConfigError(
+            f"sink: the transactions of '{pipeline.sink.registration.name}' carry the pipeline's offset, and a sample "
+            "has none: have it deliver at least once here (kafka: --set sink.delivery.guarantee=at-least-once)"
+        )
     fed = 0
     left = iter(records)
     with ExitStack() as stack:

@@ -1,0 +1,58 @@
+"""Which records a quarantine takes for the same, and what counts as a fault of the serializer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cdckit.api.messages import Messages
+from cdckit.api.record import Record, SchemaAndValue
+from cdckit.api.schema import STRING
+from cdckit.engine.chain import make_chain
+from cdckit.engine.config.error_handling import ErrorHandling
+from cdckit.engine.metrics.fault_counts import FaultCounts
+from cdckit.engine.pipeline import Encoder
+from cdckit.engine.quarantine.delivery import TolerantEncoder
+from cdckit.engine.quarantine.faulty import FaultyRecords
+from cdckit.engine.quarantine.store import QuarantineStore
+from cdckit.engine.serializers.string import StringConfig, StringSerializer
+from cdckit.errors import SinkError, TransformError
+
+
+def _records(*values: str) -> list[Record]:
+    """Of one key and one place in the log, as where an upstream transform has made several of one."""
+    return [Record("t", SchemaAndValue(STRING, "k"), SchemaAndValue(STRING, value), position="7") for value in values]
+
+
+def test_several_records_of_one_place_are_each_kept_and_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        with closing(QuarantineStore(tmp_path)) as store:
+            faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file")
+            for record in _records("one", "two"):
+                faulty.record_failed(record, "transform", "t", TransformError("no"))
+            faulty.sync()
+            assert store.count == 2
+
+
+@pytest.mark.parametrize("error", [AttributeError("stray"), SinkError("the registry is away")])
+def test_a_stray_error_of_a_serializer_is_a_fault_of_its_record(error: Exception, tmp_path: Path) -> None:
+    class Failing(StringSerializer):
+        def values(self, records: Sequence[Record]) -> list[bytes | None]:
+            if any(record.value == SchemaAndValue(STRING, "bad") for record in records):
+                raise error
+            return super().values(records)
+
+    with closing(QuarantineStore(tmp_path)) as store:
+        faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file")
+        encode = TolerantEncoder(
+            Encoder(make_chain([]), Failing(StringConfig()), position_header=False), faulty, "failing"
+        )
+        if isinstance(error, SinkError):
+            with pytest.raises(SinkError):
+                encode(_records("good", "bad"))
+            return
+        made: Messages = encode(_records("good", "bad", "good"))
+        assert (made.values, store.count) == ([b"good", b"good"], 1)
