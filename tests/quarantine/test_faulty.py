@@ -30,7 +30,7 @@ def _records(*values: str) -> list[Record]:
 def test_several_records_of_one_place_are_each_kept_and_once(tmp_path: Path) -> None:
     for _ in range(2):
         with closing(QuarantineStore(tmp_path)) as store:
-            faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file")
+            faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file", "mysql")
             for record in _records("one", "two"):
                 faulty.record_failed(record, "transform", "t", TransformError("no"))
             faulty.sync()
@@ -46,7 +46,7 @@ def test_a_stray_error_of_a_serializer_is_a_fault_of_its_record(error: Exception
             return super().values(records)
 
     with closing(QuarantineStore(tmp_path)) as store:
-        faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file")
+        faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file", "mysql")
         encode = TolerantEncoder(
             Encoder(make_chain([]), Failing(StringConfig()), position_header=False), faulty, "failing"
         )

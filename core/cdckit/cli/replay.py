@@ -25,9 +25,9 @@ def replay(chosen: Chosen, numbers: tuple[int, ...], topics: tuple[str, ...]) ->
     pipeline = load(chosen)
     folder = folder_of(pipeline)
     delivered = stay = 0
-    with held(pipeline):
+    with held(pipeline) as state:
         require_there(folder, numbers)
-        for record, reason in deliver(pipeline, chosen_by(numbers, topics)):
+        for record, reason in deliver(pipeline, state, chosen_by(numbers, topics)):
             delivered, stay = delivered + (not reason), stay + bool(reason)
             if reason:
                 click.echo(f"{record.number} stays: {reason}", err=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import NamedTuple
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record
 from cdckit.api.sink import QueueFill, Sink, SinkContext
+from cdckit.api.undecoded import Undecoded
 from cdckit.engine.blame import told
 from cdckit.engine.chain import StepError
 from cdckit.engine.config.pipeline import ResolvedPipeline
@@ -99,10 +101,24 @@ class TolerantSink(Sink):
         self._sink.close()
 
 
+class Tolerant(NamedTuple):
+    """What does with faulty records as the pipeline's options say.
+
+    Attributes:
+        encode: the encoder.
+        sink: the sink.
+        undecoded: takes what the source cannot decode; None: it is to stop the pipeline.
+    """
+
+    encode: Encoder
+    sink: Sink
+    undecoded: Callable[[Undecoded], None] | None = None
+
+
 def tolerant(
     pipeline: ResolvedPipeline, encode: Encoder, sink: Sink, counts: FaultCounts, stack: ExitStack
-) -> tuple[Encoder, Sink]:
-    """An encoder and a sink that do with faulty records what the pipeline's options say.
+) -> Tolerant:
+    """What the direct runner delivers through.
 
     Args:
         pipeline: its state is held.
@@ -117,7 +133,7 @@ def tolerant(
     """
     errors = pipeline.errors
     if errors.tolerance == "none":
-        return encode, sink
+        return Tolerant(encode, sink)
     if sink.transactions is not None:
         raise ConfigError("errors.tolerance: the sink's transactions take all of a batch or nothing: set it to none")
     store = None
@@ -125,5 +141,9 @@ def tolerant(
         assert errors.folder is not None  # such a pipeline is given one
         store = QuarantineStore(errors.folder)
         stack.callback(store.close)
-    faulty = FaultyRecords(errors, store, counts, pipeline.sink.registration.name)
-    return TolerantEncoder(encode, faulty, pipeline.serializer.registration.name), TolerantSink(sink, faulty)
+    faulty = FaultyRecords(errors, store, counts, pipeline.sink.registration.name, pipeline.source.registration.name)
+    return Tolerant(
+        TolerantEncoder(encode, faulty, pipeline.serializer.registration.name),
+        TolerantSink(sink, faulty),
+        faulty.undecoded if errors.keeps_undecoded else None,
+    )

@@ -11,12 +11,19 @@ from contextlib import suppress
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record
+from cdckit.api.undecoded import Undecoded
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.metrics.fault_counts import FaultCounts
-from cdckit.engine.quarantine.contents import content_of, content_of_message, key_of, key_of_message
+from cdckit.engine.quarantine.contents import (
+    content_of,
+    content_of_message,
+    content_of_piece,
+    key_of,
+    key_of_message,
+)
 from cdckit.engine.quarantine.share import LAST, Share
 from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
-from cdckit.errors import CdcError, SinkError, TransformError
+from cdckit.errors import CdcError, DecodeError, SinkError, TransformError
 
 log = logging.getLogger("cdckit.quarantine")
 
@@ -29,17 +36,21 @@ class FaultyRecords:
         store: the quarantine; None where records are left out.
         counts: kept in step.
         sink: what the sink is called.
+        source: what the source is called.
 
     Attributes:
         waiting: the keys whose later changes wait, each with the position of what they wait for; empty unless the
             options ask for that.
     """
 
-    def __init__(self, errors: ErrorHandling, store: QuarantineStore | None, counts: FaultCounts, sink: str) -> None:
+    def __init__(
+        self, errors: ErrorHandling, store: QuarantineStore | None, counts: FaultCounts, sink: str, source: str
+    ) -> None:
         self._errors = errors
         self._store = store
         self._counts = counts
         self._sink = sink
+        self._source = source
         self._share = Share()
         self._failed = 0
         self._same: Counter[str] = Counter()
@@ -66,6 +77,16 @@ class FaultyRecords:
         self._failed += 1
         self._take(self._entry_of_message(message, "write", reason), SinkError)
 
+    def undecoded(self, piece: Undecoded) -> None:
+        """Takes what the source cannot decode.
+
+        Raises:
+            DecodeError: the quarantine takes no more.
+        """
+        self._failed += 1
+        self._take(self._entry_of_piece(piece), DecodeError)
+        self.seen(1, DecodeError)
+
     def due(self, records: list[Record]) -> list[Record]:
         """The records without those that wait for an earlier one of their keys, which are kept."""
         passed = []
@@ -89,16 +110,16 @@ class FaultyRecords:
                 passed.append(part)
         return Messages.joined(passed)
 
-    def seen(self, records: int) -> None:
+    def seen(self, records: int, kind: type[CdcError] = TransformError) -> None:
         """Notes how many records have come since it was last told.
 
         Raises:
-            TransformError: too many of the last ones failed.
+            CdcError: too many of the last ones failed; it is of `kind`.
         """
         self._share.add(records, self._failed)
         self._failed = 0
         if self._store is not None and self._share.exceeds(self._errors.max_share):
-            raise TransformError(
+            raise kind(
                 f"more than {self._errors.max_share:.0%} of the last {LAST:,} records went to the quarantine "
                 "(quarantine.max.share): see why (cdc quarantine list FILE), mend it, and start again"
             )
@@ -168,6 +189,12 @@ class FaultyRecords:
         identity = self._identity(f"{position} {topic} {_digest(key)} message") if position else _unknown()
         content = content_of_message(message)
         return Quarantined(identity, time.time(), stage, self._sink, reason, topic, position, key, content)
+
+    def _entry_of_piece(self, piece: Undecoded) -> Quarantined:
+        identity = f"{piece.position} {piece.topic} undecoded"
+        content = content_of_piece(piece)
+        now, by = time.time(), self._source
+        return Quarantined(identity, now, "decode", by, piece.reason, piece.topic, piece.position, "", content)
 
     def _identity(self, place: str) -> str:
         """Of several records at one place, as a transform before the log may have made them, the order tells which."""

@@ -34,7 +34,7 @@ _SELECT = """
 select id, kept, stage, made_by, reason, topic, position, key, content, number from quarantine order by number
 """
 
-Stage = Literal["transform", "serialize", "write", "wait"]
+Stage = Literal["decode", "transform", "serialize", "write", "wait"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -48,7 +48,7 @@ class Quarantined:
         id: the same whenever the same record comes again.
         kept: when it was first kept, in seconds since 1970.
         stage: where it stopped; `wait`: behind an earlier record of its key.
-        by: the transform, serializer or sink that it stopped at.
+        by: the source, transform, serializer or sink that it stopped at.
         reason: what was said there.
         topic: as the source named it; of a message: where it was to go.
         position: in the source's log.
