@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -230,3 +231,28 @@ def test_the_chain_that_fails_is_named_by_its_own_name(shop: Shop) -> None:
     shop.insert(_1="x")
     assert shop.given(transforms=[UNWRAP, {**CAST, "name": "other"}]).run().code == 0
     assert shop.kept()[0]["by"] == "other"
+
+
+def test_an_expression_chooses_what_is_listed_replayed_and_dropped(shop: Shop) -> None:
+    shop.insert(_1="x", _2="y", _3="z", _4="w")
+    assert shop.run().code == 0
+
+    def listed(*options: str) -> list[int]:
+        code, out, said = shop.cdc("quarantine", "list", "--json", *options)
+        assert code == 0, said
+        return [json.loads(line)["number"] for line in out.splitlines()]
+
+    assert listed("--where", "key.id > 2") == [3, 4]
+    reason = "value.stage == 'transform' && value.by == 'number' && value.reason.contains('amount')"
+    assert listed("--where", reason) == [1, 2, 3, 4]
+    assert listed("--where", "value.kept > '2020-01-01' && topic.endsWith('.orders')") == [1, 2, 3, 4]
+    assert listed("--stage", "write", "--where", "true") == []
+    mended = shop.given(transforms=[UNWRAP])
+    assert mended.cdc("replay", "--where", "key.id == 2 || value.number == 3")[0] == 0
+    assert mended.delivered() == [(2, "y"), (3, "z")]
+    assert mended.cdc("quarantine", "drop", "--where", "key.id == 1")[0] == 0
+    assert listed() == [4]
+    for wrong, said in (("key.id ==", "--where"), ("value.nothing == 1", "--where: record 4: "), ("1", "--where")):
+        code, _, errors = mended.cdc("replay", "--where", wrong)
+        assert (code, said in errors) == (2, True), errors
+    assert listed() == [4]
