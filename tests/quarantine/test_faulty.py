@@ -16,6 +16,7 @@ from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.pipeline import Encoder
 from cdckit.engine.quarantine.delivery import TolerantEncoder
+from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.store import QuarantineStore
 from cdckit.engine.serializers.string import StringConfig, StringSerializer
@@ -30,7 +31,9 @@ def _records(*values: str) -> list[Record]:
 def test_several_records_of_one_place_are_each_kept_and_once(tmp_path: Path) -> None:
     for _ in range(2):
         with closing(QuarantineStore(tmp_path)) as store:
-            faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file", "mysql")
+            faulty = FaultyRecords(
+                ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), Entries("mysql", "file")
+            )
             for record in _records("one", "two"):
                 faulty.record_failed(record, "transform", "t", TransformError("no"))
             faulty.sync()
@@ -46,7 +49,9 @@ def test_a_stray_error_of_a_serializer_is_a_fault_of_its_record(error: Exception
             return super().values(records)
 
     with closing(QuarantineStore(tmp_path)) as store:
-        faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file", "mysql")
+        faulty = FaultyRecords(
+            ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), Entries("mysql", "file")
+        )
         encode = TolerantEncoder(
             Encoder(make_chain([]), Failing(StringConfig()), position_header=False), faulty, "failing"
         )

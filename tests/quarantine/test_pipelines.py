@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from cdckit.api.record import POSITION_HEADER
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.requirements import beyond_data_source
 from quarantine.conftest import CAST, UNWRAP, Shop
 
 
@@ -213,12 +215,20 @@ def test_options_go_together(shop: Shop, tmp_path: Path) -> None:
         ({"errors_tolerance": "all", "quarantine_max_records": 5}, "'quarantine.max.records' needs 'errors.tolerance:"),
         ({"quarantine_max_share": 0}, "quarantine.max.share"),
         ({"errors_deadletterqueue_topic_name": "dlq"}, "errors.deadletterqueue.topic.name: there is no topic"),
-        ({"runner": "spark"}, "errors.tolerance: 'quarantine' needs one process that delivers the records"),
-        ({"runner": "spark", "errors_tolerance": "all"}, "errors.tolerance: 'all' needs one process"),
+        ({"runner": "spark", "quarantine_later_changes": "wait"}, "quarantine.later.changes: 'wait' needs one process"),
+        ({"runner": "spark", "checkpoint": "elsewhere"}, "quarantine.folder: required with 'checkpoint'"),
     ):
         code, _, errors = shop.given(**options).cdc("run")
         assert code == 2
         assert said in errors
+    tables = shop.to({"type": "spark", "path": str(tmp_path / "lake")}).given(runner="spark")
+    code, _, errors = tables.cdc("run")
+    assert (code, "errors.tolerance: 'quarantine' passes over records one by one, and 'spark' keeps" in errors) == (
+        2,
+        True,
+    )
+    (problem,) = beyond_data_source(load_pipeline(shop.pipeline.written()))
+    assert problem.startswith("errors.tolerance: 'quarantine' needs a runner")
     elsewhere = shop.given(quarantine_folder=str(tmp_path / "kept"))
     shop.insert(_1="x")
     assert elsewhere.run().code == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record
@@ -16,9 +16,25 @@ from cdckit.engine.chain import StepError
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.pipeline import Encoder
+from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
-from cdckit.engine.quarantine.store import QuarantineStore
+from cdckit.engine.quarantine.store import QuarantineStore, Stage
 from cdckit.errors import CdcError, ConfigError, TransformError
+
+
+class Faults(Protocol):
+    """Takes records that cannot be encoded; see `FaultyRecords`."""
+
+    waiting: dict[str, str]
+
+    def record_failed(self, record: Record, stage: Stage, by: str, error: TransformError) -> None:
+        """Takes a record as the source gave it."""
+
+    def due(self, records: list[Record]) -> list[Record]:
+        """The records that do not wait."""
+
+    def seen(self, records: int) -> None:
+        """Notes how many records have come."""
 
 
 class TolerantEncoder(Encoder):
@@ -30,7 +46,7 @@ class TolerantEncoder(Encoder):
         serializer: what the serializer is called.
     """
 
-    def __init__(self, encoder: Encoder, faulty: FaultyRecords, serializer: str) -> None:
+    def __init__(self, encoder: Encoder, faulty: Faults, serializer: str) -> None:
         super().__init__(encoder.chain, encoder.serializer, position_header=encoder.position_header)
         self._faulty = faulty
         self._serializer_name = serializer
@@ -141,7 +157,7 @@ def tolerant(
         assert errors.folder is not None  # such a pipeline is given one
         store = QuarantineStore(errors.folder)
         stack.callback(store.close)
-    faulty = FaultyRecords(errors, store, counts, pipeline.sink.registration.name, pipeline.source.registration.name)
+    faulty = FaultyRecords(errors, store, counts, Entries.of(pipeline))
     return Tolerant(
         TolerantEncoder(encode, faulty, pipeline.serializer.registration.name),
         TolerantSink(sink, faulty),

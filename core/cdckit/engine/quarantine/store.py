@@ -100,14 +100,14 @@ class QuarantineStore:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self._db = self._connect()
+        self._db = self._connect()  # used by one thread after the other
         self.count = self._count()
 
     @_telling
     def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.touch(0o600)
-        db = sqlite3.connect(self.path, isolation_level=None)
+        db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         try:
             found = db.execute("pragma user_version").fetchone()[0]
             if found not in (0, FORMAT):
