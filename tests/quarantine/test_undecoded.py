@@ -13,8 +13,14 @@ import pytest
 from pymongo.database import Database
 
 from cdckit.api.record import POSITION_HEADER
-from cdckit.errors import DecodeError
+from cdckit.api.undecoded import Undecoded
+from cdckit.errors import DecodeError, StateError
+from cdckit_mongodb.config import MongoDbConfig
+from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.extended_json import Dialect
+from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.streaming.processor import StreamProcessor
 from cdckit_ticdc.message import Message
 from mongodb.conftest import own_database
 from quarantine.conftest import Cdc, Shop
@@ -179,6 +185,22 @@ def test_a_message_of_debezium_that_does_not_fit_its_schema_is_kept(
     assert cdc("quarantine", "drop", "--all")[0] == 0
     assert cdc("run", "--once")[0] == 0
     assert cdc.kept() == []
+
+
+def test_a_quarantine_that_cannot_be_written_is_no_fault_of_an_event() -> None:
+    def full(piece: Undecoded) -> None:
+        raise StateError(f"no room for {piece.topic}")
+
+    config = MongoDbConfig.load({"topic.prefix": "t", "mongodb.connection.string": "mongodb://x"}, "source")[0]
+    start = StreamOffset(sec=1, ord=1)
+    processor = StreamProcessor(config, Filters(config), Collections(config), start, give_away=full)
+    event = {
+        "_id": {"_data": "82" + "0" * 16 + "2B022C010029"},
+        "operationType": "insert",
+        "ns": {"db": "d", "coll": "c"},
+    }
+    with pytest.raises(StateError, match=r"no room for t\.d\.c"):
+        processor.process_all([event])
 
 
 @pytest.fixture

@@ -64,6 +64,8 @@ class StreamProcessor:
         self._collections = collections
         self._skipped = config.skipped
         self._give_away = give_away
+        self._giving = False
+        """Whether what is raised is of who takes an event, and not of the event."""
         self._handling = config.event_processing_failure_handling_mode
         self._with_transactions = config.provide_transaction_metadata
         self._known: dict[tuple[str, str], CollectionEvents | None] = {}
@@ -94,6 +96,8 @@ class StreamProcessor:
             for event in events:
                 self.process(event)
         except _DAMAGE as error:
+            if self._giving:
+                raise
             sec, order = self._offset.time
             raise DecodeError(
                 f"the change stream behind {sec}:{order}: an event cannot be understood: {reason_of(error)}; it is "
@@ -237,7 +241,10 @@ class StreamProcessor:
         reason = str(error) if isinstance(error, DecodeError) else reason_of(error)
         message = f"{moment[0]}:{moment[1]}: an event of {collection} cannot be decoded: {reason}"
         if self._handling == "fail" and self._give_away is not None and not made.hides_fields:
-            self._give_away(undecoded(event, made, prefix, message))
+            piece = undecoded(event, made, prefix, message)
+            self._giving = True
+            self._give_away(piece)
+            self._giving = False
             return
         if self._handling == "fail":
             raise DecodeError(

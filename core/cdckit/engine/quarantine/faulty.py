@@ -77,7 +77,7 @@ class FaultyRecords:
         """
         self._failed += 1
         self._take(self._entries.of_piece(piece), DecodeError)
-        self.seen(1, DecodeError)
+        self.seen(1, DecodeError, f"; the last one: {piece.reason}")
 
     def take(self, entries: Sequence[Quarantined], records: int) -> None:
         """Takes what another process could not deliver.
@@ -119,11 +119,11 @@ class FaultyRecords:
                 passed.append(part)
         return Messages.joined(passed)
 
-    def seen(self, records: int, kind: type[CdcError] = TransformError) -> None:
+    def seen(self, records: int, kind: type[CdcError] = TransformError, told: str = "") -> None:
         """Notes how many records have come since it was last told.
 
         Raises:
-            CdcError: too many of the last ones failed; it is of `kind`.
+            CdcError: too many of the last ones failed; it is of `kind`, and ends with what else is `told`.
         """
         self._share.add(records, self._failed)
         self._failed = 0
@@ -131,6 +131,7 @@ class FaultyRecords:
             raise kind(
                 f"more than {self._errors.max_share:.0%} of the last {LAST:,} records went to the quarantine "
                 "(quarantine.max.share): see why (cdc quarantine list FILE), mend it, and start again"
+                f"{told}"
             )
 
     def sync(self) -> None:

@@ -54,17 +54,21 @@ class FaultInbox:
         self._listener = Listener(place, family, backlog=_WAITING_TASKS, authkey=secret)
         self.address = Address(self._listener.address, family, secret)
         self._closed = False
-        self._thread = threading.Thread(target=self._serve, name="cdckit-faults", daemon=True)
-        self._thread.start()
+        self._one_task = threading.Lock()
+        threading.Thread(target=self._serve, name="cdckit-faults", daemon=True).start()
 
     def _serve(self) -> None:
         while not self._closed:
-            with suppress(OSError, EOFError, AuthenticationError), self._listener.accept() as connection:
-                self._take(connection)
+            with suppress(OSError, EOFError, AuthenticationError):
+                connection = self._listener.accept()
+                threading.Thread(target=self._listen, args=[connection], name="cdckit-faults", daemon=True).start()
 
-    def _take(self, connection: Connection) -> None:
-        entries, records = connection.recv()
-        connection.send(self._taken(entries, records))
+    def _listen(self, connection: Connection) -> None:
+        with connection, suppress(OSError, EOFError):
+            entries, records = connection.recv()
+            with self._one_task:
+                answer = self._taken(entries, records)
+            connection.send(answer)
 
     def _taken(self, entries: Sequence[Quarantined], records: int) -> tuple[str, str] | None:
         """Returns once they are safe: None, or the kind of the error that is to end the task, and what it says."""
@@ -84,9 +88,9 @@ class FaultInbox:
             with suppress(OSError):
                 Client(self.address.place, self.address.family, authkey=self.address.secret).close()
             self._listener.close()
-            self._thread.join()
             if self._store is not None:
-                self._store.close()
+                with self._one_task:
+                    self._store.close()
 
 
 class TaskFaults:
