@@ -13,6 +13,7 @@ import pytest
 from pymongo.database import Database
 
 from cdckit.api.record import POSITION_HEADER
+from cdckit.api.source import SourceContext
 from cdckit.api.undecoded import Undecoded
 from cdckit.errors import DecodeError, StateError
 from cdckit_mongodb.config import MongoDbConfig
@@ -147,6 +148,28 @@ def test_a_message_of_ticdc_that_is_none_is_kept(
     assert json.loads(out)["content"]["raw"] == {"key": "aw==", "value": "ew=="}
     assert cdc("replay")[0] == 6
     assert len(cdc.pipeline.events()) == sum(b'"op":"m"' not in (message.value or b"") for message in messages)
+
+
+def test_partitions_that_are_read_apart_give_away_the_same_message(topic: Topic) -> None:
+    """And who looks ahead for the watermark passes over it, too."""
+    emulator = Emulator(random.Random(4), restarts=0)
+    log = emulator.write(make_history(random.Random(4), 20)).values()
+    topic.produce([message for messages in log for message in messages])
+    topic.produce([Message("", 1, 0, b"k", b"{")])
+    topic.produce([messages[-1] for messages in log])
+    found: list[tuple[list[str], list[str]]] = []
+    for parallelism in (1, 3):
+        pieces: list[Undecoded] = []
+        source = topic.source("ticdc")
+        source.open(SourceContext("test", undecoded=pieces.append))
+        start = source.initial_offset()
+        splits = source.plan(start, source.latest_offset(start, 5.0), parallelism)
+        assert len(splits) == parallelism
+        records = [record.position for split in splits for batch in source.read(split) for record in batch.records]
+        source.close()
+        found.append((sorted(records), sorted({piece.position for piece in pieces})))
+    assert found[0] == found[1]
+    assert (len(found[0][0]) > 20, len(found[0][1])) == (True, 1)
 
 
 def test_a_row_whose_schema_comes_later_is_replayed(topic: Topic, capfd: pytest.CaptureFixture[str]) -> None:
