@@ -102,6 +102,7 @@ from .api.struct import (
 )
 from .api.takeover import ConnectOffset as ConnectOffset, HistoryRecord as HistoryRecord
 from .api.transform import Predicate as Predicate, Sought as Sought, Transform as Transform
+from .api.undecoded import Undecoded as Undecoded
 from .errors import (
     CdcError as CdcError,
     ConfigError as ConfigError,

@@ -16,11 +16,13 @@ from cdckit import (
     Finding,
     HistoryRecord,
     Offset,
+    Record,
     RetriableSourceError,
     RetrySchedule,
     SourceError,
     Split,
     StateError,
+    Undecoded,
     Unmatched,
 )
 from cdckit.connector.guardrail import check_guardrail
@@ -48,6 +50,7 @@ from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_lost_time
+from cdckit_mongodb.streaming.passed_over import records_of
 from cdckit_mongodb.streaming.reader import StreamReader
 from cdckit_mongodb.streaming.retention import why_lost
 from cdckit_mongodb.tokens import check_token, is_event
@@ -280,6 +283,11 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
             else self._ranged(reader.range(start, end, closed=split.payload.closed))
         )
         return batches if self._context.state is None else self._told.log(batches)
+
+    def decoded(self, piece: Undecoded) -> Sequence[Record]:
+        """The records of a change event, outside of its transaction's block."""
+        self._asked()
+        return records_of(piece, self._filters, self._collections)
 
     def _read_chunks(self, work: ChunkWork, moment: StreamOffset) -> Iterator[Batch]:
         if work.marked:

@@ -83,6 +83,12 @@ class Filters:
                 return True
         return bool(self._typed_columns) and self._typed_columns(f"{table}.{column.name}")
 
+    @property
+    def hides_columns(self) -> bool:
+        """Whether columns are left out of events, masked or cut."""
+        config = self._config
+        return bool(config.column_include_list or config.column_exclude_list or config.column_mappings)
+
     def mapping(self, table: TableId, column: Column) -> ColumnMapping | None:
         """How a column's values are cut or masked, or None."""
         return self._mappings.of(table, column)

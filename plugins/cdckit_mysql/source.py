@@ -11,14 +11,17 @@ from cdckit import (
     Batch,
     CdcError,
     ConnectOffset,
+    DecodeError,
     Finding,
     HistoryRecord,
     Offset,
+    Record,
     RetriableSourceError,
     RetrySchedule,
     SourceContext,
     SourceError,
     Split,
+    Undecoded,
     Unmatched,
 )
 from cdckit.connector.context_headers import time_ordered_uuid
@@ -26,6 +29,7 @@ from cdckit.connector.guardrail import check_guardrail
 from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.source import ConnectorSource
 from cdckit_mysql.binlog.errors import PositionLostError
+from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.topic_collisions import check_topics
@@ -46,7 +50,9 @@ from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.resnapshot import lies_before
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.streaming.log_origin import LogOrigin
+from cdckit_mysql.streaming.passed_over import RowsFacts, rows_of
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.range_ends import RangeEnds
@@ -277,6 +283,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
                 history.moved(at.position, definitions.tables)
             processor = LogProcessor(self._config, self._filters, versions, definitions, at, marker, listen)
             processor.count_in(self._context.counts)
+            processor.failures.undecoded = None if self._filters.hides_columns else self._context.undecoded
             return processor
 
         if work.events is not None:
@@ -314,6 +321,28 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         except RetriableSourceError:
             self._origin.close()  # it is as likely gone, and an answer that does not come would be waited for
             raise
+
+    def decoded(self, piece: Undecoded) -> Sequence[Record]:
+        """The records of a rows event, with the table's definition at its place; where that does not fit, today's."""
+        event, facts, definition = rows_of(piece)
+        tables = self._history.tables_at(LogOffset.from_json(self._state.load_offset() or {}).position)
+        if definition is None:
+            return self._decoded_with(event, facts, tables)
+        then = tables.copy()
+        then.put(definition)
+        try:
+            return self._decoded_with(event, facts, then)
+        except DecodeError as error:
+            if not isinstance(error.__cause__, InconsistentSchemaError):
+                raise
+            return self._decoded_with(event, facts, tables)
+
+    def _decoded_with(self, event: RowsEvent, facts: RowsFacts, tables: Tables) -> Sequence[Record]:
+        handling = {"event_deserialization_failure_handling_mode": "fail", "inconsistent_schema_handling_mode": "fail"}
+        config = self._config.model_copy(update=handling)
+        dialect = self._origin.dialect
+        definitions, versions = self._definitions(tables, dialect, None), self._versions_of(dialect.rows)
+        return LogProcessor(config, self._filters, versions, definitions, facts.offset).again(event, facts)
 
     @contextmanager
     def _snapshot_due_where_lost(self) -> Iterator[None]:

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cdckit import Batch, DecodeError, Offset, Record, Split
+from cdckit import Batch, DecodeError, Offset, Record, Split, Undecoded
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.config import DebeziumConfig
 from cdckit_ticdc.decoding.envelopes import EnvelopeDecoder, EnvelopeOptions
 from cdckit_ticdc.definitions import Definition, Definitions
 from cdckit_ticdc.events import Ddl
+from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
+from cdckit_ticdc.passed_over import message_of
 from cdckit_ticdc.reading.log import Chunk
 from cdckit_ticdc.topics import TopicSource, ends_of
 
@@ -88,7 +90,7 @@ class DebeziumSource(TopicSource):
         records: list[Record] = []
         for message in chunk.messages:
             try:
-                events = self._decoder.decode(message)
+                events = self._understood(message)
             except DecodeError:
                 at[chunk.partition] = message.offset
                 yield Batch(records, LogOffset(at).to_json())
@@ -101,6 +103,17 @@ class DebeziumSource(TopicSource):
         at[chunk.partition] = chunk.next
         time_ms = next((record.timestamp for record in reversed(records) if record.timestamp), None)
         yield Batch(records, LogOffset(at).to_json(), time_ms, chunk.size)
+
+    def _understood(self, message: Message) -> Sequence[Record | Ddl]:
+        try:
+            return self._decoder.decode(message)
+        except DecodeError as error:
+            self.pass_over(message, error)
+            return ()
+
+    def decoded(self, piece: Undecoded) -> Sequence[Record]:
+        """The message as a record."""
+        return [event for event in self._decoder.decode(message_of(piece)) if isinstance(event, Record)]
 
     def _tell(self, ddl: Ddl) -> None:
         self.context.notices.schema_changed(position=f"{ddl.commit_ts:020d}", ddl=ddl.statement, tables=ddl.tables)
@@ -117,7 +130,7 @@ class DebeziumSource(TopicSource):
             for chunk in chunks:
                 for message in chunk.messages:
                     if _DDL in (message.value or b""):
-                        self._decoder.decode(message)
+                        self._understood(message)
 
     @cached_property
     def _definitions(self) -> Definitions:

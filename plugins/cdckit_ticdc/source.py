@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cdckit import Batch, DecodeError, Offset, Record, Split
+from cdckit import Batch, DecodeError, Offset, Record, Split, Undecoded
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.config import TicdcConfig
 from cdckit_ticdc.decoding.csv_rows import CsvDecoder
@@ -21,6 +21,7 @@ from cdckit_ticdc.ordering.assembler import Assembler, Limits
 from cdckit_ticdc.ordering.damaged import UNREADABLE, damaged
 from cdckit_ticdc.ordering.resent import RowsAtWatermark
 from cdckit_ticdc.ordering.scan import Scan
+from cdckit_ticdc.passed_over import message_of
 from cdckit_ticdc.reading.folders import open_folder
 from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
 from cdckit_ticdc.reading.storage import StorageLog
@@ -113,6 +114,14 @@ class TicdcSource(TopicSource):
             return self._ordered(split, stretch)
         return self._partition(split, stretch)
 
+    def decoded(self, piece: Undecoded) -> Sequence[Record]:
+        """The rows of a message."""
+        message = message_of(piece)
+        try:
+            return [event for event in self._decoder.decode(message) if isinstance(event, Record)]
+        except UNREADABLE as error:
+            raise damaged(message, error) from error
+
     def time_ms(self, offset: Offset) -> int | None:
         """The watermark's time, where there is one."""
         return LogOffset.from_json(offset).watermark >> PHYSICAL_BITS or None
@@ -132,6 +141,7 @@ class TicdcSource(TopicSource):
             self._tell,
             watermarked=self._with_watermarks(start),
             heeds_watermarks=self._decoder.times_rows and self._config.watermarks != "never",
+            passed_over=self.pass_over,
         )
         stop = None if end is None else {one: end.was_read(one) for one in end.resume}
         try:
@@ -169,7 +179,7 @@ class TicdcSource(TopicSource):
                     if isinstance(event, Record) and self._belongs(event, message, chunk, stretch, delivered):
                         made.append(event)
             except UNREADABLE as error:
-                raise damaged(message, error) from error
+                self.pass_over(message, error)
         return made
 
     def _belongs(
@@ -191,14 +201,14 @@ class TicdcSource(TopicSource):
     def _scan_from(self, start: LogOffset) -> Scan:
         """What has been looked through beyond an offset so far: asked again, it goes on where it was."""
         if self._scan is None or self._scan.start != start:
-            self._scan = Scan(self._decoder, start)
+            self._scan = Scan(self._decoder, start, self.pass_over)
         return self._scan
 
     def _learn(self, start: LogOffset, ends: Mapping[Partition, int]) -> None:
         """Reads definitions out of the messages of a stretch, for workers each of which sees one partition."""
         if not self._decoder.learns:
             return
-        scan = Scan(self._decoder, start)
+        scan = Scan(self._decoder, start, self.pass_over)
         scan.read(self.log, {partition: Range(0, end) for partition, end in ends.items()})
 
     def _with_watermarks(self, start: LogOffset) -> bool:

@@ -9,7 +9,10 @@ from functools import cached_property
 
 from cdckit import Offset, Source, SourceContext, SourceError, Split, StateError
 from cdckit_ticdc.config import TopicsConfig
+from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
+from cdckit_ticdc.ordering.damaged import damaged
+from cdckit_ticdc.passed_over import undecoded
 from cdckit_ticdc.reading.files import FileLog
 from cdckit_ticdc.reading.kafka import KafkaLog, require_same
 from cdckit_ticdc.reading.log import MessageLog, Range
@@ -53,6 +56,17 @@ class TopicSource(Source):
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """Where nothing is to be read, a split that says where that was: it is saved, and the next run begins there."""
         return super().bounded(split, end) or [Split(split.start, split.start)]
+
+    def pass_over(self, message: Message, error: Exception) -> None:
+        """Gives away a message that cannot be understood.
+
+        Raises:
+            DecodeError: it is to stop the pipeline.
+        """
+        fault = damaged(message, error)
+        if self.context.undecoded is None:
+            raise fault from error
+        self.context.undecoded(undecoded(message, str(fault)))
 
     def committed(self, offset: Offset) -> None:
         """Commits to the consumer group."""

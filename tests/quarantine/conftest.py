@@ -22,6 +22,27 @@ CAST = {"type": "Cast$Value", "name": "number", "spec": "amount:int32"}
 
 
 @dataclass(frozen=True)
+class Cdc:
+    """Calls commands with a pipeline's file, in this process: many times faster than the program."""
+
+    pipeline: Pipeline
+    capfd: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """The exit code, what was printed and what was logged."""
+        words = [*arguments[:2]] if arguments[0] in {"quarantine", "offsets"} else [arguments[0]]
+        self.capfd.readouterr()
+        code = call([*words, str(self.pipeline.written()), *arguments[len(words) :]])
+        return code, *self.capfd.readouterr()
+
+    def kept(self) -> list[dict[str, Any]]:
+        """What `cdc quarantine list` tells."""
+        code, out, _ = self("quarantine", "list", "--json")
+        assert code == 0
+        return [json.loads(line) for line in out.splitlines()]
+
+
+@dataclass(frozen=True)
 class Shop:
     """A table of orders, `(id, amount)` with amounts as texts, and the pipeline that captures it."""
 
@@ -51,7 +72,7 @@ class Shop:
         return replace(self, pipeline=replace(self.pipeline, sink=sink))
 
     def run(self) -> Ended:
-        """Runs the pipeline to the log's end, in this process: many times faster than the program."""
+        """Runs the pipeline to the log's end."""
         ended = Ended(*self.cdc("run", "--once"))
         self.pipeline.assert_secret()
         return ended
@@ -62,16 +83,11 @@ class Shop:
 
     def cdc(self, *arguments: str) -> tuple[int, str, str]:
         """Calls a command with the pipeline's file: its exit code, what it printed and what it logged."""
-        words = [arguments[0]] if arguments[0] != "quarantine" else [*arguments[:2]]
-        self.capfd.readouterr()
-        code = call([*words, str(self.pipeline.written()), *arguments[len(words) :]])
-        return code, *self.capfd.readouterr()
+        return Cdc(self.pipeline, self.capfd)(*arguments)
 
     def kept(self) -> list[dict[str, Any]]:
         """What `cdc quarantine list` tells."""
-        code, out, _ = self.cdc("quarantine", "list", "--json")
-        assert code == 0
-        return [json.loads(line) for line in out.splitlines()]
+        return Cdc(self.pipeline, self.capfd).kept()
 
     def kept_ids(self) -> list[int]:
         """The ids of the rows in quarantine."""

@@ -11,15 +11,17 @@ import pytest
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record, SchemaAndValue
 from cdckit.api.schema import STRING
+from cdckit.api.undecoded import Undecoded
 from cdckit.engine.chain import make_chain
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.pipeline import Encoder
 from cdckit.engine.quarantine.delivery import TolerantEncoder
+from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.store import QuarantineStore
 from cdckit.engine.serializers.string import StringConfig, StringSerializer
-from cdckit.errors import SinkError, TransformError
+from cdckit.errors import DecodeError, SinkError, TransformError
 
 
 def _records(*values: str) -> list[Record]:
@@ -30,11 +32,22 @@ def _records(*values: str) -> list[Record]:
 def test_several_records_of_one_place_are_each_kept_and_once(tmp_path: Path) -> None:
     for _ in range(2):
         with closing(QuarantineStore(tmp_path)) as store:
-            faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file")
+            faulty = FaultyRecords(
+                ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), Entries("mysql", "file")
+            )
             for record in _records("one", "two"):
                 faulty.record_failed(record, "transform", "t", TransformError("no"))
             faulty.sync()
             assert store.count == 2
+
+
+def test_a_log_that_mostly_cannot_be_decoded_stops_the_pipeline(tmp_path: Path) -> None:
+    with closing(QuarantineStore(tmp_path)) as store:
+        faulty = FaultyRecords(ErrorHandling("quarantine"), store, FaultCounts(), Entries("mysql", "file"))
+        for number in range(999):
+            faulty.undecoded(Undecoded(str(number), "t", "it is no event", {"rows": b""}))
+        with pytest.raises(DecodeError, match=r"more than 50% of the last .*; the last one: log\.1:999: no event"):
+            faulty.undecoded(Undecoded("999", "t", "log.1:999: no event", {"rows": b""}))
 
 
 @pytest.mark.parametrize("error", [AttributeError("stray"), SinkError("the registry is away")])
@@ -46,7 +59,9 @@ def test_a_stray_error_of_a_serializer_is_a_fault_of_its_record(error: Exception
             return super().values(records)
 
     with closing(QuarantineStore(tmp_path)) as store:
-        faulty = FaultyRecords(ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), "file")
+        faulty = FaultyRecords(
+            ErrorHandling("quarantine", folder=tmp_path), store, FaultCounts(), Entries("mysql", "file")
+        )
         encode = TolerantEncoder(
             Encoder(make_chain([]), Failing(StringConfig()), position_header=False), faulty, "failing"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from cdckit.api.record import POSITION_HEADER
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.requirements import beyond_data_source
 from quarantine.conftest import CAST, UNWRAP, Shop
 
 
@@ -212,12 +215,20 @@ def test_options_go_together(shop: Shop, tmp_path: Path) -> None:
         ({"errors_tolerance": "all", "quarantine_max_records": 5}, "'quarantine.max.records' needs 'errors.tolerance:"),
         ({"quarantine_max_share": 0}, "quarantine.max.share"),
         ({"errors_deadletterqueue_topic_name": "dlq"}, "errors.deadletterqueue.topic.name: there is no topic"),
-        ({"runner": "spark"}, "errors.tolerance: 'quarantine' needs one process that delivers the records"),
-        ({"runner": "spark", "errors_tolerance": "all"}, "errors.tolerance: 'all' needs one process"),
+        ({"runner": "spark", "quarantine_later_changes": "wait"}, "quarantine.later.changes: 'wait' needs one process"),
+        ({"runner": "spark", "checkpoint": "elsewhere"}, "quarantine.folder: required with 'checkpoint'"),
     ):
         code, _, errors = shop.given(**options).cdc("run")
         assert code == 2
         assert said in errors
+    tables = shop.to({"type": "spark", "path": str(tmp_path / "lake")}).given(runner="spark")
+    code, _, errors = tables.cdc("run")
+    assert (code, "errors.tolerance: 'quarantine' passes over records one by one, and 'spark' keeps" in errors) == (
+        2,
+        True,
+    )
+    (problem,) = beyond_data_source(load_pipeline(shop.pipeline.written()))
+    assert problem.startswith("errors.tolerance: 'quarantine' needs a runner")
     elsewhere = shop.given(quarantine_folder=str(tmp_path / "kept"))
     shop.insert(_1="x")
     assert elsewhere.run().code == 0
@@ -230,3 +241,28 @@ def test_the_chain_that_fails_is_named_by_its_own_name(shop: Shop) -> None:
     shop.insert(_1="x")
     assert shop.given(transforms=[UNWRAP, {**CAST, "name": "other"}]).run().code == 0
     assert shop.kept()[0]["by"] == "other"
+
+
+def test_an_expression_chooses_what_is_listed_replayed_and_dropped(shop: Shop) -> None:
+    shop.insert(_1="x", _2="y", _3="z", _4="w")
+    assert shop.run().code == 0
+
+    def listed(*options: str) -> list[int]:
+        code, out, said = shop.cdc("quarantine", "list", "--json", *options)
+        assert code == 0, said
+        return [json.loads(line)["number"] for line in out.splitlines()]
+
+    assert listed("--where", "key.id > 2") == [3, 4]
+    reason = "value.stage == 'transform' && value.by == 'number' && value.reason.contains('amount')"
+    assert listed("--where", reason) == [1, 2, 3, 4]
+    assert listed("--where", "value.kept > '2020-01-01' && topic.endsWith('.orders')") == [1, 2, 3, 4]
+    assert listed("--stage", "write", "--where", "true") == []
+    mended = shop.given(transforms=[UNWRAP])
+    assert mended.cdc("replay", "--where", "key.id == 2 || value.number == 3")[0] == 0
+    assert mended.delivered() == [(2, "y"), (3, "z")]
+    assert mended.cdc("quarantine", "drop", "--where", "key.id == 1")[0] == 0
+    assert listed() == [4]
+    for wrong, said in (("key.id ==", "--where"), ("value.nothing == 1", "--where: record 4: "), ("1", "--where")):
+        code, _, errors = mended.cdc("replay", "--where", wrong)
+        assert (code, said in errors) == (2, True), errors
+    assert listed() == [4]

@@ -61,6 +61,10 @@ class Script:
         """Makes the reader fail from here on."""
         self._append("log.jsonl", {"fault": kind})
 
+    def undecodable(self, table: str) -> None:
+        """Adds a change that nobody can decode."""
+        self._append("log.jsonl", {"undecodable": table})
+
     def schema_change(self, ddl: str) -> None:
         """Adds a change of definition, which planning tells of."""
         self._append("log.jsonl", {"ddl": ddl})

@@ -26,6 +26,7 @@ from cdckit.api.schema import OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, s
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_config import SourceConfig
 from cdckit.api.struct import Struct
+from cdckit.api.undecoded import Undecoded
 from cdckit.connector.example_values import example_struct
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
 
@@ -117,13 +118,23 @@ class ScriptedSource(Source):
         step = self.config.lines_per_batch
         for at in range(0, len(lines), step):
             part = lines[at : at + step]
-            records = [r for n, text in enumerate(part, first + at) for r in _records(text, n, bool(split.payload))]
+            records = [r for n, text in enumerate(part, first + at) for r in self._decoded(text, n, split)]
             log.info("read %d lines", len(records))
             marks = self._marks(part, first + at, bool(split.payload))
             yield Batch(records, split.payload or {"line": first + at + len(part)}, marks=marks)
         while split.end is None and not self.context.stopping():
             yield Batch((), {"line": first + len(lines)})
             time.sleep(0.02)
+
+    def _decoded(self, text: str, number: int, split: Split) -> list[Record]:
+        line = json.loads(text)
+        if "undecodable" not in line:
+            return _records(text, number, bool(split.payload))
+        if self.context.undecoded is None:
+            raise DecodeError(f"line {number}: cannot be decoded")
+        position, topic = _position(number, snapshot=False), f"script.shop.{line['undecodable']}"
+        self.context.undecoded(Undecoded(position, topic, f"line {number}: no change", {"line": text.encode()}))
+        return []
 
     def _marks(self, part: Sequence[str], first: int, snapshot: bool) -> list[TableMark]:
         if not self.context.marks or not self.tells_marks:

@@ -10,12 +10,13 @@ from typing import Any
 
 from cdckit.api.checks import Unmatched
 from cdckit.api.notices import UNHEARD, Notices
-from cdckit.api.record import Batch, Offset
+from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.api.takeover import ConnectOffset, HistoryRecord
-from cdckit.errors import ConfigError, StateError
+from cdckit.api.undecoded import Undecoded
+from cdckit.errors import ConfigError, DecodeError, StateError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class SourceContext:
             that what is due at every start was done.
         marks: whether batches are to carry table marks (`cdckit.api.marks`), for a sink that keeps tables. Records are
             the same in either case.
+        undecoded: takes an event or message that cannot be decoded, and reading goes on behind it; None: it is to stop
+            the pipeline. It raises a `DecodeError` where it takes no more.
     """
 
     name: str
@@ -45,6 +48,7 @@ class SourceContext:
     counts: SourceCounts = field(default_factory=SourceCounts)
     starts: bool = True
     marks: bool = False
+    undecoded: Callable[[Undecoded], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,17 @@ class Source(ABC):
             SourceError: it cannot go on.
             DecodeError: an event cannot be understood.
         """
+
+    def decoded(self, piece: Undecoded) -> Sequence[Record]:
+        """The records of what `SourceContext.undecoded` was once given, by today's options; none where it has none.
+
+        Not known by default.
+
+        Raises:
+            DecodeError: it still cannot be decoded.
+            SourceError: the system is asked for what that needs, and cannot be reached.
+        """
+        raise DecodeError("this source cannot decode a single event or message again")
 
     @property
     def streams(self) -> bool:

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any, TypeVar, get_args
 
 import click
 
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.quarantine.store import Quarantined, kept_records
+from cdckit.engine.quarantine.condition import condition
+from cdckit.engine.quarantine.store import Quarantined, Stage, kept_records
 from cdckit.errors import ConfigError
 
-topic_option = click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Those of a topic alone.")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def choosing(command: _Command) -> _Command:
+    """Adds the options that choose among the records in quarantine: the arguments `topics`, `stages`, `where`."""
+    for option in (
+        click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Those of a topic alone."),
+        click.option(
+            "--stage", "stages", multiple=True, type=click.Choice(get_args(Stage)), help="Those of a stage alone."
+        ),
+        click.option(
+            "--where",
+            metavar="EXPRESSION",
+            help="Those for which it is true: Groovy, as of ScriptFilter, such as value.reason.contains('amount').",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def folder_of(pipeline: ResolvedPipeline) -> Path:
@@ -28,9 +47,27 @@ def folder_of(pipeline: ResolvedPipeline) -> Path:
     return pipeline.errors.folder
 
 
-def chosen_by(numbers: Collection[int], topics: Collection[str]) -> Callable[[Quarantined], bool]:
-    """Tells whether a record is among the numbers and of the topics, where any are given."""
-    return lambda record: (not numbers or record.number in numbers) and (not topics or record.topic in topics)
+def chosen(
+    folder: Path,
+    numbers: Collection[int] = (),
+    topics: Collection[str] = (),
+    stages: Collection[str] = (),
+    where: str | None = None,
+) -> Iterator[Quarantined]:
+    """The records that are among the numbers, of the topics, of the stages and true, where any of that is asked for.
+
+    Raises:
+        ConfigError: `where` is no expression, or cannot be evaluated for a record.
+    """
+    true = condition(where) if where is not None else None
+    for record in kept_records(folder):
+        if (
+            (not numbers or record.number in numbers)
+            and (not topics or record.topic in topics)
+            and (not stages or record.stage in stages)
+            and (true is None or true(record))
+        ):
+            yield record
 
 
 def require_there(folder: Path, numbers: Collection[int]) -> None:

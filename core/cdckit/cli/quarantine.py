@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from cdckit.cli.held import held
-from cdckit.cli.in_quarantine import chosen_by, folder_of, require_there, topic_option
+from cdckit.cli.in_quarantine import choosing, chosen as chosen_in, folder_of, require_there
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.cli.tables import print_table
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, kept_records
+from cdckit.engine.quarantine.condition import kept_text
+from cdckit.engine.quarantine.store import Quarantined, QuarantineStore
 from cdckit.errors import ConfigError
 
 _COLUMNS = ("number", "kept", "stage", "by", "topic", "position", "reason")
@@ -26,12 +26,13 @@ def quarantine() -> None:
 
 @quarantine.command("list", cls=Command)
 @pipeline_options
-@topic_option
+@choosing
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON line for each.")
-def list_kept(chosen: Chosen, topics: tuple[str, ...], as_json: bool) -> None:
+def list_kept(
+    chosen: Chosen, topics: tuple[str, ...], stages: tuple[str, ...], where: str | None, as_json: bool
+) -> None:
     """Show the records in quarantine, in the order in which they came; the pipeline may be running."""
-    wanted = chosen_by((), topics)
-    records = filter(wanted, kept_records(folder_of(load(chosen, incomplete=True))))
+    records = chosen_in(folder_of(load(chosen, incomplete=True)), (), topics, stages, where)
     if as_json:
         for record in records:
             click.echo(json.dumps(_facts(record)))
@@ -46,24 +47,34 @@ def show(chosen: Chosen, number: int) -> None:
     """Print the record NUMBER as JSON, with what was kept of it; the pipeline may be running."""
     folder = folder_of(load(chosen, incomplete=True))
     require_there(folder, (number,))
-    for record in filter(chosen_by((number,), ()), kept_records(folder)):
+    for record in chosen_in(folder, (number,)):
         click.echo(json.dumps({**_facts(record), "content": json.loads(record.content)}, indent=2))
 
 
 @quarantine.command("drop", cls=Command)
 @pipeline_options
 @click.argument("numbers", type=int, nargs=-1)
-@topic_option
+@choosing
 @click.option("--all", "everything", is_flag=True, help="All of them.")
-def drop(chosen: Chosen, numbers: tuple[int, ...], topics: tuple[str, ...], everything: bool) -> None:
-    """Forget the records NUMBERS, those of a topic, or all; they are lost. The pipeline must not be running."""
-    if not (numbers or topics or everything):
-        raise ConfigError("name the records' numbers, --topic TOPIC, or --all")
+def drop(
+    chosen: Chosen,
+    numbers: tuple[int, ...],
+    topics: tuple[str, ...],
+    stages: tuple[str, ...],
+    where: str | None,
+    everything: bool,
+) -> None:
+    """Forget the records NUMBERS, those that the options choose, or all; they are lost.
+
+    The pipeline must not be running.
+    """
+    if not (numbers or topics or stages or where or everything):
+        raise ConfigError("name the records' numbers, --topic TOPIC, --stage STAGE, --where EXPRESSION, or --all")
     pipeline = load(chosen, incomplete=True)
     folder = folder_of(pipeline)
     with held(pipeline):
         require_there(folder, numbers)
-        dropped = [record.number for record in filter(chosen_by(numbers, topics), kept_records(folder))]
+        dropped = [record.number for record in chosen_in(folder, numbers, topics, stages, where)]
         store = QuarantineStore(folder)
         try:
             store.remove(dropped)
@@ -73,6 +84,5 @@ def drop(chosen: Chosen, numbers: tuple[int, ...], topics: tuple[str, ...], ever
 
 
 def _facts(record: Quarantined) -> dict[str, Any]:
-    kept = datetime.fromtimestamp(record.kept, UTC).isoformat(timespec="seconds")
-    facts = record.number, kept, record.stage, record.by, record.topic, record.position, record.reason
+    facts = record.number, kept_text(record), record.stage, record.by, record.topic, record.position, record.reason
     return dict(zip(_COLUMNS, facts, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from cdckit.cli.held import held
-from cdckit.cli.in_quarantine import chosen_by, folder_of, require_there, topic_option
+from cdckit.cli.in_quarantine import choosing, chosen as chosen_in, folder_of, require_there
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.engine.quarantine.replay import replay as deliver
@@ -15,8 +15,10 @@ from cdckit.errors import TransformError
 @click.command("replay", cls=Command)
 @pipeline_options
 @click.option("--id", "numbers", type=int, multiple=True, metavar="NUMBER", help="A single record.")
-@topic_option
-def replay(chosen: Chosen, numbers: tuple[int, ...], topics: tuple[str, ...]) -> int:
+@choosing
+def replay(
+    chosen: Chosen, numbers: tuple[int, ...], topics: tuple[str, ...], stages: tuple[str, ...], where: str | None
+) -> int:
     """Deliver the records in quarantine through the transforms, serializer and sink of FILE as they are now.
 
     Those that are delivered are taken out of the quarantine. Ends with 6 where some stay. The pipeline must not be
@@ -25,9 +27,10 @@ def replay(chosen: Chosen, numbers: tuple[int, ...], topics: tuple[str, ...]) ->
     pipeline = load(chosen)
     folder = folder_of(pipeline)
     delivered = stay = 0
-    with held(pipeline):
+    with held(pipeline) as state:
         require_there(folder, numbers)
-        for record, reason in deliver(pipeline, chosen_by(numbers, topics)):
+        wanted = {record.number for record in chosen_in(folder, numbers, topics, stages, where)}
+        for record, reason in deliver(pipeline, state, lambda record: record.number in wanted):
             delivered, stay = delivered + (not reason), stay + bool(reason)
             if reason:
                 click.echo(f"{record.number} stays: {reason}", err=True)

@@ -85,6 +85,11 @@ class CollectionEvents:
             operation: made.template(self._envelope, (database, collection), operation) for operation in "cud"
         }
 
+    @property
+    def hides_fields(self) -> bool:
+        """Whether fields of its documents are left out or renamed."""
+        return self._edits is not None
+
     def reads(
         self, documents: Sequence[Document], moment: Moment, first_row: int, mark: SnapshotMark = "true"
     ) -> list[Record]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from cdckit import DecodeError, Record, SourceCounts, StateError, Struct, TableMark
+from cdckit import DecodeError, Record, SourceCounts, StateError, Struct, TableMark, Undecoded
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.connector.transactions import Transaction
 from cdckit_mongodb.config import MongoDbConfig
@@ -17,13 +17,13 @@ from cdckit_mongodb.extended_json import COMPACT, milliseconds_of
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.incremental.signalling import Signalling
 from cdckit_mongodb.offsets import Moment, StreamOffset, moment_text, stream_position
+from cdckit_mongodb.streaming.passed_over import OPERATIONS, undecoded
 from cdckit_mongodb.tokens import Token, is_event, token_place, token_time
 
 log = logging.getLogger("cdckit.mongodb")
 
 Event = dict[str, Any]
 
-_OPERATIONS = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
 _PASSED_OVER = 10_000
 _DAMAGE: tuple[type[Exception], ...] = (*DAMAGE, StateError)
 _UNSHOWN: tuple[type[Exception], ...] = (*DAMAGE, DecodeError)
@@ -41,6 +41,7 @@ class StreamProcessor:
         start: where reading begins.
         signalling: told of changes, and gives its own records; None where only a range is read.
         marker: makes table marks; None where none are wanted.
+        give_away: takes events that cannot be decoded, where the pipeline would stop at them; None: it stops.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class StreamProcessor:
         start: StreamOffset,
         signalling: Signalling | None = None,
         marker: CollectionMarker | None = None,
+        give_away: Callable[[Undecoded], None] | None = None,
     ) -> None:
         self.records: list[Record] = []
         self._marks: list[TableMark] = []
@@ -61,6 +63,9 @@ class StreamProcessor:
         self._filters = filters
         self._collections = collections
         self._skipped = config.skipped
+        self._give_away = give_away
+        self._giving = False
+        """Whether what is raised is of who takes an event, and not of the event."""
         self._handling = config.event_processing_failure_handling_mode
         self._with_transactions = config.provide_transaction_metadata
         self._known: dict[tuple[str, str], CollectionEvents | None] = {}
@@ -91,6 +96,8 @@ class StreamProcessor:
             for event in events:
                 self.process(event)
         except _DAMAGE as error:
+            if self._giving:
+                raise
             sec, order = self._offset.time
             raise DecodeError(
                 f"the change stream behind {sec}:{order}: an event cannot be understood: {reason_of(error)}; it is "
@@ -98,8 +105,8 @@ class StreamProcessor:
             ) from error
         if self._tally is not None:
             for kind, number in Counter([event.get("operationType") for event in events]).items():
-                if kind in _OPERATIONS:
-                    self._tally.operations[_OPERATIONS[kind]] += number
+                if kind in OPERATIONS:
+                    self._tally.operations[OPERATIONS[kind]] += number
 
     def process(self, event: Event) -> None:
         """Takes the next event.
@@ -112,7 +119,7 @@ class StreamProcessor:
         token: Token = event["_id"]
         if self._fragments is not None:
             event, self._fragments = {**self._fragments, **event}, None
-        operation = _OPERATIONS.get(event["operationType"])
+        operation = OPERATIONS.get(event["operationType"])
         behind = None
         if self._signalling is not None and operation is not None:  # before its document becomes what records show
             name = f"{event['ns']['db']}.{event['ns']['coll']}"
@@ -150,7 +157,7 @@ class StreamProcessor:
         try:
             self.records += made.change(event, operation, prefix, session, block)
         except _UNSHOWN as error:
-            self._failed(error, made.name, token_time(token))
+            self._failed(error, event, made, prefix)
         self._newest = event
 
     def _collection(self, name: tuple[str, str]) -> CollectionEvents | None:
@@ -228,10 +235,17 @@ class StreamProcessor:
             to = event.get("to")
             log.info("%s: %s%s", kind, name, f" to {to['db']}.{to['coll']}" if to else "")
 
-    def _failed(self, error: Exception, collection: str, moment: Moment) -> None:
-        """Stops, or counts what the user wants left out; the first of each collection is logged."""
+    def _failed(self, error: Exception, event: Event, made: CollectionEvents, prefix: str) -> None:
+        """Stops, gives it away, or counts what the user wants left out; the first of each collection is logged."""
+        collection, moment = made.name, token_time(event["_id"])
         reason = str(error) if isinstance(error, DecodeError) else reason_of(error)
         message = f"{moment[0]}:{moment[1]}: an event of {collection} cannot be decoded: {reason}"
+        if self._handling == "fail" and self._give_away is not None and not made.hides_fields:
+            piece = undecoded(event, made, prefix, message)
+            self._giving = True
+            self._give_away(piece)
+            self._giving = False
+            return
         if self._handling == "fail":
             raise DecodeError(
                 f"{message}; event.processing.failure.handling.mode=warn leaves such events out"

@@ -66,6 +66,7 @@ class StreamReader:
         self._stopping = context.stopping
         self._notices = context.notices
         self._counts = context.counts
+        self._give_away = context.undecoded
         answered = config.mongodb_socket_timeout_ms / 2 or config.poll_interval_ms
         longest = min(context.idle_seconds * 1000, config.poll_interval_ms, answered)
         self._wait_ms = int(min(longest, config.cursor_max_await_time_ms or longest))
@@ -126,8 +127,7 @@ class StreamReader:
             self._notices.connection(connected=True, reason="")
             if stream.member:
                 log.info("the change stream is read from %s", stream.member)
-            processor = StreamProcessor(self._config, self._filters, self._collections, start, signalling, self._marker)
-            processor.count_in(self._counts)
+            processor = self._processor(start, signalling)
             while stream.alive and not self._stopping() and not self._done:
                 events = stream.next(self._wait_ms if end is None else _RANGE_WAIT_MS)
                 yield self._batch(stream, processor, events)
@@ -135,6 +135,13 @@ class StreamReader:
                     yield from self._between(signalling, stream, processor)
                     passed = end is not None and _passed(stream, end, idle=not events)
                     self._done = passed and not signalling.snapshot.busy
+
+    def _processor(self, start: StreamOffset, signalling: Signalling | None = None) -> StreamProcessor:
+        processor = StreamProcessor(
+            self._config, self._filters, self._collections, start, signalling, self._marker, self._give_away
+        )
+        processor.count_in(self._counts)
+        return processor
 
     def _between(self, signalling: Signalling, stream: ChangeStream, processor: StreamProcessor) -> Iterator[Batch]:
         """Does what signals ask for between two batches."""
@@ -166,8 +173,7 @@ class StreamReader:
     def _stretch(self, start: StreamOffset, end: StreamOffset, *, closed: bool) -> Iterator[Batch]:
         """Until everything up to `end` has come, or the server closes the stream: its target was dropped or renamed."""
         with self._stream(start) as stream:
-            processor = StreamProcessor(self._config, self._filters, self._collections, start, marker=self._marker)
-            processor.count_in(self._counts)
+            processor = self._processor(start)
             while stream.alive:
                 events = stream.next(_RANGE_WAIT_MS)
                 within = _within(events, moment_text(end.moment))

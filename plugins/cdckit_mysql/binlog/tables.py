@@ -53,6 +53,7 @@ class TableMap:
         layout: the bytes of types and metadata: tables with the same layout are decoded alike.
         nulls: a bit for each column, set where it may be NULL.
         optional: the bytes of the optional metadata.
+        body: the bytes that all this was read from.
     """
 
     table_id: int
@@ -63,6 +64,7 @@ class TableMap:
     layout: bytes
     nulls: bytes = field(repr=False)
     optional: bytes = field(repr=False)
+    body: bytes = field(repr=False)
 
     @property
     def column_metadata(self) -> ColumnMetadata:
@@ -106,6 +108,7 @@ def read_table_map(data: bytes) -> TableMap:
         layout=types + metadata,
         nulls=data[at:behind],
         optional=data[behind:],
+        body=data,
     )
 
 

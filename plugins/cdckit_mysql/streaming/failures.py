@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 
-from cdckit import DecodeError, SourceCounts
+from cdckit import DecodeError, SourceCounts, Undecoded
 from cdckit.connector.damage import reason_of
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.options.events import ProcessingOptions
@@ -18,7 +19,7 @@ class InconsistentSchemaError(DecodeError):
 
 
 class Failures:
-    """Stops at an event that cannot be decoded, or counts those that the user wants left out.
+    """Stops at an event that cannot be decoded, gives it away, or counts those that the user wants left out.
 
     Args:
         options: `event.deserialization.failure.handling.mode` and `inconsistent.schema.handling.mode`.
@@ -26,15 +27,23 @@ class Failures:
     Attributes:
         skipped: how many events of each table were left out.
         counts: told of each of them, too.
+        undecoded: takes events at which the pipeline would stop; None: nobody does.
     """
 
     def __init__(self, options: ProcessingOptions) -> None:
         self._options = options
         self.skipped: Counter[str] = Counter()
         self.counts = SourceCounts()
+        self.undecoded: Callable[[Undecoded], None] | None = None
 
-    def met(self, error: Exception, table: TableMap, place: str) -> None:
+    def met(self, error: Exception, table: TableMap, place: str, piece: Callable[[str], Undecoded]) -> None:
         """Takes a failure; the first of each table is logged whatever the mode is called.
+
+        Args:
+            error: what was raised.
+            table: the table.
+            place: where in the log.
+            piece: makes out of the reason what is given away.
 
         Raises:
             DecodeError: with the place and the table.
@@ -43,6 +52,9 @@ class Failures:
         reason = str(error) if isinstance(error, DecodeError) else reason_of(error)
         message = f"{place}: rows of {name} cannot be decoded: {reason}"
         option, handling = self._handling(error)
+        if handling == "fail" and self.undecoded is not None:
+            self.undecoded(piece(message))
+            return
         if handling == "fail":
             raise DecodeError(f"{message}; {option}=warn leaves such events out") from error
         self.skipped[name] += 1

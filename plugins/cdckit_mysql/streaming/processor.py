@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from cdckit import Batch, DecodeError, Record, SourceCounts, Struct, TableMark
+from cdckit import Batch, DecodeError, Record, SourceCounts, Struct, TableMark, Undecoded
 from cdckit.connector.transactions import Transaction
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
@@ -38,6 +38,7 @@ from cdckit_mysql.streaming.counts import Tally, new_tally, pour
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import Failures
 from cdckit_mysql.streaming.gtid_filter import filter_sources
+from cdckit_mysql.streaming.passed_over import RowsFacts, undecoded
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders, RowMaker
 from cdckit_mysql.table import TableId
@@ -97,7 +98,7 @@ class LogProcessor:
         self._marker = marker
         self._schema_changes = SchemaChangeRecords(config, filters, versions) if config.include_schema_changes else None
         self._conversions = versions.conversion_failures
-        self._failures = Failures(config)
+        self.failures = Failures(config)
         format_ = versions.format
         told = format_.mariadb_gtids or not definitions.mariadb
         self._with_query = config.include_query and told
@@ -139,7 +140,7 @@ class LogProcessor:
 
     def count_in(self, counts: SourceCounts) -> None:
         """From now on counts there; what is frequent only where that is wanted."""
-        self._failures.counts = counts
+        self.failures.counts = counts
         if self._conversions is not None:
             self._conversions.counts = counts
         self._source_counts = counts
@@ -326,7 +327,8 @@ class LogProcessor:
             maker, lacking = self._decoders.of_event(event)
             rows = maker.rows[event.change](event) if maker is not None else ()
         except DAMAGE as error:
-            self._failures.met(error, event.table, f"{self.progress.file}:{event.start}")
+            place = f"{self.progress.file}:{event.start}"
+            self.failures.met(error, event.table, place, partial(self._undecoded, event, first_position))
             return ()
         if maker is None or not rows:
             if self._tally is not None:
@@ -347,6 +349,18 @@ class LogProcessor:
         if self._tally is not None:
             self._tally[event.change] += len(shown)
         return shown
+
+    def _undecoded(self, event: RowsEvent, first_position: int, reason: str) -> Undecoded:
+        facts = RowsFacts.of(event, self.progress, first_position, self._thread, self._query)
+        topic = self._versions.topics.data(TableId(event.table.database, event.table.name))
+        return undecoded(event, facts, topic, self._definitions.of(event.table), reason)
+
+    def again(self, event: RowsEvent, facts: RowsFacts) -> list[Record]:
+        """The records of an event that was given away; raises as `process`."""
+        self.progress.gtid, self.progress.time_us = facts.gtid, facts.time_us
+        self._thread, self._query = facts.thread, facts.query
+        self._captured_rows(event, facts.first)
+        return self.take()
 
     def _rest_of_row(
         self, maker: RowMaker, event: RowsEvent, row: Sequence[Any], source: Struct, first_position: int

@@ -18,7 +18,7 @@ from cdckit_ticdc.events import Ddl, Watermark
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
 from cdckit_ticdc.ordering.buffer import Buffer, Held
-from cdckit_ticdc.ordering.damaged import UNREADABLE, damaged
+from cdckit_ticdc.ordering.damaged import UNREADABLE, stopped_at
 from cdckit_ticdc.ordering.resent import NewestByKey, RowsAtWatermark
 from cdckit_ticdc.ordering.watermarks import Watermarks
 from cdckit_ticdc.reading.log import Chunk
@@ -71,6 +71,7 @@ class Assembler:
         changed: is told of each DDL statement once, at its time.
         watermarked: whether watermarks are waited for from the start.
         heeds_watermarks: whether they count once they come.
+        passed_over: takes a message that cannot be understood, or raises a `DecodeError`.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Assembler:
         *,
         watermarked: bool,
         heeds_watermarks: bool = True,
+        passed_over: Callable[[Message, Exception], None] = stopped_at,
     ) -> None:
         self._decoder = decoder
         self._start = start
@@ -90,6 +92,7 @@ class Assembler:
         self._changed = changed
         self._watermarked = watermarked
         self._heeds = heeds_watermarks
+        self._passed_over = passed_over
         self._marks = Watermarks(partitions, start.watermark)
         self._released = start.watermark
         self._read: dict[Partition, int] = {**start.resume, **start.read}
@@ -113,20 +116,23 @@ class Assembler:
         for message in chunk.messages:
             try:
                 self._take(chunk.partition, message)
-            except UNREADABLE as error:
+            except DecodeError:
                 self._at[chunk.partition] = message.offset
                 self.settle()
-                raise damaged(message, error) from error
+                raise
         if not self._watermarked:
             self._end_transaction(chunk.partition, only_if_whole=True)
         self._at[chunk.partition] = chunk.next
         self._bytes += chunk.size
 
     def _take(self, partition: Partition, message: Message) -> None:
-        if self._watermarked:
-            self._hold(partition, message)
-        else:
-            self._pass(partition, message)
+        try:
+            if self._watermarked:
+                self._hold(partition, message)
+            else:
+                self._pass(partition, message)
+        except UNREADABLE as error:
+            self._passed_over(message, error)
 
     def batches(self, *, all_held: bool = False, idle: bool = False) -> Iterator[Batch]:
         """What can be delivered now; at the end of all that is to be read, what is held back too.
@@ -203,12 +209,19 @@ class Assembler:
                 yield from _sorted(together)
                 together, time = [], held.time
             try:
-                together += self._records(held)
-            except UNREADABLE as error:
+                together += self._understood(held)
+            except DecodeError:
                 yield from _sorted(together)
-                raise damaged(held.message, error) from error
+                raise
         yield from _sorted(together)
         self._released = self._marks.passed
+
+    def _understood(self, held: Held) -> list[Record]:
+        try:
+            return list(self._records(held))
+        except UNREADABLE as error:
+            self._passed_over(held.message, error)
+            return []
 
     def _records(self, held: Held) -> Iterator[Record]:
         for event in self._decoder.decode(held.message):

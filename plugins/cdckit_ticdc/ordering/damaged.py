@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from cdckit import DecodeError
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit_ticdc.message import Message, shown
 
 UNREADABLE: tuple[type[Exception], ...] = (*DAMAGE, DecodeError)
 """What a message may end in whose values are of other types than their columns."""
+
+
+def stopped_at(message: Message, error: Exception) -> NoReturn:
+    """Stops at a message.
+
+    Raises:
+        DecodeError: with its place.
+    """
+    raise damaged(message, error) from error
 
 
 def damaged(message: Message, error: Exception) -> DecodeError:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from cdckit import Record
-from cdckit_ticdc.decoding.decoder import Decoder
+from cdckit import DecodeError, Record
+from cdckit_ticdc.decoding.decoder import Decoder, Peek
 from cdckit_ticdc.events import Watermark
+from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
-from cdckit_ticdc.ordering.damaged import UNREADABLE, damaged
+from cdckit_ticdc.ordering.damaged import UNREADABLE, stopped_at
 from cdckit_ticdc.ordering.resent import RowsAtWatermark
 from cdckit_ticdc.ordering.watermarks import Watermarks
 from cdckit_ticdc.reading.log import MessageLog, Range
@@ -26,10 +27,17 @@ class Scan:
     Args:
         decoder: tells what messages are, and learns definitions on the way.
         start: where to begin.
+        passed_over: takes a message that cannot be understood, or raises a `DecodeError`.
     """
 
-    def __init__(self, decoder: Decoder, start: LogOffset) -> None:
+    def __init__(
+        self,
+        decoder: Decoder,
+        start: LogOffset,
+        passed_over: Callable[[Message, Exception], None] = stopped_at,
+    ) -> None:
         self._decoder = decoder
+        self._passed_over = passed_over
         self.start = start
         self._marks = Watermarks(start.resume, start.watermark)
         self._at = dict(start.resume)
@@ -47,13 +55,20 @@ class Scan:
         for chunks in log.read(begin, {partition: found.high for partition, found in held.items()}, _IDLE_SECONDS):
             for partition, messages, after, _ in chunks:
                 for message in messages:
-                    times, other = self._decoder.peek(message)
+                    times, other = self._peek(message)
                     if isinstance(other, Watermark):
                         if self._marks.advance(partition, other.commit_ts):
                             self._prune()
-                    elif other is None and max(times, default=0) >= self._marks.passed:
+                    elif other is None and times and max(times) >= self._marks.passed:
                         self._beyond.setdefault(partition, _Rows()).add(max(times), message.offset)
                 self._at[partition] = after
+
+    def _peek(self, message: Message) -> Peek:
+        try:
+            return self._decoder.peek(message)
+        except DecodeError as error:
+            self._passed_over(message, error)
+            return Peek(())
 
     def _prune(self) -> None:
         """Forgets rows below the watermark."""
@@ -84,7 +99,7 @@ class Scan:
                         if isinstance(event, Record):
                             delivered.note(event, time_of(event))
                 except UNREADABLE as error:
-                    raise damaged(message, error) from error
+                    self._passed_over(message, error)
 
 
 class _Rows:

@@ -1,4 +1,4 @@
-"""What becomes of records that cannot be transformed, serialized or written, as a pipeline's options say."""
+"""What becomes of records that cannot be decoded, transformed, serialized or written, as a pipeline's options say."""
 
 from __future__ import annotations
 
@@ -31,3 +31,8 @@ class ErrorHandling:
     max_records: int = 10_000
     max_share: float = 0.5
     later_changes: LaterChanges = "pass"
+
+    @property
+    def keeps_undecoded(self) -> bool:
+        """Whether what a source cannot decode goes to the quarantine. Its key is not known, so that no change waits."""
+        return self.tolerance == "quarantine" and self.later_changes == "pass"

@@ -72,9 +72,9 @@ class PipelineConfig(PluginConfig):
     position_header: bool = True
     """Whether each record carries its position in the header `__cdckit.position`."""
     errors_tolerance: Tolerance = "none"
-    """What becomes of a record that cannot be transformed, serialized or written: `none`, it stops the pipeline;
-    `quarantine`, it is kept in `quarantine.folder` until `cdc replay` delivers it; `all`, it is left out for good,
-    counted, and the first of each topic is logged.
+    """What becomes of a record that cannot be decoded, transformed, serialized or written: `none`, it stops the
+    pipeline; `quarantine`, it is kept in `quarantine.folder` until `cdc replay` delivers it; `all`, it is left out for
+    good, counted, and the first of each topic is logged, but for what cannot be decoded, which stops the pipeline.
     """
     errors_log_enable: bool = False
     """Whether each such record is logged, not only the first of a topic; without key and value."""
@@ -92,7 +92,7 @@ class PipelineConfig(PluginConfig):
     """
     quarantine_later_changes: LaterChanges = "pass"
     """What becomes of later changes of a key that has a record in quarantine: `pass`, they are delivered; `wait`, they
-    are kept there behind it, so that the key's order holds.
+    are kept there behind it, so that the key's order holds (on the direct runner).
     """
     offset_flush_interval_ms: NonNegativeInt = 1000
     """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming; 0: after each

@@ -37,6 +37,7 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             continue
         if pipeline.runner == "spark" and component is pipeline.sink:
             problems += _speculation(pipeline, made_by)
+            problems += _tolerance_on_spark(pipeline, made_by)
         if pipeline.runner == "direct" and component is pipeline.sink:
             problems += _tolerance_in_transactions(pipeline, made_by)
         if pipeline.runner == "direct" and isinstance(made_by, type) and issubclass(made_by, TableSink):
@@ -59,8 +60,7 @@ def _speculation(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
     """What is asked for that cannot be done while several workers read and write, a sentence each."""
     config = pipeline.source.config
-    problems = _tolerance(pipeline)
-    problems += [f"source.{option}: {why}" for option, why in config.not_on_spark().items()]
+    problems = [f"source.{option}: {why}" for option, why in config.not_on_spark().items()]
     problems += [f"sink.{option}: {why}" for option, why in pipeline.sink.config.not_on_spark().items()]
     if isinstance(config, SignalOptions) and config.takes_signals:
         problems.append(
@@ -76,13 +76,40 @@ def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
     return problems
 
 
-def _tolerance(pipeline: ResolvedPipeline) -> list[str]:
-    if pipeline.errors.tolerance == "none":
+def beyond_data_source(pipeline: ResolvedPipeline) -> list[str]:
+    """The same of the data source in a query of one's own, where no runner is."""
+    problems = beyond_spark(pipeline)
+    if pipeline.errors.tolerance != "none":
+        problems.append(
+            f"errors.tolerance: '{pipeline.errors.tolerance}' needs a runner that takes what cannot be delivered "
+            "(cdc run): set it to none"
+        )
+    return problems
+
+
+def _tolerance_on_spark(pipeline: ResolvedPipeline, sink: object) -> list[str]:
+    errors = pipeline.errors
+    if errors.tolerance == "none":
         return []
-    return [
-        f"errors.tolerance: '{pipeline.errors.tolerance}' needs one process that delivers the records: set "
-        "'runner: direct' (--runner direct), or errors.tolerance to none; one state serves both runners"
-    ]
+    if isinstance(sink, type) and issubclass(sink, TableSink):
+        return [
+            f"errors.tolerance: '{errors.tolerance}' passes over records one by one, and '"
+            f"{pipeline.sink.registration.name}' keeps tables, which would lack them, and which a replay cannot "
+            "write to: set it to none"
+        ]
+    problems = []
+    if errors.later_changes == "wait":
+        problems.append(
+            "quarantine.later.changes: 'wait' needs one process that delivers the records: set 'runner: direct' "
+            "(--runner direct), or 'pass'; one state serves both runners"
+        )
+    state = pipeline.state_folder
+    if pipeline.checkpoint is not None and state is not None and errors.folder == state / "quarantine":
+        problems.append(
+            "quarantine.folder: required with 'checkpoint': the state's directory may be lost then, and its copies "
+            "have no quarantine: name one that lasts"
+        )
+    return problems
 
 
 def _tolerance_in_transactions(pipeline: ResolvedPipeline, sink: object) -> list[str]:

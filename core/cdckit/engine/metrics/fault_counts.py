@@ -1,4 +1,4 @@
-"""How many records could not be delivered, by stage: `transform`, `serialize`, `write` or `wait`."""
+"""How many records could not be delivered, by stage: `decode`, `transform`, `serialize`, `write` or `wait`."""
 
 from __future__ import annotations
 

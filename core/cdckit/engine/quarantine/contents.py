@@ -1,4 +1,4 @@
-"""What is kept of a record, as JSON: the record with its schemas, or, where it was bytes already, these in base64."""
+"""What is kept of a record, as JSON: it with its schemas, or, where it was bytes yet or already, these in base64."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import orjson
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record, SchemaAndValue
+from cdckit.api.undecoded import Undecoded
 from cdckit.connector.connect_json.reader import JsonReader
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import DecodeError, TransformError
 
-RECORD, MESSAGE, TEXT = "record", "message", "text"
+RECORD, MESSAGE, TEXT, PIECE = "record", "message", "text", "undecoded"
 """What a content may be: a record as the source gave it; a message as the sink was given it; what is shown of a record
-that cannot be read back."""
+that cannot be read back; what the source could not decode."""
 
 _WHOLE = JsonSerializer(
     JsonConfig.model_validate({"schemas.enable": True, "replace.null.with.default": False, "header.format": "json"})
@@ -94,6 +95,25 @@ def message_in(content: dict[str, Any], position: str) -> Messages:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DecodeError(f"it is no message: {error}") from error
+
+
+def content_of_piece(piece: Undecoded) -> bytes:
+    """The content of what a source could not decode."""
+    raw = {name: _base64(data) for name, data in piece.raw.items()}
+    return orjson.dumps({"form": PIECE, "topic": piece.topic, "raw": raw, "facts": dict(piece.facts)})
+
+
+def piece_in(content: dict[str, Any], position: str, reason: str) -> Undecoded:
+    """What a content of the form `PIECE` holds.
+
+    Raises:
+        DecodeError: it cannot be read.
+    """
+    try:
+        raw = {str(name): _bytes(text) for name, text in content["raw"].items()}
+        return Undecoded(position, content["topic"], reason, raw, content["facts"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DecodeError(f"it is no event or message: {error}") from error
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record
 from cdckit.api.sink import QueueFill, Sink, SinkContext
+from cdckit.api.undecoded import Undecoded
 from cdckit.engine.blame import told
 from cdckit.engine.chain import StepError
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.pipeline import Encoder
+from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
-from cdckit.engine.quarantine.store import QuarantineStore
+from cdckit.engine.quarantine.store import QuarantineStore, Stage
 from cdckit.errors import CdcError, ConfigError, TransformError
+
+
+class Faults(Protocol):
+    """Takes records that cannot be encoded; see `FaultyRecords`."""
+
+    waiting: dict[str, str]
+
+    def record_failed(self, record: Record, stage: Stage, by: str, error: TransformError) -> None:
+        """Takes a record as the source gave it."""
+
+    def due(self, records: list[Record]) -> list[Record]:
+        """The records that do not wait."""
+
+    def seen(self, records: int) -> None:
+        """Notes how many records have come."""
 
 
 class TolerantEncoder(Encoder):
@@ -28,7 +46,7 @@ class TolerantEncoder(Encoder):
         serializer: what the serializer is called.
     """
 
-    def __init__(self, encoder: Encoder, faulty: FaultyRecords, serializer: str) -> None:
+    def __init__(self, encoder: Encoder, faulty: Faults, serializer: str) -> None:
         super().__init__(encoder.chain, encoder.serializer, position_header=encoder.position_header)
         self._faulty = faulty
         self._serializer_name = serializer
@@ -99,10 +117,24 @@ class TolerantSink(Sink):
         self._sink.close()
 
 
+class Tolerant(NamedTuple):
+    """What does with faulty records as the pipeline's options say.
+
+    Attributes:
+        encode: the encoder.
+        sink: the sink.
+        undecoded: takes what the source cannot decode; None: it is to stop the pipeline.
+    """
+
+    encode: Encoder
+    sink: Sink
+    undecoded: Callable[[Undecoded], None] | None = None
+
+
 def tolerant(
     pipeline: ResolvedPipeline, encode: Encoder, sink: Sink, counts: FaultCounts, stack: ExitStack
-) -> tuple[Encoder, Sink]:
-    """An encoder and a sink that do with faulty records what the pipeline's options say.
+) -> Tolerant:
+    """What the direct runner delivers through.
 
     Args:
         pipeline: its state is held.
@@ -117,7 +149,7 @@ def tolerant(
     """
     errors = pipeline.errors
     if errors.tolerance == "none":
-        return encode, sink
+        return Tolerant(encode, sink)
     if sink.transactions is not None:
         raise ConfigError("errors.tolerance: the sink's transactions take all of a batch or nothing: set it to none")
     store = None
@@ -125,5 +157,9 @@ def tolerant(
         assert errors.folder is not None  # such a pipeline is given one
         store = QuarantineStore(errors.folder)
         stack.callback(store.close)
-    faulty = FaultyRecords(errors, store, counts, pipeline.sink.registration.name)
-    return TolerantEncoder(encode, faulty, pipeline.serializer.registration.name), TolerantSink(sink, faulty)
+    faulty = FaultyRecords(errors, store, counts, Entries.of(pipeline))
+    return Tolerant(
+        TolerantEncoder(encode, faulty, pipeline.serializer.registration.name),
+        TolerantSink(sink, faulty),
+        faulty.undecoded if errors.keeps_undecoded else None,
+    )

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import time
-import uuid
-from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record
+from cdckit.api.undecoded import Undecoded
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.metrics.fault_counts import FaultCounts
-from cdckit.engine.quarantine.contents import content_of, content_of_message, key_of, key_of_message
+from cdckit.engine.quarantine.contents import key_of, key_of_message
+from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.share import LAST, Share
 from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
-from cdckit.errors import CdcError, SinkError, TransformError
+from cdckit.errors import CdcError, DecodeError, SinkError, TransformError
 
 log = logging.getLogger("cdckit.quarantine")
+
+_KINDS: dict[Stage, type[CdcError]] = {"decode": DecodeError, "write": SinkError}
+"""What stops a pipeline at a stage; a `TransformError` at the others."""
 
 
 class FaultyRecords:
@@ -28,21 +30,22 @@ class FaultyRecords:
         errors: what the options say.
         store: the quarantine; None where records are left out.
         counts: kept in step.
-        sink: what the sink is called.
+        entries: makes out of each what is kept.
 
     Attributes:
         waiting: the keys whose later changes wait, each with the position of what they wait for; empty unless the
             options ask for that.
     """
 
-    def __init__(self, errors: ErrorHandling, store: QuarantineStore | None, counts: FaultCounts, sink: str) -> None:
+    def __init__(
+        self, errors: ErrorHandling, store: QuarantineStore | None, counts: FaultCounts, entries: Entries
+    ) -> None:
         self._errors = errors
         self._store = store
         self._counts = counts
-        self._sink = sink
+        self._entries = entries
         self._share = Share()
         self._failed = 0
-        self._same: Counter[str] = Counter()
         self._told: set[tuple[str, str]] = set()
         self._waits = store is not None and errors.later_changes == "wait"
         self.waiting: dict[str, str] = store.keys() if store is not None and self._waits else {}
@@ -55,7 +58,7 @@ class FaultyRecords:
             TransformError: the quarantine takes no more.
         """
         self._failed += 1
-        self._take(self._entry_of(record, stage, by, str(error)), TransformError)
+        self._take(self._entries.of_record(record, stage, by, str(error)), TransformError)
 
     def message_failed(self, message: Messages, reason: str) -> None:
         """Takes one message that the sink's target will never take.
@@ -64,14 +67,41 @@ class FaultyRecords:
             SinkError: the quarantine takes no more.
         """
         self._failed += 1
-        self._take(self._entry_of_message(message, "write", reason), SinkError)
+        self._take(self._entries.of_message(message, "write", reason), SinkError)
+
+    def undecoded(self, piece: Undecoded) -> None:
+        """Takes what the source cannot decode.
+
+        Raises:
+            DecodeError: the quarantine takes no more.
+        """
+        self._failed += 1
+        self._take(self._entries.of_piece(piece), DecodeError)
+        self.seen(1, DecodeError, f"; the last one: {piece.reason}")
+
+    def take(self, entries: Sequence[Quarantined], records: int) -> None:
+        """Takes what another process could not deliver.
+
+        Args:
+            entries: all of that.
+            records: how many records have come there since it was last told.
+
+        Raises:
+            CdcError: the quarantine takes no more, or too many of the last records failed.
+        """
+        kind: type[CdcError] = TransformError
+        for entry in entries:
+            self._failed += 1
+            kind = _KINDS.get(entry.stage, TransformError)
+            self._take(entry, kind)
+        self.seen(records, kind)
 
     def due(self, records: list[Record]) -> list[Record]:
         """The records without those that wait for an earlier one of their keys, which are kept."""
         passed = []
         for record in records:
             if self._is_behind(key_of(record), record.position):
-                entry = self._entry_of(record, "wait", "", "an earlier change of its key is in quarantine")
+                entry = self._entries.of_record(record, "wait", "", "an earlier change of its key is in quarantine")
                 self._take(entry, TransformError)
             else:
                 passed.append(record)
@@ -83,24 +113,25 @@ class FaultyRecords:
         passed = []
         for part in parts:
             if self._is_behind(key_of_message(part.topics[0], part.keys[0]), part.positions[0]):
-                entry = self._entry_of_message(part, "wait", "an earlier change of its key is in quarantine")
+                entry = self._entries.of_message(part, "wait", "an earlier change of its key is in quarantine")
                 self._take(entry, SinkError)
             else:
                 passed.append(part)
         return Messages.joined(passed)
 
-    def seen(self, records: int) -> None:
+    def seen(self, records: int, kind: type[CdcError] = TransformError, told: str = "") -> None:
         """Notes how many records have come since it was last told.
 
         Raises:
-            TransformError: too many of the last ones failed.
+            CdcError: too many of the last ones failed; it is of `kind`, and ends with what else is `told`.
         """
         self._share.add(records, self._failed)
         self._failed = 0
         if self._store is not None and self._share.exceeds(self._errors.max_share):
-            raise TransformError(
+            raise kind(
                 f"more than {self._errors.max_share:.0%} of the last {LAST:,} records went to the quarantine "
                 "(quarantine.max.share): see why (cdc quarantine list FILE), mend it, and start again"
+                f"{told}"
             )
 
     def sync(self) -> None:
@@ -111,7 +142,7 @@ class FaultyRecords:
         """
         if self._store is not None:
             self._store.sync()
-        self._same.clear()
+        self._entries.begin()
 
     def _is_behind(self, key: str, position: str) -> bool:
         """Whether it waits; what comes once more from before the record that is waited for does not."""
@@ -155,29 +186,3 @@ class FaultyRecords:
                 shown = f"; the record: {entry.content.decode()}"
         others = "" if self._errors.log_each else "; more of this topic are counted, not logged"
         log.warning("a record is %s: %s%s%s", done, entry.reason, others, shown)
-
-    def _entry_of(self, record: Record, stage: Stage, by: str, reason: str) -> Quarantined:
-        key = key_of(record)
-        identity = self._identity(f"{record.position} {record.topic} {_digest(key)}") if record.position else _unknown()
-        content = content_of(record)
-        return Quarantined(identity, time.time(), stage, by, reason, record.topic, record.position, key, content)
-
-    def _entry_of_message(self, message: Messages, stage: Stage, reason: str) -> Quarantined:
-        topic, position = message.topics[0], message.positions[0]
-        key = key_of_message(topic, message.keys[0])
-        identity = self._identity(f"{position} {topic} {_digest(key)} message") if position else _unknown()
-        content = content_of_message(message)
-        return Quarantined(identity, time.time(), stage, self._sink, reason, topic, position, key, content)
-
-    def _identity(self, place: str) -> str:
-        """Of several records at one place, as a transform before the log may have made them, the order tells which."""
-        number, self._same[place] = self._same[place], self._same[place] + 1
-        return f"{place} {number}"
-
-
-def _unknown() -> str:
-    return uuid.uuid4().hex
-
-
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from cdckit.api.messages import Messages
+from cdckit.api.record import Record
 from cdckit.api.sink import Sink
+from cdckit.api.source import Source, SourceContext
+from cdckit.api.state_store import StateStore
 from cdckit.connector.connect_json.reader import JsonReader
 from cdckit.engine.chain import StepError
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_context
-from cdckit.engine.quarantine.contents import MESSAGE, RECORD, key_of_message, message_in, record_in
+from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
+from cdckit.engine.quarantine.contents import (
+    MESSAGE,
+    PIECE,
+    RECORD,
+    key_of_message,
+    message_in,
+    piece_in,
+    record_in,
+)
 from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage, kept_records
 from cdckit.errors import ConfigError, DecodeError, TransformError
 
@@ -34,16 +46,18 @@ class _StaysError(Exception):
         self.by = by
 
 
-def replay(pipeline: ResolvedPipeline, chosen: Callable[[Quarantined], bool]) -> Iterator[Replayed]:
+def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quarantined], bool]) -> Iterator[Replayed]:
     """Delivers records, one after another in the order in which they came, and takes each out of the quarantine.
 
     Args:
-        pipeline: its state is held.
+        pipeline: what they go through.
+        state: its state.
         chosen: which records.
 
     Raises:
         ConfigError: the sink keeps tables, or the offset.
         SinkError: the sink cannot take anything.
+        SourceError: the source has to be asked about what it could not decode, and cannot be reached.
         StateError: the quarantine cannot be read or written.
     """
     folder = pipeline.errors.folder
@@ -51,7 +65,7 @@ def replay(pipeline: ResolvedPipeline, chosen: Callable[[Quarantined], bool]) ->
     with ExitStack() as stack:
         store = QuarantineStore(folder)
         stack.callback(store.close)
-        delivery = _Delivery(pipeline, stack)
+        delivery = _Delivery(pipeline, state, stack)
         blocked: set[str] = set()
         for record in kept_records(folder):
             waits = record.stage == "wait" or pipeline.errors.later_changes == "wait"
@@ -70,10 +84,13 @@ def replay(pipeline: ResolvedPipeline, chosen: Callable[[Quarantined], bool]) ->
 
 
 class _Delivery:
-    """The pipeline's chain, serializer and sink."""
+    """The pipeline's chain, serializer and sink; its source for what that could not decode."""
 
-    def __init__(self, pipeline: ResolvedPipeline, stack: ExitStack) -> None:
+    def __init__(self, pipeline: ResolvedPipeline, state: StateStore, stack: ExitStack) -> None:
         self._names = pipeline.serializer.registration.name, pipeline.sink.registration.name
+        self._pipeline = pipeline
+        self._state = state
+        self._stack = stack
         self._reader = JsonReader()
         self._encode: Encoder = make_encoder(pipeline)
         stack.callback(self._encode.close)
@@ -122,6 +139,8 @@ class _Delivery:
                 return message_in(content, record.position)
             if content["form"] == RECORD:
                 return self._encode([record_in(content, record.position, self._reader)])
+            if content["form"] == PIECE:
+                return self._encode(self._decoded(content, record))
         except StepError as error:
             raise _StaysError("transform", error.step, str(error)) from error
         except TransformError as error:
@@ -129,3 +148,17 @@ class _Delivery:
         except (DecodeError, ValueError, KeyError, TypeError) as error:
             raise _StaysError(record.stage, record.by, f"what was kept of it cannot be read: {error}") from error
         raise _StaysError(record.stage, record.by, "it did not fit its schemas, and only a text was kept of it")
+
+    def _decoded(self, content: dict[str, Any], record: Quarantined) -> Sequence[Record]:
+        piece = piece_in(content, record.position, record.reason)
+        try:
+            return self._source.decoded(piece)
+        except DecodeError as error:
+            raise _StaysError("decode", self._pipeline.source.registration.name, str(error)) from error
+
+    @cached_property
+    def _source(self) -> Source:
+        source = make_source(self._pipeline)
+        self._stack.callback(source.close)
+        source.open(SourceContext(self._pipeline.name, self._state))
+        return source

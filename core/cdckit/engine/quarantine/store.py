@@ -34,7 +34,7 @@ _SELECT = """
 select id, kept, stage, made_by, reason, topic, position, key, content, number from quarantine order by number
 """
 
-Stage = Literal["transform", "serialize", "write", "wait"]
+Stage = Literal["decode", "transform", "serialize", "write", "wait"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -48,7 +48,7 @@ class Quarantined:
         id: the same whenever the same record comes again.
         kept: when it was first kept, in seconds since 1970.
         stage: where it stopped; `wait`: behind an earlier record of its key.
-        by: the transform, serializer or sink that it stopped at.
+        by: the source, transform, serializer or sink that it stopped at.
         reason: what was said there.
         topic: as the source named it; of a message: where it was to go.
         position: in the source's log.
@@ -100,14 +100,14 @@ class QuarantineStore:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self._db = self._connect()
+        self._db = self._connect()  # used by one thread after the other
         self.count = self._count()
 
     @_telling
     def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.touch(0o600)
-        db = sqlite3.connect(self.path, isolation_level=None)
+        db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         try:
             found = db.execute("pragma user_version").fetchone()[0]
             if found not in (0, FORMAT):

@@ -53,7 +53,7 @@ class DirectRunner(Runner):
         claim(state, self.pipeline, self.stopping)
         plain = make_encoder(self.pipeline)
         stack.callback(plain.close)
-        encode, sink = tolerant(self.pipeline, plain, self._sink(), self.figures.faults, stack)
+        encode, sink, undecoded = tolerant(self.pipeline, plain, self._sink(), self.figures.faults, stack)
         if sink.transactions is None:
             leave_to_state(state)
         stack.callback(sink.close)
@@ -64,7 +64,7 @@ class DirectRunner(Runner):
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)
         inbox = self.pipeline.folder / FOLDER
-        source.open(SourceContext(name, state, self.notices, stopping, counts=counts, inbox=inbox))
+        source.open(SourceContext(name, state, self.notices, stopping, counts=counts, inbox=inbox, undecoded=undecoded))
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000

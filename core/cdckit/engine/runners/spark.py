@@ -15,6 +15,7 @@ from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.start import claim, look_at_lists
 from cdckit.engine.spark.delivery import make_delivery
+from cdckit.engine.spark.faults import FaultInbox
 from cdckit.engine.spark.hadoop import HadoopFolder
 from cdckit.engine.spark.java import require_java
 from cdckit.engine.spark.job import Job
@@ -23,6 +24,7 @@ from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
 from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.session import refuse_speculation, start_session
+from cdckit.engine.spark.writer import Address, host_of
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
@@ -69,7 +71,8 @@ class SparkRunner(Runner):
         if copied is not None:
             restore_state(*copied)
         generation, saved = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
-        delivery.open(session, generation)
+        faults = self._fault_inbox(session, stack)
+        delivery.open(session, generation, faults)
         stack.callback(self._take_back, place)
         self.notices.started(self.name, saved)
         told = QueryNotices(self.notices)
@@ -87,6 +90,7 @@ class SparkRunner(Runner):
             saves=self.pipeline.state_folder is None,
             measured=self.measured,
             marks=delivery.marks,
+            faults=faults,
         )
         source = make_source(self.pipeline)
         stack.callback(source.close)
@@ -96,6 +100,14 @@ class SparkRunner(Runner):
         checkpoint: Folder = shown if place is None else place / generation.id
         parts = (session, job, delivery, checkpoint, self.notices, told, source)
         self._drive(PipelineQuery(*parts, None if place is None else shown), once)
+
+    def _fault_inbox(self, session: SparkSession, stack: ExitStack) -> Address | None:
+        """Where tasks hand over what cannot be delivered; None where that is to stop the pipeline."""
+        if self.pipeline.errors.tolerance == "none":
+            return None
+        inbox = FaultInbox(self.pipeline, self.figures.faults, host_of(session))
+        stack.callback(inbox.close)
+        return inbox.address
 
     def _session(self, *, delta: bool) -> SparkSession:
         self.notices.activity("starting Spark")

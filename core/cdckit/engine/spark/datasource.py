@@ -16,7 +16,7 @@ from cdckit.api.source import Split
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.config.raw_pipeline import pipeline_draft
-from cdckit.engine.config.requirements import beyond_spark
+from cdckit.engine.config.requirements import beyond_data_source
 from cdckit.engine.config.resolve import resolve
 from cdckit.engine.spark.arrow import SPARK_SCHEMA
 from cdckit.engine.spark.failures import sealed_errors
@@ -59,7 +59,7 @@ class CdckitDataSource(DataSource):
         """
         given = {name.lower(): value for name, value in options.items()}
         pipeline = pipeline_of(given)
-        if problems := beyond_spark(pipeline):
+        if problems := beyond_data_source(pipeline):
             raise ConfigError(*problems)
         return Job(
             pipeline,

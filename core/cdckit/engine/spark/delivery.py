@@ -17,13 +17,15 @@ from cdckit.engine.accepted import KEPT_AS as ACCEPTED, acceptances
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_encoder, make_sink, make_source, sink_context
+from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark.failures import sealed_errors
+from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.job import Form
 from cdckit.engine.spark.packets import messages_of
 from cdckit.engine.spark.worker_cache import Kept
-from cdckit.engine.spark.writer import SinkWriter, send_all
+from cdckit.engine.spark.writer import Address, SinkWriter, host_of, send_all
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.errors import ConfigError, RetriableSinkError
@@ -54,8 +56,14 @@ class Delivery(ABC):
     interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
 
-    def open(self, session: SparkSession, generation: Generation) -> None:
-        """Gets ready; nothing to do by default."""
+    def open(self, session: SparkSession, generation: Generation, faults: Address | None = None) -> None:
+        """Gets ready; nothing to do by default.
+
+        Args:
+            session: where batches come from.
+            generation: the checkpoint that counts them.
+            faults: where the driver takes what the sink's target will never take; None: it stops the pipeline.
+        """
 
     @abstractmethod
     def deliver(self, frame: DataFrame, batch: int) -> int:
@@ -92,7 +100,12 @@ class TaskDelivery(Delivery):
     shared = True
 
     def __init__(self, pipeline: ResolvedPipeline, *, once: bool) -> None:
-        self.write_share = _share_writer(pipeline, uuid4().hex, once=once)
+        self.pipeline = pipeline
+        self.once = once
+
+    def open(self, session: SparkSession, generation: Generation, faults: Address | None = None) -> None:
+        """Makes what the tasks do."""
+        self.write_share = _share_writer(self.pipeline, uuid4().hex, faults, once=self.once)
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Writes the batch from the tasks; each flushes before it ends."""
@@ -105,15 +118,27 @@ class TaskDelivery(Delivery):
 class _OpenSink:
     """A sink in a worker process."""
 
-    def __init__(self, pipeline: ResolvedPipeline, *, once: bool) -> None:
+    def __init__(self, pipeline: ResolvedPipeline, faults: Address | None, *, once: bool) -> None:
         sink = make_sink(pipeline)
         assert isinstance(sink, Sink)
         self.sink = sink
+        self._faults = _faults_of(pipeline, faults)
         try:
-            sink.open(_context(pipeline, once=once))
+            sink.open(_context(pipeline, self._faults, once=once))
         except BaseException:
             sink.close()
             raise
+
+    def begin(self) -> None:
+        """Another share is written."""
+        if self._faults is not None:
+            self._faults.begin()
+
+    def flush(self) -> None:
+        """Returns once everything is safe: in the target, or with the driver."""
+        self.sink.flush()
+        if self._faults is not None:
+            self._faults.hand_over()
 
     def close(self) -> None:
         self.sink.close()
@@ -123,11 +148,12 @@ _sinks: Kept[_OpenSink] = Kept()
 
 
 def _share_writer(
-    pipeline: ResolvedPipeline, token: str, *, once: bool
+    pipeline: ResolvedPipeline, token: str, faults: Address | None, *, once: bool
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write_share(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         records = 0
-        with sealed_errors(), _sinks.use(token, lambda: _OpenSink(pipeline, once=once)) as opened:
+        with sealed_errors(), _sinks.use(token, lambda: _OpenSink(pipeline, faults, once=once)) as opened:
+            opened.begin()
             for batch in batches:
                 for data in batch.column(0):
                     messages = messages_of(data.as_buffer())
@@ -135,14 +161,25 @@ def _share_writer(
                         messages.positions = [""] * len(messages)
                     opened.sink.write(messages)
                     records += len(messages)
-            opened.sink.flush()
+            opened.flush()
         yield pa.RecordBatch.from_pydict({"records": [records]})
 
     return write_share
 
 
-def _context(pipeline: ResolvedPipeline, *, once: bool, stopping: Callable[[], bool] = lambda: False) -> SinkContext:
-    return sink_context(pipeline.name, make_encoder(pipeline).serializer, once=once, stopping=stopping)
+def _faults_of(pipeline: ResolvedPipeline, address: Address | None) -> TaskFaults | None:
+    return None if address is None else TaskFaults(address, Entries.of(pipeline))
+
+
+def _context(
+    pipeline: ResolvedPipeline,
+    faults: TaskFaults | None,
+    *,
+    once: bool,
+    stopping: Callable[[], bool] = lambda: False,
+) -> SinkContext:
+    refused = None if faults is None else faults.message_failed
+    return sink_context(pipeline.name, make_encoder(pipeline).serializer, once=once, stopping=stopping, refused=refused)
 
 
 class WriterDelivery(Delivery):
@@ -153,15 +190,16 @@ class WriterDelivery(Delivery):
     def __init__(self, pipeline: ResolvedPipeline, sink: Sink, *, once: bool, stopping: Callable[[], bool]) -> None:
         self.pipeline = pipeline
         self.sink = sink
-        self.context = _context(pipeline, once=once, stopping=stopping)
+        self.once = once
+        self.stopping = stopping
+        self.faults: TaskFaults | None = None
         self.writer: SinkWriter | None = None
 
-    def open(self, session: SparkSession, generation: Generation) -> None:
+    def open(self, session: SparkSession, generation: Generation, faults: Address | None = None) -> None:
         """Opens the sink."""
-        self.sink.open(self.context)
-        local = (session.sparkContext.master or "").startswith("local")
-        host = None if local else session.conf.get("spark.driver.host")
-        self.writer = SinkWriter(self.sink, host, position_header=self.pipeline.position_header)
+        self.faults = _faults_of(self.pipeline, faults)
+        self.sink.open(_context(self.pipeline, self.faults, once=self.once, stopping=self.stopping))
+        self.writer = SinkWriter(self.sink, host_of(session), position_header=self.pipeline.position_header)
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Writes the batch and flushes."""
@@ -173,6 +211,9 @@ class WriterDelivery(Delivery):
         finally:
             frame.unpersist()
         self.sink.flush()
+        if self.faults is not None:
+            self.faults.hand_over()
+            self.faults.begin()
         return records
 
     def _write(self, frame: DataFrame) -> None:
@@ -216,8 +257,8 @@ class TableDelivery(Delivery):
         self.mirrors = sink.mirrors
         self.interval_ms = sink.commit_interval_ms
 
-    def open(self, session: SparkSession, generation: Generation) -> None:
-        """Opens the sink."""
+    def open(self, session: SparkSession, generation: Generation, faults: Address | None = None) -> None:
+        """Opens the sink, which refuses no single record."""
         source = self.pipeline.source_config
         context = TableContext(
             self.pipeline.name,

@@ -36,7 +36,7 @@ class WorkerError(Exception):
 
     def __init__(self, error: CdcError) -> None:
         parts = list(error.problems) if isinstance(error, ConfigError) else [str(error)]
-        kind = _nearest_kind(type(error))
+        kind = nearest_kind(type(error))
         sealed = base64.b64encode(json.dumps([kind, parts]).encode()).decode()
         super().__init__(f"{kind}: {error} [cdckit:{sealed}]")
 
@@ -86,7 +86,7 @@ def _of_processes(text: str) -> CdcError | None:
     return RetriableSourceError(_GONE) if killed else None
 
 
-def _nearest_kind(kind: type[CdcError]) -> str:
+def nearest_kind(kind: type[CdcError]) -> str:
     """The class's own name where `cdckit.errors` defines it, else that of the base which it does define."""
     names = (base.__name__ for base in kind.__mro__)
     return next(name for name in names if hasattr(errors, name))

@@ -7,6 +7,7 @@ from typing import Literal
 from uuid import uuid4
 
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.spark.writer import Address
 
 Form = Literal["messages", "packed messages", "table rows"]
 """What the workers hand to the JVM: a row for each message, packets of messages, or the packets of a table sink."""
@@ -36,6 +37,7 @@ class Job:
         saves: whether the planner saves the offset of each committed batch, so that the checkpoint may be lost.
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
+        faults: where the driver takes what cannot be delivered; None: it stops the query.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
         token: tells this query's parts, kept in worker processes from batch to batch, from another's.
     """
@@ -52,5 +54,6 @@ class Job:
     saves: bool = False
     measured: bool = False
     marks: bool = False
+    faults: Address | None = None
     starts: bool = True
     token: str = field(default_factory=lambda: uuid4().hex)

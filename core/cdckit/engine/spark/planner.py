@@ -10,6 +10,7 @@ from cdckit.api.record import Offset
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.api.undecoded import Undecoded
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.spark.job import Job
@@ -31,6 +32,10 @@ class Plan(NamedTuple):
 
     splits: Sequence[Split]
     buckets: int
+
+
+def _told_by_worker(_piece: Undecoded) -> None:
+    """What cannot be decoded where a source looks ahead: whoever reads it hands it over."""
 
 
 class Planner:
@@ -124,6 +129,10 @@ class Planner:
             self.store.save_offset(offset)
 
     @property
+    def _passes_over(self) -> bool:
+        return self.job.faults is not None and self.job.pipeline.errors.keeps_undecoded
+
+    @property
     def store(self) -> StateStore:
         """The pipeline's state, held until `close`."""
         if self._store is None:
@@ -145,6 +154,7 @@ class Planner:
                     counts=counts,
                     starts=self.job.starts,
                     marks=self.job.marks,
+                    undecoded=_told_by_worker if self._passes_over else None,
                 )
             )
             self._source = source

@@ -19,8 +19,11 @@ from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.pipeline import make_encoder, make_sink, make_source
+from cdckit.engine.quarantine.delivery import TolerantEncoder
+from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.spark.arrow import to_arrow
 from cdckit.engine.spark.failures import sealed_errors
+from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, table_packets
@@ -57,11 +60,19 @@ class _Reading:
         self.counts = SourceCounts(wanted=job.measured)
         self.notices = relayed(job) or ProcessNotices()
         self.source: Source = make_source(job.pipeline)
+        self.faults = None if job.faults is None else TaskFaults(job.faults, Entries.of(job.pipeline))
+        keeps_undecoded = self.faults is not None and job.pipeline.errors.keeps_undecoded
         context = SourceContext(
-            job.pipeline.name, notices=_PartsAlone(self.notices), counts=self.counts, marks=job.marks
+            job.pipeline.name,
+            notices=_PartsAlone(self.notices),
+            counts=self.counts,
+            marks=job.marks,
+            undecoded=self.faults.undecoded if self.faults is not None and keeps_undecoded else None,
         )
         self.source.open(context)
         self._encoder = make_encoder(job.pipeline, positions=True)
+        if self.faults is not None:
+            self._encoder = TolerantEncoder(self._encoder, self.faults, job.pipeline.serializer.registration.name)
         self._found: dict[str, bool] = {}
 
     def tell_found(self) -> None:
@@ -103,8 +114,12 @@ def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]
     """
     with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
         output = reading.output(buckets)
+        if reading.faults is not None:
+            reading.faults.begin()
         for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
             yield from output(records, marks)
+        if reading.faults is not None:
+            reading.faults.hand_over()
         if counts := reading.counts.take():
             reading.notices.counted(counts)
         reading.tell_found()

@@ -15,6 +15,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from typing import NamedTuple
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from cdckit.api.messages import Messages
 from cdckit.api.sink import Sink
@@ -30,6 +31,12 @@ class Address(NamedTuple):
     place: str | tuple[str, int]
     family: str
     secret: bytes
+
+
+def host_of(session: SparkSession) -> str | None:
+    """The driver's address for tasks on other machines; None where they run on this one."""
+    local = (session.sparkContext.master or "").startswith("local")
+    return None if local else session.conf.get("spark.driver.host")
 
 
 class SinkWriter:

@@ -1,0 +1,169 @@
+"""Records that tasks cannot deliver, on their way to the driver, which keeps or counts them as the options say.
+
+A task hands them over before it ends, so that they are safe before its batch is committed; those of a batch that is
+repeated are known again by their positions.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener
+
+from cdckit import errors
+from cdckit.api.messages import Messages
+from cdckit.api.record import Record
+from cdckit.api.undecoded import Undecoded
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.metrics.fault_counts import FaultCounts
+from cdckit.engine.quarantine.entries import Entries
+from cdckit.engine.quarantine.faulty import FaultyRecords
+from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
+from cdckit.engine.spark.failures import nearest_kind
+from cdckit.engine.spark.writer import Address
+from cdckit.errors import CdcError, StateError, TransformError
+
+_WAITING_TASKS = 128
+"""So many tasks may wait for the driver at the same time."""
+_GATHERED_BYTES = 1 << 20
+"""A task hands over what it has once it has so much."""
+
+
+class FaultInbox:
+    """The driver's end.
+
+    Args:
+        pipeline: its state is held.
+        counts: kept in step.
+        host: the driver's address for tasks on other machines; None where they run on this one.
+
+    Raises:
+        StateError: the quarantine cannot be opened.
+    """
+
+    def __init__(self, pipeline: ResolvedPipeline, counts: FaultCounts, host: str | None) -> None:
+        folder = pipeline.errors.folder if pipeline.errors.tolerance == "quarantine" else None
+        self._store = None if folder is None else QuarantineStore(folder)
+        self._faulty = FaultyRecords(pipeline.errors, self._store, counts, Entries.of(pipeline))
+        secret = secrets.token_bytes(32)
+        family = "AF_UNIX" if host is None else "AF_INET"
+        place = None if host is None else (host, 0)
+        self._listener = Listener(place, family, backlog=_WAITING_TASKS, authkey=secret)
+        self.address = Address(self._listener.address, family, secret)
+        self._closed = False
+        self._one_task = threading.Lock()
+        threading.Thread(target=self._serve, name="cdckit-faults", daemon=True).start()
+
+    def _serve(self) -> None:
+        while not self._closed:
+            with suppress(OSError, EOFError, AuthenticationError):
+                connection = self._listener.accept()
+                threading.Thread(target=self._listen, args=[connection], name="cdckit-faults", daemon=True).start()
+
+    def _listen(self, connection: Connection) -> None:
+        with connection, suppress(OSError, EOFError):
+            entries, records = connection.recv()
+            with self._one_task:
+                answer = self._taken(entries, records)
+            connection.send(answer)
+
+    def _taken(self, entries: Sequence[Quarantined], records: int) -> tuple[str, str] | None:
+        """Returns once they are safe: None, or the kind of the error that is to end the task, and what it says."""
+        try:
+            try:
+                self._faulty.take(entries, records)
+            finally:
+                self._faulty.sync()
+        except CdcError as error:
+            return nearest_kind(type(error)), str(error)
+        return None
+
+    def close(self) -> None:
+        """Stops listening. May be called twice."""
+        if not self._closed:
+            self._closed = True
+            with suppress(OSError):
+                Client(self.address.place, self.address.family, authkey=self.address.secret).close()
+            self._listener.close()
+            if self._store is not None:
+                with self._one_task:
+                    self._store.close()
+
+
+class TaskFaults:
+    """A task's end: gathers what cannot be delivered until it is handed over.
+
+    Args:
+        address: the driver's.
+        entries: makes out of each what is kept.
+
+    Attributes:
+        waiting: the keys whose later changes wait; always empty.
+    """
+
+    def __init__(self, address: Address, entries: Entries) -> None:
+        self.waiting: dict[str, str] = {}
+        self._address = address
+        self._entries = entries
+        self._gathered: list[Quarantined] = []
+        self._bytes = 0
+        self._records = 0
+
+    def begin(self) -> None:
+        """Another task begins; what the last one left behind is forgotten."""
+        self._entries.begin()
+        self._forget()
+
+    def record_failed(self, record: Record, stage: Stage, by: str, error: TransformError) -> None:
+        """Takes a record as the source gave it; raises as `hand_over`."""
+        self._add(self._entries.of_record(record, stage, by, str(error)))
+
+    def message_failed(self, message: Messages, reason: str) -> None:
+        """Takes one message that the sink's target will never take; raises as `hand_over`."""
+        self._add(self._entries.of_message(message, "write", reason))
+
+    def undecoded(self, piece: Undecoded) -> None:
+        """Takes what the source cannot decode; raises as `hand_over`."""
+        self._records += 1
+        self._add(self._entries.of_piece(piece))
+
+    def due(self, records: list[Record]) -> list[Record]:
+        """All of the records."""
+        return records
+
+    def seen(self, records: int) -> None:
+        """Notes how many records have come since it was last told."""
+        self._records += records
+
+    def _add(self, entry: Quarantined) -> None:
+        self._gathered.append(entry)
+        self._bytes += len(entry.content)
+        if self._bytes > _GATHERED_BYTES:
+            self.hand_over()
+
+    def hand_over(self) -> None:
+        """Returns once the driver has all of it.
+
+        Raises:
+            CdcError: it takes no more.
+            StateError: it has gone away.
+        """
+        if not self._gathered and not self._records:
+            return
+        try:
+            with Client(self._address.place, self._address.family, authkey=self._address.secret) as connection:
+                connection.send((self._gathered, self._records))
+                refused = connection.recv()
+        except (OSError, EOFError, AuthenticationError) as error:
+            raise StateError("the driver, which keeps what cannot be delivered, has gone away") from error
+        self._forget()
+        if refused is not None:
+            kind, text = refused
+            raise getattr(errors, kind)(text)
+
+    def _forget(self) -> None:
+        self._gathered = []
+        self._bytes = self._records = 0
