@@ -14,6 +14,7 @@ from cdckit import HistoryEntry, StateError, StateHeldError, StateStore
 from cdckit_s3.objects import PipelineObjects
 from s3_state.places import SECRET, backend_of, client_of, make_bucket
 from testkit.servers.object_store import ObjectStore
+from testkit.servers.proxy import CuttingProxy
 
 SAVES: dict[str, Callable[[StateStore], None]] = {
     "offset": lambda store: store.save_offset({"n": 2}),
@@ -52,6 +53,14 @@ def _put(store: ObjectStore, bucket: str, name: str, body: bytes) -> None:
     client_of(store).put_object(Bucket=bucket, Key=name, Body=body)
 
 
+def _opened_once_let_go(store: ObjectStore, bucket: str) -> StateStore:
+    while True:
+        try:
+            return backend_of(store, bucket).open("p")
+        except StateHeldError:
+            continue
+
+
 def test_who_holds_it_is_told(object_store: ObjectStore, bucket: str) -> None:
     with closing(backend_of(object_store, bucket).open("p")), pytest.raises(StateHeldError) as refused:
         backend_of(object_store, bucket).open("p")
@@ -82,13 +91,29 @@ def test_whoever_was_followed_by_another_saves_nothing_more(
 
 
 def test_a_save_whose_answer_was_lost_is_found(object_store: ObjectStore, bucket: str) -> None:
-    store: Any = backend_of(object_store, bucket).open("p")
-    with closing(store):
-        store.save_offset({"n": 1})
-        put = store._objects.put
-        store._objects.put = lambda *given, **condition: put(*given, **condition) and put(*given, **condition)
-        store.save_offset({"n": 2})
-        assert store.load_offset() == _saved(object_store, bucket)["offset"] == {"n": 2}
+    with CuttingProxy(object_store.port) as line:
+        endpoint = f"http://127.0.0.1:{line.port}"
+        with closing(backend_of(object_store, bucket, s3_endpoint=endpoint).open("p")) as store:
+            for number in range(3):
+                line.cut_after(1)
+                store.save_offset({"n": number})
+                assert store.load_offset() == _saved(object_store, bucket)["offset"] == {"n": number}
+            assert line.cuts == 3
+
+
+def test_a_holder_without_a_sign_of_life_is_followed_and_finds_that_out(object_store: ObjectStore, bucket: str) -> None:
+    """It is cut off: it hears no answer for a while."""
+    with CuttingProxy(object_store.port) as line:
+        options = {"s3_endpoint": f"http://127.0.0.1:{line.port}", "timeout_ms": 300, "hold_timeout_ms": 1000}
+        with closing(backend_of(object_store, bucket, **options).open("p")) as store:
+            store.save_offset({"n": 1})
+            line.silence_after(1)
+            with closing(_opened_once_let_go(object_store, bucket)) as other:
+                assert other.load_offset() == {"n": 1}
+                line.mend()
+                with told("was lost", f"process {os.getpid()} on "):
+                    store.save_offset({"n": 2})
+                assert other.load_offset() == {"n": 1}
 
 
 def test_a_store_without_conditional_writes_is_refused(
