@@ -66,8 +66,8 @@ class RedisStateConfig(PluginConfig):
     redis_wait_timeout_ms: PositiveInt = 1000
     """How long, in milliseconds."""
     redis_wait_retry_enabled: bool = False
-    """What happens where no replica has a save in that time: `false` warns and goes on, as Debezium does; `true` saves
-    and waits again, up to `redis.retry.max.attempts` times, and ends the pipeline then.
+    """What happens where no replica has a save in that time: `false` warns and goes on, as Debezium does; `true` waits
+    again, up to `redis.retry.max.attempts` times, and ends the pipeline then.
     """
     redis_wait_retry_delay_ms: PositiveInt = 1000
     """How long to wait, in milliseconds, before that."""

@@ -19,7 +19,7 @@ class S3StateConfig(PluginConfig):
     s3_object_name: Annotated[str, Field(pattern=r"^[^/].*[^/]$|^[^/]$", max_length=200)] = "cdckit"
     """What the names of the objects begin with: `OBJECT/PIPELINE/…`."""
     s3_region_name: str | None = None
-    """The region; without it the environment's (`AWS_REGION`, the profile)."""
+    """The region; without it the environment's (`AWS_DEFAULT_REGION`, the profile)."""
     s3_endpoint: Annotated[str, Field(pattern=r"^https?://[^/@\s]+/?$")] | None = None
     """The store's address, `https://HOST:PORT`, where it is not Amazon's."""
     s3_access_key_id: str | None = None

@@ -157,23 +157,24 @@ class _Reading:
         Returns:
             the option that names the store, and the store's options.
         """
-        known = [store for _, store in registrations("state-store")]
-        stores = [store for store in known if self.left.get(_OFFSETS) in store.aliases]
-        if not stores and _OFFSETS not in self.left:
-            histories = [store for store in known if not any(map(_OF_OFFSETS.fullmatch, store.aliases))]
-            stores = [store for store in histories if self.left.get(_HISTORY) in store.aliases]
-            return (_HISTORY, self._state_of_history(stores[0])) if stores else None
-        if not stores:
-            return None
+        for _, store in registrations("state-store"):
+            if self.left.get(_OFFSETS) in store.aliases:
+                return _OFFSETS, self._state_of_offsets(store, ignored)
+            for_offsets = any(map(_OF_OFFSETS.fullmatch, store.aliases))
+            if _OFFSETS not in self.left and not for_offsets and self.left.get(_HISTORY) in store.aliases:
+                return _HISTORY, self._state_of_history(store)
+        return None
+
+    def _state_of_offsets(self, store: Registration, ignored: list[str]) -> Options:
         del self.left[_OFFSETS]
         options = self._below(f"{_OFFSETS}.")
-        if self.left.get(_HISTORY) in stores[0].aliases:
+        if self.left.get(_HISTORY) in store.aliases:
             groups = {name.partition(".")[0] for name in options}
             same = [name for name in self.left if any(name.startswith(f"{_HISTORY}.{group}.") for group in groups)]
             ignored += [_HISTORY, *same]
             for name in (_HISTORY, *same):
                 del self.left[name]
-        return _OFFSETS, {"type": stores[0].name, **self._of_the_worker(config_model(stores[0])), **options}
+        return {"type": store.name, **self._of_the_worker(config_model(store)), **options}
 
     def _state_of_history(self, store: Registration) -> Options:
         del self.left[_HISTORY]
