@@ -40,6 +40,7 @@ class Hold:
 
     Attributes:
         head: the last version of `state.json`.
+        turn: is held while the next version is made.
 
     Raises:
         StateHeldError: another process has it, and lives.
@@ -56,7 +57,7 @@ class Hold:
             "since": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
             "timeout.ms": self._timeout,
         }
-        self._turn = threading.RLock()
+        self.turn = threading.RLock()
         self._ended = threading.Event()
         self._lost: StateError | None = None
         self._saved = time.monotonic()
@@ -125,7 +126,7 @@ class Hold:
         Raises:
             StateError: it is not, or the object cannot be written.
         """
-        with self._turn:
+        with self.turn:
             self.require()
             body = head.text()
             for _ in range(_ATTEMPTS):
@@ -172,7 +173,7 @@ class Hold:
             if time.monotonic() - self._saved < third:
                 continue
             try:
-                with self._turn:
+                with self.turn:
                     if not self._ended.is_set():
                         self.change(self.head.next())
             except StateError as error:
@@ -185,7 +186,7 @@ class Hold:
     def end(self) -> None:
         """Lets go, as far as the store can be told."""
         self._ended.set()
-        with self._turn:
+        with self.turn:
             if self._lost is None:
                 head = self.head.next()
                 head.holder = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -148,16 +148,21 @@ class S3StateStore(StateStore):
 
     def save_offset(self, offset: dict[str, Any] | None) -> None:
         """Makes `offset` the saved one, durably; None forgets it."""
-        head = self._next()
-        head.offset = _detached(offset)
-        self._save(head)
+
+        def change(head: Head) -> None:
+            head.offset = _detached(offset)
+
+        self._save(change)
 
     def append_history(self, history: str, entries: Iterable[HistoryEntry]) -> None:
         """Adds entries durably; an entry at a position that is already there replaces it."""
-        head, added = self._next(), dict(entries)
-        if added:
-            head.histories[history] = self._with(head.histories.get(history, []), added)
-        self._save(head)
+        added = dict(entries)
+
+        def change(head: Head) -> None:
+            if added:
+                head.histories[history] = self._with(head.histories.get(history, []), added)
+
+        self._save(change)
 
     def _with(self, parts: Sequence[tuple[str, int]], added: Entries) -> list[tuple[str, int]]:
         """A history's objects with one more, which takes in those before it that are no larger: so they stay few."""
@@ -175,11 +180,14 @@ class S3StateStore(StateStore):
 
     def replace_history(self, history: str, entries: Iterable[HistoryEntry]) -> None:
         """Puts `entries` in the place of the whole history at once."""
-        head, new = self._next(), dict(entries)
-        head.histories.pop(history, None)
-        if new:
-            head.histories[history] = [self._parts.write("history", new)]
-        self._save(head)
+        new = dict(entries)
+
+        def change(head: Head) -> None:
+            head.histories.pop(history, None)
+            if new:
+                head.histories[history] = [self._parts.write("history", new)]
+
+        self._save(change)
 
     def get(self, key: str) -> Any:
         """A value kept under `key`, or None."""
@@ -188,14 +196,16 @@ class S3StateStore(StateStore):
 
     def put(self, key: str, value: Any) -> None:
         """Keeps a value under `key` durably; None removes it."""
-        head = self._next()
-        head.values.pop(key, None)
-        head.large.pop(key, None)
-        if len(_text_of(value)) > _LARGE:
-            head.large[key], _ = self._parts.write("value", value)
-        elif value is not None:
-            head.values[key] = _detached(value)
-        self._save(head)
+
+        def change(head: Head) -> None:
+            head.values.pop(key, None)
+            head.large.pop(key, None)
+            if len(_text_of(value)) > _LARGE:
+                head.large[key], _ = self._parts.write("value", value)
+            elif value is not None:
+                head.values[key] = _detached(value)
+
+        self._save(change)
 
     @property
     def changes(self) -> int:
@@ -213,15 +223,14 @@ class S3StateStore(StateStore):
             self._hold.end()
         self._objects.close()
 
-    def _next(self) -> Head:
-        self._hold.require()
-        return self._hold.head.next()
-
-    def _save(self, head: Head) -> None:
-        before = self._hold.head.parts()
-        self._hold.change(head)
-        self._changes += 1
-        self._delete(before - head.parts())
+    def _save(self, change: Callable[[Head], None]) -> None:
+        with self._hold.turn:
+            self._hold.require()
+            before, head = self._hold.head.parts(), self._hold.head.next()
+            change(head)
+            self._hold.change(head)
+            self._changes += 1
+            self._delete(before - head.parts())
 
     def _delete(self, names: Iterable[str]) -> None:
         """What stays is deleted with the next start."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -142,6 +143,13 @@ def test_what_is_not_needed_is_deleted(object_store: ObjectStore, bucket: str) -
     with closing(backend_of(object_store, bucket).open("p")) as store:
         assert [found.entry for found in store.read_history("h")] == list(range(40))
         assert len(_names(object_store, bucket)) == len(parts) + 3
+
+
+def test_saves_of_several_threads_all_count(object_store: ObjectStore, bucket: str) -> None:
+    with closing(backend_of(object_store, bucket).open("p")) as store, ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: store.put(str(number), number), range(40)))
+        assert [store.get(str(number)) for number in range(40)] == list(range(40))
+        assert store.changes == 40
 
 
 @pytest.mark.parametrize(
