@@ -158,7 +158,8 @@ def test_saves_wait_for_a_replica(unique_name: str, caplog: pytest.LogCaptureFix
         assert "no replica has the save after 100 ms" in caplog.text
         with told("no replica had a save", "state.redis.wait.enabled"):
             backend_of(server, unique_name, **more).open("q")
-        with RedisServer().start(replicaof=f"{server.host} {server.port}") as replica:
+        with RedisServer() as replica:
+            replica.execute("REPLICAOF", server.host, server.port)
             while replica.execute("INFO", "replication")["master_link_status"] != "up":
                 time.sleep(0.05)
             with closing(backend_of(server, unique_name, **more).open("p")) as store:
