@@ -17,7 +17,7 @@ def cdckit_state_stores() -> Sequence[Registration]:
             config="cdckit_redis.config:RedisStateConfig",
             summary="hashes of a Redis or Valkey server",
             extra="redis",
-            requires=("redis",),
+            requires=("cryptography", "redis"),
             aliases=(
                 "io.debezium.storage.redis.offset.RedisOffsetBackingStore",
                 "io.debezium.storage.redis.history.RedisSchemaHistory",

@@ -17,7 +17,7 @@ def cdckit_state_stores() -> Sequence[Registration]:
             config="cdckit_s3.config:S3StateConfig",
             summary="objects in a bucket of S3, or of a store that speaks its protocol",
             extra="s3",
-            requires=("boto3", "botocore"),
+            requires=("boto3",),
             aliases=("io.debezium.storage.s3.history.S3SchemaHistory",),
         )
     ]
