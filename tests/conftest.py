@@ -16,6 +16,7 @@ from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql56 import MySQL56Server
 from testkit.servers.mysql_family import SQLServer
 from testkit.servers.object_store import ObjectStore
+from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -106,6 +107,13 @@ def object_store() -> Iterator[ObjectStore]:
     """An object store that speaks S3, without buckets."""
     with ObjectStore() as store:
         yield store
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis server, empty."""
+    with RedisServer() as server:
+        yield server
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from testkit.servers.mongodb import MongoNode
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql56 import MySQL56Server
 from testkit.servers.object_store import ObjectStore
+from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 
 _INSTALLERS: dict[str, Callable[[], object]] = {
@@ -29,6 +30,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "connect": lambda: ConnectWorker("any").install(),
     "registry": lambda: SchemaRegistry().install(),
     "apicurio": apicurio_jars,
+    "redis": lambda: RedisServer().install(),
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
     "downstream": ensure_downstream,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from authoring import twins
+from authoring import state_twins, twins
 from cdckit.api.hookspecs import Registration, hookimpl
 from cdckit.api.plugins import plugin_manager
 from cdckit.api.record import Record, SchemaAndValue
@@ -22,6 +22,7 @@ from cdckit.testing import (
     SerializerSuite,
     SinkSuite,
     SourceSuite,
+    StateStoreSuite,
     TransformSuite,
 )
 
@@ -32,14 +33,20 @@ CONFIGS = {
     "JsonSerializer": JSON,
     "FileSink": "cdckit_file.config:FileConfig",
     "Source": "authoring.twins:LinesConfig",
+    "StateBackend": "cdckit.engine.state.file_config:FileStateConfig",
 }
 FAULTY_CONFIGS = {"Silent", "Lenient", "Unsent"}
 
 
 def _registered(base: str, kind: type) -> list[Registration]:
-    classes = [one for one in vars(twins).values() if inspect.isclass(one) and one.__module__ == twins.__name__]
+    classes = [
+        one
+        for module in (twins, state_twins)
+        for one in vars(module).values()
+        if inspect.isclass(one) and one.__module__ == module.__name__
+    ]
     return [
-        Registration(one.__name__, f"authoring.twins:{one.__name__}", CONFIGS[base], "a twin")
+        Registration(one.__name__, f"{one.__module__}:{one.__name__}", CONFIGS[base], "a twin")
         for one in classes
         if issubclass(one, kind)
     ]
@@ -69,6 +76,10 @@ class _Twins:
     @hookimpl
     def cdckit_sources(self) -> Sequence[Registration]:
         return _registered("Source", twins.SoundSource)
+
+    @hookimpl
+    def cdckit_state_stores(self) -> Sequence[Registration]:
+        return _registered("StateBackend", state_twins.SoundBackend)
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +134,16 @@ class OfSources(SourceSuite):
         return token
 
 
+class OfStateStores(StateStoreSuite):
+    type_name = "SoundBackend"
+    kills = 1
+    release_seconds = 5.0
+    path: Path
+
+    def options(self) -> Mapping[str, Any]:
+        return {"path": str(self.path / "states")}
+
+
 TWINS: list[tuple[type[ComponentSuite], str, str]] = [
     (OfTransforms, "test_it_is_found_by_its_name_and_its_aliases", "Unnamed"),
     (OfTransforms, "test_every_option_says_what_it_is_for", "Silent"),
@@ -169,6 +190,23 @@ TWINS: list[tuple[type[ComponentSuite], str, str]] = [
     (OfSources, "test_a_killed_process_is_gone_on_from", "SavesTooEarly"),
     (OfSources, "test_it_can_be_closed_twice_and_without_having_been_opened", "ClosesOnceOnly"),
     (OfSources, "check_speed", "LosesTheFirst"),
+    (OfStateStores, "test_an_offset_is_there_for_the_next_run_until_it_is_forgotten", "ForgetsNoOffset"),
+    (OfStateStores, "test_a_history_is_read_in_order_of_position", "ReadsToTheEnd"),
+    (OfStateStores, "test_positions_sort_as_texts_do", "SortsWithoutCase"),
+    (OfStateStores, "test_an_entry_at_a_known_position_replaces_what_was_there", "KeepsTheFirst"),
+    (OfStateStores, "test_a_history_can_be_replaced_and_others_stay", "AddsInReplacing"),
+    (OfStateStores, "test_values_are_kept_by_key_until_they_are_removed", "KnowsNoCase"),
+    (OfStateStores, "test_what_json_can_say_stays_what_it_is", "KnowsOneKindOfNumber"),
+    (OfStateStores, "test_large_values_and_long_histories_are_kept", "CutsLongTexts"),
+    (OfStateStores, "test_changes_grow_with_each_save_and_by_nothing_else", "CountsLooks"),
+    (OfStateStores, "test_it_may_be_used_by_another_thread_than_it_was_opened_by", "IsOfOneThread"),
+    (OfStateStores, "test_one_at_a_time_holds_it", "IsHeldByMany"),
+    (OfStateStores, "test_each_pipeline_has_a_state_of_its_own", "HasOneStateForAll"),
+    (OfStateStores, "test_a_look_at_a_state_that_is_not_there_finds_nothing", "MakesInLooking"),
+    (OfStateStores, "test_a_state_can_be_looked_at_while_it_is_held", "HoldsInLooking"),
+    (OfStateStores, "test_it_can_be_closed_twice", "ClosesOnce"),
+    (OfStateStores, "test_a_killed_process_leaves_all_that_it_saved_and_lets_go", "SavesAtTheEnd"),
+    (OfStateStores, "check_speed", "TiresOfSaving"),
 ]
 
 
@@ -191,7 +229,7 @@ def _run(suite: type[ComponentSuite], check: str, name: str, folder: Path) -> No
 
 
 def test_each_check_has_its_twin() -> None:
-    suites = (OfTransforms, OfPredicates, OfSerializers, OfSinks, OfSources)
+    suites = (OfTransforms, OfPredicates, OfSerializers, OfSinks, OfSources, OfStateStores)
     names = [(suite, name) for suite in suites for name in dir(suite) if name.startswith(("test_", "check_"))]
     found = {getattr(suite, check).__qualname__ for suite, check, _ in TWINS}
     assert {getattr(suite, name).__qualname__ for suite, name in names} - found == set()

@@ -59,7 +59,7 @@ def test_the_state_and_what_belongs_to_this_machine_have_their_places(
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ({"type": "table"}, "state.type: no state store is called 'table' (installed: away, file, kafka, sql)"),
+        ({"type": "table"}, "state.type: no state store is called 'table' (installed: away, file, kafka, redis, s3,"),
         ({"type": "fil", "path": "x"}, "did you mean 'file'?"),
         ({"type": "file", "pth": "x"}, "state.pth: unknown option; did you mean 'path'?"),
         ({"type": "away"}, "state.address: required, but not given"),

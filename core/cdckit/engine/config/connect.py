@@ -104,9 +104,8 @@ def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> 
     draft.options["predicates"] = reading.predicates()
     draft.options["transforms"] = reading.transforms(draft.labels)
     add_serializer(reading.take_converters(), draft)
-    if state := reading.state(draft.ignored):
-        draft.options["state"] = state
-        draft.labels["state"] = _OFFSETS
+    if found := reading.state(draft.ignored):
+        draft.labels["state"], draft.options["state"] = found
     draft.options["source"] = {"type": registration.name}
     _sort_rest(reading.left, config_model(registration), draft)
     return draft
@@ -149,23 +148,39 @@ class _Reading:
             del self.left[name]
         return taken
 
-    def state(self, ignored: list[str]) -> Options | None:
+    def state(self, ignored: list[str]) -> tuple[str, Options] | None:
         """The state store that `offset.storage` means, None where no store is known by that class.
 
-        It has the schema history, too; what names the same store for that is added to `ignored`.
+        It has the schema history, too; what names the same store for that is added to `ignored`. Where offsets are the
+        worker's to keep, a store that Debezium has for histories alone keeps both.
+
+        Returns:
+            the option that names the store, and the store's options.
         """
-        stores = [store for _, store in registrations("state-store") if self.left.get(_OFFSETS) in store.aliases]
-        if not stores:
-            return None
+        for _, store in registrations("state-store"):
+            if self.left.get(_OFFSETS) in store.aliases:
+                return _OFFSETS, self._state_of_offsets(store, ignored)
+            for_offsets = any(map(_OF_OFFSETS.fullmatch, store.aliases))
+            if _OFFSETS not in self.left and not for_offsets and self.left.get(_HISTORY) in store.aliases:
+                return _HISTORY, self._state_of_history(store)
+        return None
+
+    def _state_of_offsets(self, store: Registration, ignored: list[str]) -> Options:
         del self.left[_OFFSETS]
         options = self._below(f"{_OFFSETS}.")
-        if self.left.get(_HISTORY) in stores[0].aliases:
+        if self.left.get(_HISTORY) in store.aliases:
             groups = {name.partition(".")[0] for name in options}
             same = [name for name in self.left if any(name.startswith(f"{_HISTORY}.{group}.") for group in groups)]
             ignored += [_HISTORY, *same]
             for name in (_HISTORY, *same):
                 del self.left[name]
-        return {"type": stores[0].name, **self._of_the_worker(config_model(stores[0])), **options}
+        return {"type": store.name, **self._of_the_worker(config_model(store)), **options}
+
+    def _state_of_history(self, store: Registration) -> Options:
+        del self.left[_HISTORY]
+        model, begin = config_model(store), f"{_HISTORY}."
+        names = [name for name in self.left if name.startswith(begin) and model.knows(name.removeprefix(begin))]
+        return {"type": store.name, **{name.removeprefix(begin): self.left.pop(name) for name in names}}
 
     def _of_the_worker(self, store: type[PluginConfig]) -> Options:
         """The worker's options that concern a store; those that a sink may want as well stay for it."""
@@ -185,6 +200,7 @@ class _Reading:
         return {name.removeprefix(prefix): self.left.pop(name) for name in names}
 
 
+_OF_OFFSETS = re.compile(r".*OffsetBackingStore")
 _SHAPING = re.compile(r"connector\.class|transforms|predicates|(transforms|predicates)\.[^.]+\.type|(\w+\.)?converter")
 
 
