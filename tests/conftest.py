@@ -18,6 +18,7 @@ from testkit.servers.mysql_family import SQLServer
 from testkit.servers.object_store import ObjectStore
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
+from testkit.spark_java import FAST_START, archive_classes
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")  # how fast a busy machine is tells nothing of the code
@@ -42,6 +43,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
     items.sort(key=lambda item: item.path.parent.name != "spark")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Have Spark's JVMs start fast, those of fixtures too."""
+    if item.get_closest_marker("spark"):
+        archive_classes()
+
+
+@pytest.fixture(autouse=True)
+def fast_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have pipelines that say nothing of Java start it fast."""
+    if request.node.get_closest_marker("spark"):
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--driver-java-options '{FAST_START}' pyspark-shell")
 
 
 @pytest.fixture(scope="session")

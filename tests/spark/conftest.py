@@ -14,11 +14,9 @@ from spark.script import Script
 from spark.sound_session import kept_sound
 from testkit.running import create_reader
 from testkit.servers.mysql import MySQLServer
+from testkit.spark_java import FAST_START
 
-FAST_JVM = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn400m -XX:MetaspaceSize=256m",
-}
+FAST_JVM = {"spark.sql.codegen.wholeStage": "false", "spark.driver.extraJavaOptions": FAST_START}
 """Settings for short runs: code is compiled fast rather than well."""
 
 
