@@ -26,6 +26,7 @@ from cdckit import (
     Unmatched,
 )
 from cdckit.connector.guardrail import check_guardrail
+from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.snapshot_parts import estimate_of, share_out
 from cdckit.connector.source import ConnectorSource
 from cdckit.waiting import let_go
@@ -51,7 +52,7 @@ from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_lost_time
 from cdckit_mongodb.streaming.passed_over import records_of
-from cdckit_mongodb.streaming.reader import StreamReader
+from cdckit_mongodb.streaming.reader import StreamReader, heartbeats_of
 from cdckit_mongodb.streaming.retention import why_lost
 from cdckit_mongodb.tokens import check_token, is_event
 
@@ -299,10 +300,14 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def _marker(self) -> CollectionMarker:
         return CollectionMarker(self._collections, lambda: captured(self._asked(), self._config, self._filters))
 
+    @cached_property
+    def _heartbeats(self) -> Heartbeats:
+        return heartbeats_of(self._config, self._collections)
+
     def _following(self, reader: StreamReader, start: StreamOffset) -> Iterator[Batch]:
         """Ends, with an offset before a snapshot, where the place was lost and one is to be taken."""
         try:
-            yield from reader.follow(start)
+            yield from reader.follow(start, self._heartbeats)
         except HistoryLostError as error:
             yield Batch([], self._anew(error).to_json())
 

@@ -52,7 +52,7 @@ class DeclaredColumn:
             return None
         try:
             return self.type.read(document)
-        except (ValueError, TypeError, ArithmeticError):
+        except (ValueError, TypeError, LookupError, ArithmeticError):
             shown = orjson.dumps(document).decode()[:60]
             raise ValueError(f"field {'.'.join(self.path)} is no {self.type.name}: {shown}") from None
 

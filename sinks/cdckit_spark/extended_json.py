@@ -32,7 +32,8 @@ class DeclaredType:
     Attributes:
         name: as it is declared.
         schema: of the values that `read` gives.
-        read: a value of extended JSON, not null, to one of the schema's primitive type; raises ValueError or TypeError.
+        read: a value of extended JSON, not null, to one of the schema's primitive type; raises ValueError, TypeError,
+            LookupError or ArithmeticError for a value of another type.
     """
 
     name: str

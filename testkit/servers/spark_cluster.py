@@ -8,8 +8,10 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import psutil
 import pyspark
 
+from testkit.descendants import descendants
 from testkit.servers import process
 from testkit.servers.java import ensure_java
 from testkit.servers.ports import free_port
@@ -30,6 +32,14 @@ class SparkCluster(Server):
     def url(self) -> str:
         """Value for ``spark.master``."""
         return f"spark://{self.host}:{self.port}"
+
+    def executors(self) -> list[psutil.Process]:
+        """The executors that run now, of all applications."""
+        return descendants(self._worker.pid, "CoarseGrainedExecutorBackend")
+
+    def python_workers(self) -> list[psutil.Process]:
+        """The executors' Python processes that run now: daemons, and what they have forked."""
+        return descendants(self._worker.pid, "pyspark.daemon")
 
     def install(self) -> None:
         """Fetch Java, which is all that PySpark does not bring."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import product
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cdckit import OPTIONAL_STRING, ConfigError, RetriableSourceError
+from cdckit import OPTIONAL_STRING, ConfigError, RetriableSourceError, SourceContext, Struct, struct_schema
 from cdckit.connector.incremental import KeyOrder, for_placeholders
-from cdckit.connector.row_log import Change, Database, RowLogOptions, Table, parts
+from cdckit.connector.offset import NumberedOffset
+from cdckit.connector.row_log import Change, Database, RowLogOptions, RowLogSource, Table, parts
 
 
 class Options(RowLogOptions):
@@ -157,3 +159,21 @@ def test_parts_of_a_table_have_each_row_once(
     found = [row for part in made[:-1] for rows in parts.rows_of(file, table, part, 3) for row in rows]
     assert sorted(found, key=str) == sorted(rows, key=str)
     assert sum(part.estimate for part in made) in range(20, 27)
+
+
+class Toy(RowLogSource[Options]):
+    """Of a database whose log tells nothing."""
+
+    def _source_block(self, table: Table, snapshot: str, change: Change | None) -> Struct:
+        return Struct(struct_schema("toy", {}), ())
+
+
+def test_readings_that_end_do_not_put_heartbeats_off(file: File) -> None:
+    """The source reads anew after each batch, as when its database was away: none lasts as long as the interval."""
+    source = Toy(options(heartbeat_interval_ms=1000), file, struct_schema("toy", {}))
+    source.open(SourceContext("test", idle_seconds=0.01))
+    at, deadline = NumberedOffset().to_json(), time.monotonic() + 30
+    while not (records := next(source.read(source.plan(at, None)[0])).records):
+        assert time.monotonic() < deadline
+    assert [record.topic for record in records] == ["__debezium-heartbeat.t"]
+    source.close()

@@ -71,6 +71,12 @@ class DocumentWorkload:
             else:
                 self._change_one()
 
+    def by(self, database: Database[Document]) -> DocumentWorkload:
+        """Changes of the same documents by another client."""
+        other = DocumentWorkload(self._random.getrandbits(32), database, self._last, self._makes_keys)
+        other._keys = self._keys
+        return other
+
     def end(self) -> None:
         """The mark behind everything."""
         self._database[self._last].insert_one({"_id": END_MARK})

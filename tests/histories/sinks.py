@@ -8,14 +8,12 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
-import psutil
 from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
@@ -25,6 +23,7 @@ from histories.fold import POSITION, UNAVAILABLE, Event, Fold, in_order
 from histories.rows import Row, Types, canonical, in_form
 from kafka.reading import read_topics
 from testkit.background import repeated
+from testkit.descendants import descendants
 from testkit.servers.kafka import KafkaBroker
 
 log = logging.getLogger(__name__)
@@ -154,17 +153,6 @@ def _event(topic: str, partition: int, key: Any, value: Any, headers: Mapping[st
     return Event(topic, partition, key, value, headers.get(POSITION, ""), absent)
 
 
-def _python_processes(session: SparkSession, module: str) -> list[psutil.Process]:
-    """Python processes that the session's Java has started with a module."""
-    java = psutil.Process(session.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
-    found = []
-    for process in java.children(recursive=True):
-        with suppress(psutil.Error):
-            if any(module in word for word in process.cmdline()):
-                found.append(process)
-    return found
-
-
 class Lake(Sink):
     """Delta tables of a lake."""
 
@@ -216,7 +204,8 @@ class Lake(Sink):
 
         def kill() -> None:
             ended.wait(chance.uniform(0, 3))
-            for process in _python_processes(self.session, PROCESSES[what]):
+            java = self.session.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+            for process in descendants(java, PROCESSES[what]):
                 process.kill()
 
         killer = threading.Thread(target=kill)

@@ -7,11 +7,13 @@ What the events come to is what a new pipeline reads: how a document is written 
 from __future__ import annotations
 
 import json
-import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pymongo.errors import PyMongoError
@@ -36,7 +38,12 @@ class Collections:
         database: which is not there yet.
         folder: of the pipeline's files.
         seed: of the history.
+
+    Attributes:
+        longest_wait: how many seconds after a delivery's begin an election may come.
     """
+
+    longest_wait: ClassVar[float] = 0.5
 
     def __init__(self, replica_set: MongoReplicaSet, database: str, folder: Path, seed: int) -> None:
         self.replica_set = replica_set
@@ -52,7 +59,7 @@ class Collections:
             workload = DocumentWorkload(self.seed, client[self.database])
             workload.set_up(5)
             for number in range(rounds + 1):
-                self.deliver(elect=elections and number > 0)
+                self.deliver(workload, elect=elections and number > 0)
                 said = _difference(self.expected(), self.found())
                 if said:
                     return f"seed {self.seed}, after {number} rounds of {CHANGES} changes: {said}"
@@ -60,34 +67,49 @@ class Collections:
             client.drop_database(self.database)
         return ""
 
-    def deliver(self, *, elect: bool) -> None:
+    def deliver(self, workload: DocumentWorkload, *, elect: bool) -> None:
         """Runs the pipeline to the oplog's end, now and then while the set elects a primary."""
         if not elect or self.chance.random() < 0.5:
-            return self.run(self.folder)
-        wait = self.chance.uniform(0, 0.5)
-        steps_down = threading.Timer(wait, self._elect)
-        steps_down.start()
-        try:
-            return self.run(self.folder)
-        finally:
-            steps_down.join()
-            self.replica_set.wait_until_complete()
+            self.follow()
+            return
+        wait = self.chance.uniform(0, self.longest_wait)
+        with ThreadPoolExecutor(1) as beside:
+            election = beside.submit(self._after, wait, workload)
+            self.follow()
+            election.result()
+        for node in self.replica_set.nodes:
+            if node.pid is None:
+                node.start()
+        self.replica_set.wait_until_complete()
 
-    def _elect(self) -> None:
+    def _after(self, wait: float, workload: DocumentWorkload) -> None:
+        time.sleep(wait)
+        self.elect(workload)
+
+    def elect(self, workload: DocumentWorkload) -> None:
+        """The primary steps down."""
         with self.replica_set.client() as client, suppress(PyMongoError):
             client.admin.command({"replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": True})
+
+    def follow(self) -> None:
+        """One run of the pipeline that is looked at."""
+        self.run(self.folder)
 
     def run(self, folder: Path) -> None:
         """One run of a pipeline whose state and file are in a folder."""
         folder.mkdir(exist_ok=True)
-        source = {
+        DirectRunner(load_pipeline(to_file(folder, self.source).written())).run(once=True)
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The options of every pipeline's source."""
+        return {
             "type": "mongodb",
             "topic.prefix": "p",
             "mongodb.connection.string": self.replica_set.uri,
             "mongodb.heartbeat.frequency.ms": 500,
             "database.include.list": self.database,
         }
-        DirectRunner(load_pipeline(to_file(folder, source).written())).run(once=True)
 
     def expected(self) -> Documents:
         """What a new pipeline reads."""
@@ -112,11 +134,11 @@ def _folded(folder: Path) -> Documents:
         if record["value"]["op"] == "d":
             documents.pop(key, None)
         elif record["value"]["after"] is not None:  # else the document was gone when its update was looked up
-            documents[key] = _text(record["value"]["after"])
+            documents[key] = document_text(record["value"]["after"])
     return documents
 
 
-def _text(document: str) -> str:
+def document_text(document: str) -> str:
     """A document with its `_id` first, as collections have it; a change that replaces it may show it elsewhere."""
     members = json.loads(document, object_pairs_hook=tuple)
     return repr(sorted(members, key=lambda member: member[0] != "_id"))
@@ -130,16 +152,24 @@ def _difference(expected: Documents, found: Documents) -> str:
     return "\n".join(lines[:10])
 
 
+def failure_of(new: Callable[[str], Collections], *, elections: bool) -> str:
+    """What is wrong after as few rounds of changes as make it so; "" for nothing.
+
+    Args:
+        new: makes a history with a folder of this name.
+        elections: whether there are any.
+    """
+    said = new("first").failure(ROUNDS, elections=elections)
+    for rounds in range(ROUNDS) if said else ():
+        if shorter := new(f"rounds {rounds}").failure(rounds, elections=elections):
+            return f"{rounds} rounds are enough: {shorter}"
+    return said
+
+
 @pytest.mark.parametrize("elections", [False, True])
 @pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(5, 51))])
 def test_the_events_come_to_the_collections(
     mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, elections: bool
 ) -> None:
-    said = Collections(mongo, unique_name, tmp_path / "first", seed).failure(ROUNDS, elections=elections)
-    if not said:
-        return
-    for rounds in range(ROUNDS):
-        fewer = Collections(mongo, unique_name, tmp_path / f"rounds {rounds}", seed)
-        if shorter := fewer.failure(rounds, elections=elections):
-            pytest.fail(f"{rounds} rounds are enough: {shorter}")
-    pytest.fail(said)
+    said = failure_of(lambda name: Collections(mongo, unique_name, tmp_path / name, seed), elections=elections)
+    assert not said, said

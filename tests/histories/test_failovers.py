@@ -7,12 +7,16 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from failover.topology import Topology, alone, follow, topology
-from histories.series import Series
+from histories.series import SINKS, Series
+from histories.switches import LAKES
 from histories.test_histories import SMALL_STEPS
 from testkit.running import create_reader
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
+
+SMALL = ("file", 1), ("kafka", 2)
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +41,16 @@ def _take_over(servers: Topology, chance: Random) -> SQLServer:
     return chosen
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    ("sink", "seed"),
-    [
-        ("file", 1),
-        ("kafka", 2),
-        *(pytest.param(("file", "kafka")[n % 2], n, marks=pytest.mark.nightly) for n in range(3, 33)),
-    ],
-)
+def _histories() -> Iterator[ParameterSet]:
+    """30 seeds for each sink, of which `make test` plays two."""
+    for sink in SINKS:
+        for seed in range(1, 31):
+            marks = [] if (sink, seed) in SMALL else [pytest.mark.nightly]
+            yield pytest.param(sink, seed, marks=[*marks, pytest.mark.spark] if sink in LAKES else marks)
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("sink", "seed"), list(_histories()))
 def test_the_sink_equals_the_source_after_failovers(
     servers: Topology, sink: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

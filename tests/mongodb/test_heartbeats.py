@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -64,6 +65,20 @@ def test_they_move_the_offset_while_only_other_collections_change(mongo: MongoRe
     assert {record.topic for record in capture.records} == {f"{HEARTBEATS}t"}
     after = capture.offset or {}
     assert (after["sec"], after["ord"]) > (before["sec"], before["ord"])
+
+
+def test_connections_that_are_lost_do_not_put_them_off(mongo: MongoReplicaSet, own_database: Own) -> None:
+    """The source reads anew after each batch, as after a lost connection: none lasts as long as the interval."""
+    own_database.create_collection("a")
+    capture = Capture(mongo.uri, database_include_list=own_database.name, heartbeat_interval_ms=5000)
+    capture.once()
+    deadline = time.monotonic() + 60
+    with capture.source(idle_seconds=0.1) as source:
+        while not capture.records:
+            assert time.monotonic() < deadline
+            [split] = source.plan(capture.offset or {}, None)
+            capture.take(next(source.read(split)))
+    assert {record.topic for record in capture.records} == {"__debezium-heartbeat.t"}
 
 
 def test_none_come_by_default(mongo: MongoReplicaSet, own_database: Own) -> None:

@@ -254,6 +254,26 @@ def test_a_mark_arrives_where_the_rows_do(marked: Marked, db_server: SQLServer, 
     assert (shard.scope, shard.sharing, alone.sharing) == ({}, (f"{database}.b",), ())
 
 
+WANT_MORE = [
+    {"type": "HeaderFrom", "fields": "op", "headers": "op", "operation": "copy"},
+    {"type": "MaskField", "fields": "op"},
+    {"type": "ValueToKey", "fields": "source"},
+    {"type": "TimestampRouter"},
+]
+
+
+def test_the_mark_of_a_table_that_nothing_is_known_of_passes_transforms_that_want_more_than_its_topic(
+    marked: Marked, db_server: SQLServer, database: str
+) -> None:
+    """Such is one that is dropped if it exists, and never did: the log has the statement."""
+    marked.next()
+    db_server.run_sql(f"USE {database}; drop table if exists nowhere;")
+    [mark] = marked.next()
+    chain = build_chain([*WANT_MORE, {"type": "RegexRouter", "regex": "p[.](.*)", "replacement": "q.$1"}], {})
+    [found] = MarkRoutes(chain).of(mark)
+    assert (found.topic, found.mark.kind) == (f"q.{database}.nowhere", MarkKind.DROP)
+
+
 def test_marks_are_told_to_those_alone_who_want_them(
     marked: Marked, db_server: SQLServer, database: str, tmp_path: Path
 ) -> None:

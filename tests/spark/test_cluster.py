@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 
+from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
+from crash.journal import Journal
+from crash.writers import BulkWriter, ShopWriter
 from spark.lake import at_source, mirrored
-from testkit.running import Pipeline, create_reader, source_of
+from spark.shop import assert_equal, random_seed, shop_source
+from testkit.running import Pipeline, Running, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_cluster import SparkCluster
 
@@ -17,6 +25,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 SECONDS = 300.0
 ROWS = 3000
+KILLS = 4
+"""So many executors are killed, and so many of their Python workers."""
+LONGEST_WORK = 4.0
+"""How many seconds pass at the most between a batch's plan and a kill."""
 EXECUTOR_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
@@ -42,7 +54,7 @@ def test_a_mirror_equals_the_source(
     cluster: SparkCluster, session: SparkSession, mysql_server: MySQLServer, items: str, tmp_path: Path
 ) -> None:
     sink = {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake")}
-    pipeline = _pipeline(cluster, mysql_server, items, tmp_path, sink)
+    pipeline = _pipeline(cluster, _source(mysql_server, items), tmp_path, sink)
     for statement in ("SET @nothing = 1", "UPDATE {0} SET n = id % 7 WHERE id < 900", "DELETE FROM {0} WHERE n = 3"):
         mysql_server.execute(statement.format(f"{items}.items"))
         ended = pipeline.run("--once", seconds=SECONDS)
@@ -53,13 +65,76 @@ def test_a_mirror_equals_the_source(
 def test_one_writer_in_the_driver_takes_what_the_executors_read(
     cluster: SparkCluster, mysql_server: MySQLServer, items: str, tmp_path: Path
 ) -> None:
-    pipeline = _pipeline(cluster, mysql_server, items, tmp_path, {"type": "file", "path": str(tmp_path / "out.jsonl")})
+    sink = {"type": "file", "path": str(tmp_path / "out.jsonl")}
+    pipeline = _pipeline(cluster, _source(mysql_server, items), tmp_path, sink)
     ended = pipeline.run("--once", seconds=SECONDS)
     assert ended.code == 0, ended.stderr
     assert sorted(event["key"]["id"] for event in pipeline.events()) == list(range(ROWS))
 
 
-def _pipeline(cluster: SparkCluster, server: MySQLServer, items: str, folder: Path, sink: dict[str, str]) -> Pipeline:
+@pytest.mark.nightly
+@pytest.mark.parametrize("mode", ["mirror", "changelog"])
+def test_tables_equal_the_source_though_executors_and_their_workers_are_killed(
+    cluster: SparkCluster,
+    session: SparkSession,
+    mysql_server: MySQLServer,
+    unique_name: str,
+    tmp_path: Path,
+    mode: str,
+) -> None:
+    """In mid-batch: what a task has read is read again, and rows of other tasks that died with it."""
+    seed = random_seed()
+    chance = random.Random(seed)
+    sink = {"type": "spark", "mode": mode, "path": str(tmp_path / "lake")}
+    two = {"spark.executor.cores": "1", "spark.executor.memory": "640m"}
+    pipeline = _pipeline(cluster, shop_source(mysql_server, unique_name), tmp_path, sink, **two)
+    kills = [cluster.python_workers, cluster.executors] * KILLS
+    chance.shuffle(kills)
+    journal = Journal()
+    with (
+        ShopWriter(mysql_server, unique_name, journal, seed, accounts=5000, pause=0.05),
+        BulkWriter(mysql_server, unique_name, journal, seed, rows=500),
+        pipeline.running() as process,
+    ):
+        for processes in kills:
+            _kill_in_mid_batch(process, processes, chance)
+        process.stop()
+    ended = pipeline.run("--once", seconds=SECONDS)
+    assert ended.code == 0, ended.stderr
+    assert_equal(session, mysql_server, unique_name, tmp_path, mode)
+
+
+def _kill_in_mid_batch(
+    process: Running, processes: Callable[[], Sequence[psutil.Process]], chance: random.Random
+) -> None:
+    """Kills one of the processes; one that dies when its batch is over, or before any, does not count."""
+    killed = False
+    while not killed:
+        process.wait_until(lambda: _in_hand(process.pipeline) is not None, "a batch", SECONDS)
+        batch = _in_hand(process.pipeline)
+        time.sleep(chance.uniform(0, LONGEST_WORK))
+        running = processes()
+        if running and _in_hand(process.pipeline) == batch:
+            chance.choice(running).kill()
+            killed = _in_hand(process.pipeline) == batch
+
+
+def _in_hand(pipeline: Pipeline) -> int | None:
+    """The number of the batch that is planned and not committed."""
+    for checkpoint in (pipeline.state / "spark").glob("*"):
+        planned, committed = planned_batch(checkpoint), committed_batch(checkpoint)
+        if planned is not None and (committed is None or committed.number < planned):
+            return planned
+    return None
+
+
+def _source(server: MySQLServer, items: str) -> dict[str, Any]:
+    return source_of(server, items, include_schema_changes=False)
+
+
+def _pipeline(
+    cluster: SparkCluster, source: dict[str, Any], folder: Path, sink: dict[str, str], **others: str
+) -> Pipeline:
     spark = {
         "master": cluster.url,
         "spark.driver.host": cluster.host,
@@ -69,7 +144,8 @@ def _pipeline(cluster: SparkCluster, server: MySQLServer, items: str, folder: Pa
         "spark.driver.extraJavaOptions": EXECUTOR_JVM,
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "4",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        **others,
     }
     settings = {"serializer": {"schemas.enable": False}, "runner": "spark", "spark": spark}
-    source = source_of(server, items, include_schema_changes=False)
     return Pipeline(folder, source, sink, settings)

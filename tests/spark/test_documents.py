@@ -18,6 +18,7 @@ from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import ConfigError, SinkError
 from cdckit_spark import inference
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.documents import parse_columns
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 
@@ -216,3 +217,11 @@ def _run(
 
 def _table(session: SparkSession, shop: Documents, folder: Path) -> DataFrame:
     return session.read.format("delta").load(str(folder / "lake" / f"t.{shop.name}.people"))
+
+
+@pytest.mark.parametrize("kind", ["boolean", "int", "bigint", "double", "timestamp", "binary", "decimal(5,2)"])
+@pytest.mark.parametrize("value", [{"a": 1}, {}, {"$timestamp": {}}, {"$binary": {}}, {"$date": {}}, [1], [], "text"])
+def test_a_value_of_another_type_is_one_whatever_it_is(kind: str, value: Any) -> None:
+    [column] = parse_columns(f"f {kind}")
+    with pytest.raises(ValueError, match=r"field f is no "):
+        column.value_in({"f": value})

@@ -58,6 +58,19 @@ def test_a_python_process_that_was_killed_is_tried_again(said: str) -> None:
     assert "is gone" in str(found)
 
 
+def test_a_worker_that_was_killed_within_a_task_is_tried_again() -> None:
+    found = recover("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)\n\tat org.apache")
+    assert type(found) is RetriableSourceError
+    assert "is gone" in str(found)
+
+
+def test_an_executor_that_is_lost_too_often_is_tried_again() -> None:
+    reason = "ExecutorLostFailure (executor 2 exited caused by one of the running tasks) Reason: exited with 137"
+    found = recover(f"Job aborted: Task 0 in stage 0.0 failed 4 times, most recent failure: Lost task 0.3: {reason}\nD")
+    assert type(found) is RetriableSourceError
+    assert str(found) == "Spark has lost an executor: exited with 137"
+
+
 def test_a_python_that_is_not_there_is_not() -> None:
     said = 'java.io.IOException: Cannot run program "python9": error=2, No such file or directory'
     assert recover(f"{said}\n{FACTORY}") is None

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 from collections import defaultdict
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,11 +15,10 @@ from crash.documents import DocumentWriter
 from crash.journal import Journal
 from crash.proof import assert_complete, without_repeats
 from crash.targets import FileTarget, KafkaTarget
-from crash.writers import TABLES, BulkWriter, ShopWriter
-from histories.rows import at_source, columns_of, difference, keys_of
-from histories.sinks import Changelog, Mirror
+from crash.writers import BulkWriter, ShopWriter
 from spark.conftest import FAST_JVM
-from testkit.running import Pipeline, create_reader, source_of
+from spark.shop import assert_equal, random_seed, shop_source
+from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 
@@ -37,11 +33,11 @@ def test_the_table_equals_the_source_after_kills(
     session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, mode: str, nightly: bool
 ) -> None:
     """A changelog has each change once, and the newest of each key come to the source's rows."""
-    seed = _seed()
+    seed = random_seed()
     chance = random.Random(seed)
     pipeline = Pipeline(
         tmp_path,
-        _shop(mysql_server, unique_name),
+        shop_source(mysql_server, unique_name),
         {"type": "spark", "mode": mode, "path": str(tmp_path / "lake")},
         {"runner": "spark", "spark": {"spark.master": "local[2]", **FAST_JVM}},
     )
@@ -53,15 +49,7 @@ def test_the_table_equals_the_source_after_kills(
             _kill_at_work(pipeline, chance)
     ended = pipeline.run("--once", seconds=300)
     assert ended.code == 0, ended.stderr
-    tables = columns_of(mysql_server, unique_name)
-    if mode == "mirror":
-        found = Mirror(session, tmp_path, unique_name, unique_name).rows(tables)
-    else:
-        keys = partial(keys_of, mysql_server, unique_name)
-        found = Changelog(session, tmp_path, unique_name, unique_name, keys).rows(tables)
-    assert found.keys() == tables.keys() == {"accounts", "parts", "bulk"}
-    for table, types in tables.items():
-        assert not difference(types, at_source(mysql_server, unique_name, table, types), found[table])
+    assert_equal(session, mysql_server, unique_name, tmp_path, mode)
 
 
 @pytest.mark.nightly
@@ -70,14 +58,14 @@ def test_no_event_is_lost_or_out_of_order_after_kills(
     mysql_server: MySQLServer, unique_name: str, tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
     """Behind a snapshot of empty tables, so that every change has an event."""
-    seed = _seed()
+    seed = random_seed()
     chance = random.Random(seed)
     target = (
         FileTarget(tmp_path) if kind == "file" else KafkaTarget(request.getfixturevalue("kafka_broker"), unique_name)
     )
     pipeline = Pipeline(
         tmp_path,
-        _shop(mysql_server, unique_name),
+        shop_source(mysql_server, unique_name),
         target.sink,
         {"spark": {"spark.master": "local[2]", **FAST_JVM}, "serializer": {"schemas.enable": False}},
     )
@@ -98,7 +86,7 @@ def test_no_event_is_lost_or_out_of_order_after_kills(
 def test_the_mirror_equals_the_collections_after_kills(
     session: SparkSession, mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, columns: str, nightly: bool
 ) -> None:
-    seed = _seed()
+    seed = random_seed()
     chance, sizes = random.Random(seed), {"a": 3000, "b": 12_000}
     source = {
         "type": "mongodb",
@@ -123,20 +111,6 @@ def test_the_mirror_equals_the_collections_after_kills(
             if columns:
                 assert table.where("token is distinct from get_json_object(document, '$.token')").count() == 0
         client.drop_database(unique_name)
-
-
-def _seed() -> int:
-    """A new one, or the one that is asked for; printed, so that it can be."""
-    seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
-    print(f"CDCKIT_SEED={seed}")
-    return seed
-
-
-def _shop(server: MySQLServer, name: str) -> dict[str, Any]:
-    """The options of a source that captures the writers' tables, which are made."""
-    server.run_sql(f"CREATE DATABASE {name}; USE {name}; {TABLES}")
-    create_reader(server)
-    return source_of(server, name, topic_prefix=name, include_schema_changes=False)
 
 
 def _kill_at_work(pipeline: Pipeline, chance: random.Random, *arguments: str) -> None:

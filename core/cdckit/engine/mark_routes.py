@@ -1,11 +1,13 @@
 """Where marks go: to the topics that the rows of their table arrive at, behind all transforms.
 
 Transforms know nothing of marks. They are given example records of the table, whose values are ones that rows may have.
+Where a table's definition is not known these say no more than its topic: a transform that wants more is passed over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cdckit.api.marks import RoutedMark, TableExample, TableMark
@@ -34,6 +36,7 @@ class MarkRoutes:
 
     def __init__(self, chain: TransformChain) -> None:
         self._chain = chain
+        self._steps = [TransformChain([step]) for step in chain.steps]
         self._topics: dict[tuple[str, str], frozenset[str]] = {}
         self._captured: Callable[[], Iterable[TableExample]] | None = None
         self._tables: dict[str, list[str]] = {}
@@ -77,12 +80,22 @@ class MarkRoutes:
         }
 
     def _applied(self, record: Record, table: str) -> dict[str, Record]:
+        if record.value is None:
+            return {made.topic: made for made in self._passed(record)}
         try:
             return {made.topic: made for made in self._chain.apply([record])}
         except TransformError as error:
             raise TransformError(
                 f"{error} (the record is an example of table {table}, made to find where its rows go)"
             ) from error
+
+    def _passed(self, record: Record) -> Sequence[Record]:
+        """What the transforms make of a record that is a topic alone."""
+        records: Sequence[Record] = [record]
+        for step in self._steps:
+            with suppress(TransformError):
+                records = step.apply(records)
+        return records
 
 
 def _columns(record: Record) -> frozenset[str]:

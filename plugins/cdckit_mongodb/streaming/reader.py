@@ -71,8 +71,10 @@ class StreamReader:
         longest = min(context.idle_seconds * 1000, config.poll_interval_ms, answered)
         self._wait_ms = int(min(longest, config.cursor_max_await_time_ms or longest))
 
-    def follow(self, start: StreamOffset) -> Iterator[Batch]:
+    def follow(self, start: StreamOffset, heartbeats: Heartbeats) -> Iterator[Batch]:
         """Batches from `start` on, without end; behind a target that was dropped the stream is opened anew.
+
+        Heartbeats come among them when they are due.
 
         Raises:
             HistoryLostError: the place is gone from the oplog.
@@ -81,13 +83,6 @@ class StreamReader:
             DecodeError: an event cannot be understood.
         """
         at = start
-        config = self._config
-        heartbeats = Heartbeats(
-            self._collections.topics.heartbeat,
-            config.topic_prefix,
-            config.heartbeat_interval_ms,
-            versioned=self._collections.format.versioned,
-        )
         while not self._stopping():
             for batch in self._opened(at):
                 batch.records = [*batch.records, *heartbeats.due()]
@@ -212,6 +207,14 @@ class StreamReader:
         records: list[Record] = [*processor.take(), *self._notifications.take()]
         offset = processor.offset(stream.token, complete=True).to_json()
         return Batch(records, offset, processor.time_ms, marks=processor.take_marks())
+
+
+def heartbeats_of(config: MongoDbConfig, collections: Collections) -> Heartbeats:
+    """Those of a source, for as long as it is open: a connection that is lost does not put the next one off."""
+    versioned = collections.format.versioned
+    return Heartbeats(
+        collections.topics.heartbeat, config.topic_prefix, config.heartbeat_interval_ms, versioned=versioned
+    )
 
 
 def _within(events: list[dict[str, Any]], last: str) -> list[dict[str, Any]]:

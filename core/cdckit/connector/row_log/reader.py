@@ -35,6 +35,7 @@ class RowLogReader:
         context: the runner's.
         notifications: told of snapshots that signals ask for.
         mailbox: signals of other channels than the log; None where no signals are taken.
+        heartbeats: the source's, which go on from one reader to the next.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class RowLogReader:
         context: SourceContext,
         notifications: Notifications,
         mailbox: Mailbox | None,
+        heartbeats: Heartbeats,
     ) -> None:
         self._config = config
         self._database = database
@@ -57,7 +59,7 @@ class RowLogReader:
         self._mailbox = mailbox
         self._signals: SignalledSnapshots[Row] | None = None
         self._idle = min(context.idle_seconds, config.poll_interval_ms / 1000)
-        self._heartbeats = Heartbeats(records.topics.heartbeat, config.topic_prefix, config.heartbeat_interval_ms)
+        self._heartbeats = heartbeats
 
     def follow(self, start: NumberedOffset, end: NumberedOffset | None) -> Iterator[Batch]:
         """Batches from `start` on, to `end` or until it is asked to stop; what signals ask for is done before it ends.

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -17,6 +18,7 @@ from cdckit.api.schema import Schema
 from cdckit.api.source import Split
 from cdckit.api.struct import Struct
 from cdckit.connector.guardrail import check_guardrail
+from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.include_lists import unmatched
 from cdckit.connector.offset import NumberedOffset
 from cdckit.connector.row_log.database import Change, Database, Table
@@ -196,12 +198,19 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
                 self._context,
                 self._notifications,
                 self._mailbox,
+                self._heartbeats,
             )
             batches = self._ranged(reader.follow(start, end))
             return batches if self._context.state is None else self._told.log(batches)
         if split.start == split.end or end is None:
             return self._told.snapshot(self._snapshot(start, work), self._behind_snapshot)
         return (Batch(records, None) for records in self._found(work, end.number, whole=False))
+
+    @cached_property
+    def _heartbeats(self) -> Heartbeats:
+        """For as long as the source is open: a database that goes away does not put the next one off."""
+        topic = self._records.topics.heartbeat
+        return Heartbeats(topic, self._config.topic_prefix, self._config.heartbeat_interval_ms)
 
     def _snapshot(self, at: NumberedOffset, work: Work) -> Iterator[Batch]:
         """All rows at one point. Tables that are read again leave the log where it is: what follows tells the rest."""

@@ -25,6 +25,10 @@ asking it.
 
 _GONE = "a Python process that Spark kept is gone: killed, perhaps by a system that was out of memory"
 
+_CRASHED = "Python worker exited unexpectedly"
+_EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \([^)\n]{0,200}\) Reason: ([^\n]{0,200})")
+"""What Spark says, and why, where a task's executors were lost more often than `spark.task.maxFailures` allows."""
+
 _CAUSES = 20
 """How deep causes of causes are looked for."""
 
@@ -82,7 +86,9 @@ def behind(failure: BaseException, more: str = "") -> CdcError | None:
 def _of_processes(text: str) -> CdcError | None:
     if _NOT_STARTED in text:
         return RetriableSourceError(_OVERLOADED)
-    killed = _FACTORY in text and any(said in text for said in _KILLED)
+    if lost := _EXECUTOR_LOST.search(text):
+        return RetriableSourceError(f"Spark has lost an executor: {lost[1].rstrip()}")
+    killed = _CRASHED in text or (_FACTORY in text and any(said in text for said in _KILLED))
     return RetriableSourceError(_GONE) if killed else None
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cdckit.api.record import Offset
@@ -151,6 +152,7 @@ class Planner:
                     name,
                     self.store,
                     relayed(self.job) or RunNotices(name),
+                    stopping=_orphaned(),
                     counts=counts,
                     starts=self.job.starts,
                     marks=self.job.marks,
@@ -172,3 +174,9 @@ class Planner:
         if self._store is not None:
             self._store.close()
         self._source = self._store = None
+
+
+def _orphaned() -> Callable[[], bool]:
+    """Says whether the process that has started this one is gone: the state is wanted by those that come after it."""
+    driver = os.getppid()
+    return lambda: os.getppid() != driver
