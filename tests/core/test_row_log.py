@@ -15,6 +15,7 @@ from cdckit import OPTIONAL_STRING, ConfigError, RetriableSourceError, SourceCon
 from cdckit.connector.incremental import KeyOrder, for_placeholders
 from cdckit.connector.offset import NumberedOffset
 from cdckit.connector.row_log import Change, Database, RowLogOptions, RowLogSource, Table, parts
+from cdckit.engine.state.sqlite import SqliteStateStore
 
 
 class Options(RowLogOptions):
@@ -168,12 +169,14 @@ class Toy(RowLogSource[Options]):
         return Struct(struct_schema("toy", {}), ())
 
 
-def test_readings_that_end_do_not_put_heartbeats_off(file: File) -> None:
+def test_readings_that_end_do_not_put_heartbeats_off(file: File, tmp_path: Path) -> None:
     """The source reads anew after each batch, as when its database was away: none lasts as long as the interval."""
     source = Toy(options(heartbeat_interval_ms=1000), file, struct_schema("toy", {}))
-    source.open(SourceContext("test", idle_seconds=0.01))
+    state = SqliteStateStore(tmp_path / "state")
+    source.open(SourceContext("test", state, idle_seconds=0.01))
     at, deadline = NumberedOffset().to_json(), time.monotonic() + 30
     while not (records := next(source.read(source.plan(at, None)[0])).records):
         assert time.monotonic() < deadline
     assert [record.topic for record in records] == ["__debezium-heartbeat.t"]
     source.close()
+    state.close()
