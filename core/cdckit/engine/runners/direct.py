@@ -68,7 +68,8 @@ class DirectRunner(Runner):
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts, kept)
+        pace = self.figures.pace
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts, kept, pace)
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:

@@ -10,6 +10,7 @@ from cdckit.api.sink import Sink
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.errors import RetriableSinkError
@@ -35,6 +36,7 @@ class Progress:
         notices: RunNotices,
         counts: SourceCounts,
         kept: SinkOffset | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -45,6 +47,7 @@ class Progress:
         self._notices = notices
         self._counts = counts
         self._kept = kept
+        self._pace = pace or Pace()
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
@@ -69,6 +72,7 @@ class Progress:
         self._log_bytes += batch.log_bytes
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
+            self._pace.read_at = time.time()
         if batch.offset is not None:
             self.offset = batch.offset
             self._behind = batch.repeats

@@ -75,7 +75,7 @@ class SparkRunner(Runner):
         delivery.open(session, generation, faults)
         stack.callback(self._take_back, place)
         self.notices.started(self.name, saved)
-        told = QueryNotices(self.notices)
+        told = QueryNotices(self.notices, self.figures.pace)
         relay = Relay(told, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
         stack.callback(relay.close)
         job = Job(
