@@ -35,6 +35,7 @@ class Planted:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        (root / "state").mkdir(parents=True, exist_ok=True)
         self._random = random.Random(7)
         self._stack = ExitStack()
         self._running: dict[str, StatusFile] = {}
@@ -96,10 +97,10 @@ class Planted:
         change(status)
         path.write_text(json.dumps(status), encoding="utf-8")
 
-    def quarantine(self, name: str, reasons: list[str], value: dict[str, Any]) -> None:
-        """Records in a pipeline's quarantine, a reason each."""
+    def quarantine(self, name: str, reasons: list[str], value: dict[str, Any], first: int = 0) -> None:
+        """Records in a pipeline's quarantine, a reason each, numbered from `first`."""
         store = QuarantineStore(self.folder(name) / "quarantine")
-        for number, reason in enumerate(reasons):
+        for number, reason in enumerate(reasons, first):
             row = value | {"id": number}
             topic, key = f"{name}.shop.orders", {"id": number}
             content = {"form": "record", "topic": topic, "key": key, "value": row, "headers": []}
@@ -155,8 +156,10 @@ def names(number: int) -> list[str]:
     return [f"{_TEAMS[at % len(_TEAMS)]}-{at // len(_TEAMS) + 1:02}" for at in range(number)]
 
 
-ILL = ("orders-03", "crm-02", "stock-05", "billing-01", "search-04", "catalog-02", "ledger-01")
+ILL = ("crm-02", "orders-03", "billing-01", "search-04", "stock-05", "catalog-02", "ledger-01")
 """The pipelines of `plant_fleet` that are not well, from the worst; those of one grade by name."""
+STALE_SECONDS = 3_600
+"""After so long a planted pipeline is stale: nobody goes on writing what those that are well say."""
 
 
 def plant_fleet(made: Planted, number: int) -> None:
@@ -214,7 +217,7 @@ def _stale(made: Planted, name: str) -> None:
     figures = made.figures(name, "mongodb")
     figures.lag_seconds = 44.0
     made.running(name, figures)
-    made.rewritten(name, lambda status: status.update(written=time.time() - 1_260))
+    made.rewritten(name, lambda status: status.update(written=time.time() - STALE_SECONDS - 1_260))
 
 
 def _kept(made: Planted, name: str) -> None:
