@@ -91,22 +91,25 @@ class FirstFile:
         finally:
             source.close()
 
-    def check(self, variables: Sequence[str]) -> None:
-        """Sees that the file would be taken, whether these variables have values yet or not.
+    def check(self, variables: Mapping[str, str]) -> None:
+        """Sees that the file would be taken, as far as that can be told without the values of variables.
+
+        Args:
+            variables: those of the file, each with the option that it stands for.
 
         Raises:
             ConfigError: with all that is wrong.
         """
+        unknown = [option for name, option in variables.items() if name not in os.environ and name not in self.secrets]
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "pipeline.yaml"
             file.write_text(self.text(), encoding="utf-8")
             try:
                 load_pipeline(file, environment={**os.environ, **self.secrets}, incomplete=True)
             except ConfigError as error:
-                of_others = [
-                    each for each in error.problems if not any(f"variable {name} is" in each for name in variables)
-                ]
-                raise ConfigError(*(of_others or error.problems)) from error
+                told = [each for each in error.problems if not any(option in each for option in unknown)]
+                if told:
+                    raise ConfigError(*told) from error
 
 
 def _commented(line: str, comment: str) -> str:

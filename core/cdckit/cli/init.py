@@ -62,7 +62,7 @@ def init(
     made.check(answers.variables)
     comments = {"runner": COSTS[made.runner], **{kind: _summary(kind, made) for kind in ("source", "sink")}}
     file.write_text(made.text(comments), encoding="utf-8")
-    _tell_what_next(file, answers.variables)
+    _tell_what_next(file, list(answers.variables))
 
 
 class Answers:
@@ -73,14 +73,14 @@ class Answers:
         asks: whether to ask for the others.
 
     Attributes:
-        variables: those that stand for secrets in the file.
+        variables: those that stand for secrets in the file, each with its option.
         secrets: their values, as far as they were told.
     """
 
     def __init__(self, given: dict[str, str], *, asks: bool) -> None:
         self._given = given
         self._asks = asks
-        self.variables: list[str] = []
+        self.variables: dict[str, str] = {}
         self.secrets: dict[str, str] = {}
 
     def component(self, kind: Any, named: str | None, default: str) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class Answers:
                 f"'{full}=${{{variable_of(option.name)}}}'"
             )
         name = given[2:-1] if given is not None else variable_of(option.name)
-        self.variables.append(name)
+        self.variables[name] = option.name
         if self._asks and name not in os.environ:
             text = f"{option.name} (it is not written; the file says ${{{name}}})"
             self.secrets[name] = click.prompt(text, hide_input=True, default="", show_default=False)

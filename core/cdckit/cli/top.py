@@ -35,11 +35,11 @@ _WORDS: dict[Grade, str] = {
     "idle": "stopped",
 }
 _LOOK_SECONDS = 1.0
-_HEADING_LINES = 5
-_OTHER_COLUMNS = 66
+_HEADING_LINES = 6
+_OTHER_COLUMNS = 72
 """About so wide are those before the last."""
-_PIPE_COLUMNS = 160
-_ALL = 1_000_000
+_NO_END = 100_000
+"""As wide, and as long, as it needs to be."""
 
 
 @click.command("top", cls=Command)
@@ -52,10 +52,12 @@ def top(folders: tuple[Path, ...], once: bool, stale_after: int) -> int:
     With --once it ends with 1 where one is down or in trouble.
     """
     fleet = Fleet(folders or (Path(),), stale_after)
-    console = Console() if sys.stdout.isatty() else Console(width=_PIPE_COLUMNS)
+    console = Console() if sys.stdout.isatty() else Console(width=_NO_END)
     if once or not (sys.stdin.isatty() and console.is_terminal):
         members = fleet.members()
-        console.print(shown(members, _ALL, console.width))
+        with console.capture() as captured:
+            console.print(shown(members, _NO_END, console.width))
+        click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
         return 1 if any(member.ill.grade in ("down", "bad") for member in members) else 0
     with _keys(), Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
@@ -67,7 +69,7 @@ def top(folders: tuple[Path, ...], once: bool, stale_after: int) -> int:
 
 def shown(members: list[Member], lines: int, columns: int) -> RenderableType:
     """The fleet, in so many lines; those that find no room are counted."""
-    table = Table(box=SIMPLE_HEAD, expand=True, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, expand=columns < _NO_END, pad_edge=False)
     for name, justify in (("state", "left"), ("pipeline", "left"), ("lag", "right"), ("events/s", "right")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     table.add_column("what is wrong, and what to do", ratio=1, overflow="fold")

@@ -81,7 +81,6 @@ class Fleet:
     def member(self, identifier: str) -> Member | None:
         """One of them; None where there is none of that id."""
         if identifier not in self._folders:
-            self._looked = float("-inf")
             self.members()
         folder = self._folders.get(identifier)
         return None if folder is None else self._read(folder)

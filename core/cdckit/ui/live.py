@@ -54,9 +54,8 @@ class Live:
             return self._members
 
     async def member(self, identifier: str) -> Member | None:
-        """One of the fleet, or None."""
-        found = next((member for member in await self.members() if member.id == identifier), None)
-        return found if found is not None else await asyncio.to_thread(self._fleet.member, identifier)
+        """One of the fleet as it is now, or None."""
+        return await asyncio.to_thread(self._fleet.member, identifier)
 
     async def details(self, identifier: str) -> dict[str, Any] | None:
         """All of a pipeline; None where there is none of that id."""

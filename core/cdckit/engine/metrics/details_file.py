@@ -71,15 +71,15 @@ class DetailsFile:
             new.replace(self._path)
         except RuntimeError:  # the figures changed under its hands
             self._new.set()
-        except (OSError, TypeError) as error:
+        except OSError as error:
             log.debug("%s cannot be written: %s", self._path, error)
 
     def _content(self) -> dict[str, Any]:
         figures = self._figures
         return {
             "format": FORMAT,
-            "samples": list(self._samples),
-            "timeline": list(figures.timeline.entries),
+            "samples": [list(each) for each in self._samples],
+            "timeline": [list(each) for each in figures.timeline.entries],
             "tables": figures.tables.to_json(),
             "captured": list(figures.captured),
         }
