@@ -31,14 +31,17 @@ class Planted:
 
     Args:
         root: below it each pipeline gets its state folder.
+        files: where their pipeline files would be.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, files: Path | None = None) -> None:
         self.root = root
+        self._files = files or root
         (root / "state").mkdir(parents=True, exist_ok=True)
         self._random = random.Random(7)
         self._stack = ExitStack()
         self._running: dict[str, StatusFile] = {}
+        self._rewritten: dict[str, Callable[[dict[str, Any]], None]] = {}
 
     def close(self) -> None:
         """The pipelines run no longer."""
@@ -50,7 +53,7 @@ class Planted:
 
     def figures(self, name: str, source: str = "mysql", runner: str = "direct", sink: str = "kafka") -> Figures:
         """Those of a pipeline that follows its log, three hours old."""
-        file = self.root / f"{name}.yaml"
+        file = self._files / f"{name}.yaml"
         made = Figures(name, source, name, runner, state="running", started=time.time() - 3 * _HOUR)
         signals = ("execute-snapshot", "stop-snapshot", "pause-snapshot", "resume-snapshot", "log")
         quarantine = self.folder(name) / "quarantine"
@@ -77,6 +80,17 @@ class Planted:
         """Has a running pipeline's figures written, as they are now."""
         self._running[name].write()
 
+    def breathe(self) -> None:
+        """Each pipeline that runs has delivered something just now."""
+        for name, status in self._running.items():
+            figures, now = status._figures, time.time()
+            figures.saved = figures.delivered = now
+            figures.commits.append((now, self._random.randrange(5, 3_000)))
+            figures.records += figures.commits[-1][1]
+            status.write()
+            if name in self._rewritten:
+                self.rewritten(name, self._rewritten[name])
+
     def ended(self, name: str, error: BaseException | None = None, figures: Figures | None = None) -> None:
         """A pipeline that has ended, by an error or by itself."""
         figures = figures or self.figures(name)
@@ -92,6 +106,7 @@ class Planted:
 
     def rewritten(self, name: str, change: Callable[[dict[str, Any]], None]) -> None:
         """Changes what a pipeline's status says."""
+        self._rewritten[name] = change
         path = self.folder(name) / "status.json"
         status = json.loads(path.read_text(encoding="utf-8"))
         change(status)
@@ -142,9 +157,9 @@ class Planted:
 
 
 @contextmanager
-def planted(root: Path) -> Iterator[Planted]:
+def planted(root: Path, files: Path | None = None) -> Iterator[Planted]:
     """Plants pipelines; those that run do so while the context lasts."""
-    made = Planted(root)
+    made = Planted(root, files)
     try:
         yield made
     finally:

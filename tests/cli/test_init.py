@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +16,8 @@ import yaml
 
 from cdckit.engine.config.loading import load_pipeline
 from testkit.servers.mysql import MySQLServer
-from tests.cli.conftest import PROGRAM
 
+PROGRAM = Path(sys.executable).parent / "cdc"
 Cdc = Callable[..., Any]
 
 GIVEN = ("--set", "source.topic.prefix=shop", "--set", "source.database.user=cdc")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,8 +18,8 @@ from cdckit import errors
 from cdckit.cli.top import shown
 from cdckit.ui.fleet import Fleet
 from testkit.planted import ILL, plant_fleet, planted
-from tests.cli.conftest import PROGRAM
 
+PROGRAM = Path(sys.executable).parent / "cdc"
 Cdc = Callable[..., Any]
 
 

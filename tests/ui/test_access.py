@@ -17,7 +17,7 @@ from cdckit.engine.metrics.address import ListenAddress
 from cdckit.ui.access import Access, host_of, is_this_machine
 from cdckit.ui.fleet import identify
 from testkit.planted import Planted, planted
-from tests.ui.conftest import TOKEN, Served, serving
+from ui.serving import TOKEN, Served, serving
 
 
 class Answer(NamedTuple):

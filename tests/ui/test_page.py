@@ -10,7 +10,7 @@ import pytest
 from cdckit import errors
 from testkit.browser import Browser, Page
 from testkit.planted import ILL, Planted, planted
-from tests.ui.conftest import FLEET, Served, names, serving
+from ui.serving import FLEET, Served, names, serving
 
 SHOWN = "document.querySelectorAll('table.fleet tbody tr').length"
 

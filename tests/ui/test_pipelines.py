@@ -15,7 +15,7 @@ from cdckit.engine.metrics.details_file import read_details
 from cdckit.ui.fleet import identify
 from testkit.running import PASSWORD, Pipeline, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
-from tests.ui.conftest import TOKEN, Served, serving
+from ui.serving import TOKEN, Served, serving
 
 CAST = {"type": "Cast$Value", "spec": "amount:int32"}
 UNWRAP = {"type": "ExtractNewRecordState"}
