@@ -158,7 +158,8 @@ class Page:
 
     def _tried(self, expression: str) -> Any:
         """A page that is just being opened knows nothing yet."""
-        return self.js(f"(() => {{ try {{ return {expression} }} catch {{ return null }} }})()")
+        found = f"const found = {expression}; return found instanceof Node || found"
+        return self.js(f"(() => {{ try {{ {found} }} catch {{ return null }} }})()")
 
     def text(self) -> str:
         """All that it shows."""

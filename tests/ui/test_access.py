@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from cdckit.cli.main import call
 from cdckit.engine.metrics.address import ListenAddress
 from cdckit.ui.access import Access, host_of, is_this_machine
 from cdckit.ui.fleet import identify
@@ -199,7 +201,7 @@ def test_only_the_page_itself_acts(guarded: Served, pipelines: Planted) -> None:
     ("name", "what", "body", "said"),
     [
         ("alpha", "dance", {}, "no action is called 'dance': there are pause, resume, stop"),
-        ("alpha", "pause", {}, "no snapshot runs"),
+        ("alpha", "pause", {}, "no incremental snapshot runs"),
         ("alpha", "replay", {}, "its quarantine is empty"),
         ("alpha", "signal", {"type": "explode"}, "no signal is called 'explode' (there are: execute-snapshot"),
         ("alpha", "signal", {"type": "log", "data": "{"}, "data: no JSON"),
@@ -242,3 +244,25 @@ def test_which_addresses_are_this_machine_s(host: str) -> None:
 @pytest.mark.parametrize(("header", "host"), [("a:1", "a"), ("a", "a"), ("[::1]:8", "::1"), ("", "")])
 def test_the_host_in_a_header(header: str, host: str) -> None:
     assert host_of(header) == host
+
+
+def test_a_signal_ends_it_though_somebody_listens(pipelines: Planted, tmp_path: Path) -> None:
+    for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 130)):
+        with serving(pipelines.root, log=tmp_path / "log") as served:
+            connection = http.client.HTTPConnection(urlsplit(served.url).netloc, timeout=60)
+            connection.request("GET", "/api/events")
+            listening = connection.getresponse()
+            assert listening.readline() == b"event: fleet\n"
+            served.process.send_signal(number)
+            assert served.process.wait(60) == code
+            connection.close()
+        assert (tmp_path / "log").read_text() == ""
+
+
+def test_without_its_packages_it_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "cdckit.ui.serving", raising=False)
+    assert call(["ui", str(tmp_path)]) == 2
+    assert "needs the package uvicorn: pip install 'cdckit[ui]'" in capfd.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from cdckit import errors
 from testkit.browser import Browser, Page
 from testkit.planted import ILL, Planted, planted
-from ui.serving import FLEET, Served, names, serving
+from ui.serving import FLEET, TOKEN, Served, names, serving
 
 SHOWN = "document.querySelectorAll('table.fleet tbody tr').length"
 
@@ -247,3 +248,48 @@ def test_two_look_at_once(browser: Browser, page: Page, served: Served) -> None:
     for each in (page, other):
         open_fleet(each, served)
     other.close()
+
+
+def test_acting_needs_the_token_and_a_reason_stands_where_it_cannot_be(page: Page, tmp_path: Path) -> None:
+    with (
+        planted(tmp_path / "root") as made,
+        serving(made.root, "--allow-actions", log=tmp_path / "log", variables={"CDC_UI_TOKEN": TOKEN}) as served,
+    ):
+        made.running("alpha")
+        page.go(served.at(made.folder("alpha")))
+        page.wait("document.getElementById('token')")
+        assert "alpha" not in page.text()
+        for given, ready in ((f"{TOKEN}x", "location.pathname === '/login'"), (TOKEN, f"{SHOWN} === 1")):
+            page.js(f"document.getElementById('token').value = '{given}'; document.forms[0].submit()")
+            page.wait(ready)
+            page.wait("document.readyState === 'complete'")
+        page.faults.clear()  # the browser's words on what was refused
+        page.js("document.querySelector('td.name a').click()")
+        page.wait("document.querySelectorAll('.acts button').length === 6")
+        actions = "[...document.querySelectorAll('.acts > div')]"
+        why = "each.firstChild.getAttribute('aria-disabled') ? each.lastChild.textContent : ''"
+        greyed = page.js(f"Object.fromEntries({actions}.map(each => [each.firstChild.dataset.action, {why}]))")
+        assert greyed == {
+            "pause": "no incremental snapshot runs",
+            "resume": "no incremental snapshot is paused",
+            "stop": "no incremental snapshot runs",
+            "resnapshot": "",
+            "signal": "",
+            "replay": "its quarantine is empty",
+        }
+        page.js("document.querySelector('[data-action=replay]').click()")
+        assert page.js("document.querySelector('dialog[open]')") is None
+        page.js("document.querySelector('[data-action=resnapshot]').click()")
+        page.wait("document.querySelector('dialog[open] textarea')")
+        page.js("document.querySelector('dialog[open] textarea').value = 'shop.orders shop.lines'")
+        page.js("document.querySelector('dialog[open] form').requestSubmit()")
+        page.wait("document.querySelector('dialog[open] [role=status]').textContent.includes('takes it within seconds')")
+        (left,) = (made.folder("alpha") / "signals").glob("*.json")
+        told = json.loads(left.read_text())
+        assert (told["type"], told["data"]["data-collections"]) == ("execute-snapshot", ["shop.orders", "shop.lines"])
+
+
+def test_a_page_that_only_looks_has_no_buttons(page: Page, served: Served, fleet: Planted) -> None:
+    page.go(served.at(fleet.folder("inventory-01")))
+    page.wait("document.querySelectorAll('.chart canvas').length === 4")
+    assert page.js("document.querySelectorAll('.acts').length") == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cdckit.cli.settings import Command
+from cdckit.cli.settings import INTERRUPTED, Command
 from cdckit.cli.status import stale_after
 from cdckit.engine.metrics.address import ListenAddress, parse_address
 from cdckit.errors import ConfigError
@@ -40,7 +40,7 @@ def ui(
     tls_certificate: Path | None,
     tls_key: Path | None,
     stale_after: int,
-) -> None:
+) -> int:
     """Show the pipelines whose state folders stand in DIR or below it, running or not, as a page for a browser.
 
     It reads the folders and nothing else. Other machines reach it, and it acts, only with a token.
@@ -53,7 +53,8 @@ def ui(
     where = _address(address)
     access = Access(where, _token(token_file), acts=allow_actions)
     fleet = Fleet(folders or (Path(),), stale_after)
-    serve(fleet, access, where, tls_certificate, tls_key, lambda url: click.echo(f"the page is at {url}"))
+    interrupted = serve(fleet, access, where, tls_certificate, tls_key, lambda url: click.echo(f"the page is at {url}"))
+    return INTERRUPTED if interrupted else 0
 
 
 def _address(given: str) -> ListenAddress:

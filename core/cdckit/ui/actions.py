@@ -42,11 +42,12 @@ def refusals(member: Member) -> dict[str, str]:
         return dict.fromkeys(ACTIONS, why)
     running, run = found.state == "running", found.run
     deaf = _deaf(running, run)
-    snapshot = found.snapshot.state if found.snapshot is not None else "none"
+    beside_the_log = (run.get("snapshot") or {}).get("incremental")
+    snapshot = found.snapshot.state if found.snapshot is not None and beside_the_log else "none"
     told = {
-        "pause": deaf or ("" if snapshot == "running" else "no snapshot runs"),
-        "resume": deaf or ("" if snapshot == "paused" else "no snapshot is paused"),
-        "stop": deaf or ("" if snapshot in ("running", "paused") else "no snapshot runs"),
+        "pause": deaf or ("" if snapshot == "running" else "no incremental snapshot runs"),
+        "resume": deaf or ("" if snapshot == "paused" else "no incremental snapshot is paused"),
+        "stop": deaf or ("" if snapshot in ("running", "paused") else "no incremental snapshot runs"),
         "signal": deaf,
         "resnapshot": deaf if running else _uncalled(run),
         "replay": "",

@@ -59,6 +59,7 @@ class Page:
                 Route("/", self._guarded(self._page, self._login_page)),
                 Route("/login", self._login, methods=["POST"]),
                 Route("/vendor/{name}", self._guarded(self._vendor)),
+                Route("/api/session", self._guarded(self._session)),
                 Route("/api/fleet", self._guarded(self._fleet)),
                 Route("/api/events", self._guarded(self._events)),
                 Route("/api/pipelines/{id}", self._guarded(self._pipeline)),
@@ -85,10 +86,15 @@ class Page:
     # -- the page itself
 
     async def _page(self, request: Request) -> Response:
+        return _html("page.html", json.dumps(self._told()).replace("<", "\\u003c"))
+
+    async def _session(self, request: Request) -> Response:
+        return JSONResponse(self._told())
+
+    def _told(self) -> dict[str, Any]:
+        """What the page is told of itself."""
         session = {"acts": self._access.acts, "actions": dict(ACTIONS), "version": metadata.version("cdckit")}
-        if self._access.acts:
-            session["seal"] = self._access.seal
-        return _html("page.html", json.dumps(session).replace("<", "\\u003c"))
+        return {**session, "seal": self._access.seal} if self._access.acts else session
 
     async def _login_page(self, request: Request) -> Response:
         response = _html("login.html", "")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from cdckit.engine.metrics.status_file import STATUS
 
@@ -13,28 +15,38 @@ MARKS = frozenset({STATUS, "state.db"})
 _DEEPEST = 3
 _MOST = 5_000
 """So many pipelines are shown."""
+_MOST_LOOKED_AT = 20_000
+"""So many folders are looked at."""
 
 
 def state_folders(roots: Sequence[Path]) -> list[Path]:
     """The state folders among the roots and up to three folders below them, each once."""
     found: dict[Path, None] = {}
-    for root in roots:
-        for folder in _below(root, _DEEPEST):
-            found[folder.resolve()] = None
-            if len(found) >= _MOST:
-                return list(found)
+    for folder in islice(_folders(roots), _MOST_LOOKED_AT):
+        if folder.is_state and len(found) < _MOST:
+            found[folder.path.resolve()] = None
     return list(found)
 
 
-def _below(folder: Path, deeper: int) -> Iterator[Path]:
+class _Folder(NamedTuple):
+    path: Path
+    is_state: bool
+
+
+def _folders(roots: Sequence[Path]) -> Iterator[_Folder]:
+    for root in roots:
+        yield from _below(root, _DEEPEST)
+
+
+def _below(folder: Path, deeper: int) -> Iterator[_Folder]:
     try:
         entries = list(os.scandir(folder))
     except OSError:
         return
-    if any(entry.name in MARKS for entry in entries):
-        yield folder
+    is_state = any(entry.name in MARKS for entry in entries)
+    yield _Folder(folder, is_state)
+    if is_state or not deeper:
         return
-    if deeper:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                yield from _below(Path(entry.path), deeper - 1)
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+            yield from _below(Path(entry.path), deeper - 1)

@@ -72,7 +72,7 @@ class Live:
         ended = asyncio.Event()
         self._listeners.add(ended)
         try:
-            rows: dict[str, str] = {}
+            rows: dict[str, dict[str, Any]] = {}
             pipeline, said = "", time.monotonic()
             while not self._ended:
                 events = [*self._of_fleet(await self.members(), rows)]
@@ -88,17 +88,23 @@ class Live:
         finally:
             self._listeners.discard(ended)
 
-    def _of_fleet(self, members: list[Member], before: dict[str, str]) -> list[tuple[str, str]]:
+    def _of_fleet(self, members: list[Member], before: dict[str, dict[str, Any]]) -> list[tuple[str, str]]:
         """What to tell a page that knows the rows of `before`, which then holds those of now."""
-        rows = {member.id: json.dumps(row(member)) for member in members}
+        rows = {member.id: row(member) for member in members}
         first = not before
-        changed = [text for identifier, text in rows.items() if before.get(identifier) != text]
-        gone = [identifier for identifier in before if identifier not in rows]
+        changed = [_changes(before.get(each), told) for each, told in rows.items() if before.get(each) != told]
+        gone = [each for each in before if each not in rows]
         before.clear()
         before.update(rows)
         if first:
-            return [("fleet", f"[{','.join(rows.values())}]")]
-        return [("rows", f'{{"rows":[{",".join(changed)}],"gone":{json.dumps(gone)}}}')] if changed or gone else []
+            return [("fleet", json.dumps(list(rows.values())))]
+        return [("rows", json.dumps({"rows": changed, "gone": gone}))] if changed or gone else []
+
+
+def _changes(before: dict[str, Any] | None, now: dict[str, Any]) -> dict[str, Any]:
+    """The members of a row that are new, with its id."""
+    known = before or {}
+    return {name: value for name, value in now.items() if name == "id" or name not in known or known[name] != value}
 
 
 def _event(name: str, data: str) -> str:

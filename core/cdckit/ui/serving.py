@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -16,8 +18,6 @@ from cdckit.ui.access import Access
 from cdckit.ui.app import Page
 from cdckit.ui.fleet import Fleet
 
-log = logging.getLogger("cdckit.ui")
-
 
 def serve(
     fleet: Fleet,
@@ -26,8 +26,8 @@ def serve(
     certificate: Path | None,
     key: Path | None,
     ready: Callable[[str], None],
-) -> None:
-    """Serves; SIGTERM and SIGINT end it.
+) -> bool:
+    """Serves; SIGTERM and SIGINT end it. Gives whether it was SIGINT.
 
     Args:
         fleet: what is shown.
@@ -56,15 +56,36 @@ def serve(
     with _listening(address) as listener:
         port = listener.getsockname()[1]
         ready(f"{'http' if certificate is None else 'https'}://{ListenAddress(address.host, port)}/")
-        asyncio.run(_Server(config, page).serve([listener]))
+        server = _Server(config, page)
+        asyncio.run(server.serve([listener]))
+    return server.interrupted
 
 
 class _Server(uvicorn.Server):
-    """Ends the streams of those who listen before it waits for its connections."""
+    """Ends by a signal as all commands do, and the streams of those who listen before its connections.
+
+    Attributes:
+        interrupted: whether SIGINT has ended it.
+    """
 
     def __init__(self, config: uvicorn.Config, page: Page) -> None:
         super().__init__(config)
+        self.interrupted = False
         self._page = page
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Takes the signals while the context lasts; uvicorn's own sends them once more behind it."""
+        before = {number: signal.signal(number, self._ended_by) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _ended_by(self, number: int, frame: FrameType | None) -> None:
+        self.interrupted = self.interrupted or number == signal.SIGINT
+        self.handle_exit(number, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._page.live.end()

@@ -1,7 +1,8 @@
 """`details.json` in a pipeline's state folder: its last hour, what happened to it, and its changes by table.
 
-Written by a thread of its own, every two seconds while something happens and else every ten, so that it costs those who
-read and write nothing. A run goes on with what the one before it has written. Nothing of this may stop a pipeline.
+Written by a thread of its own, every two seconds while something happens and else, or with many tables, every ten, so
+that it costs those who read and write nothing. A run goes on with what the one before it has written. Nothing of this
+may stop a pipeline.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ log = logging.getLogger("cdckit.status")
 DETAILS = "details.json"
 FORMAT = 1
 WRITE_SECONDS = 2.0
+_MANY_TABLES = 500
+"""With as many it is written with each sample only: that takes its time."""
 
 
 class DetailsFile:
@@ -58,7 +61,7 @@ class DetailsFile:
             if due:
                 sampled = now()
                 self._samples.append(sample(self._figures))
-            if due or self._new.is_set():
+            if due or (self._new.is_set() and len(self._figures.tables.counts) < _MANY_TABLES):
                 self._new.clear()
                 self._write()
 

@@ -181,6 +181,7 @@ def _snapshot(figures: Figures) -> dict[str, Any] | None:
         "ended": snapshot.ended,
         "seconds": snapshot.seconds,
         "paused": snapshot.paused_since is not None,
+        "incremental": snapshot.incremental,
         "tables": {name: _table(table) for name, table in snapshot.tables.items()},
     }
 
