@@ -17,7 +17,7 @@ from .api.hookspecs import (
     hookimpl as hookimpl,
     hookspec as hookspec,
 )
-from .api.ignored_options import NoMeaning as NoMeaning
+from .api.ignored_options import IgnoredOptions as IgnoredOptions
 from .api.lists import NameList as NameList, RegexList as RegexList, patterns as patterns, split_names as split_names
 from .api.marks import (
     DefinitionChange as DefinitionChange,

@@ -7,14 +7,14 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import NoMeaning
+from cdckit import IgnoredOptions
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
 from cdckit_mongodb.options.capture import CaptureOptions
 from cdckit_mongodb.options.connection import ConnectionOptions
 from cdckit_mongodb.options.events import FormatOptions, ProcessingOptions, TopicOptions
-from cdckit_mongodb.options.ignored_options import WITHOUT_MEANING
+from cdckit_mongodb.options.ignored_options import IGNORED_OPTIONS
 from cdckit_mongodb.options.snapshot import SnapshotOptions
 from cdckit_mongodb.options.stream import StreamOptions
 
@@ -49,7 +49,7 @@ class MongoDbConfig(
         "errors.retry.delay.initial.ms": "connect.backoff.initial.delay.ms",
         "errors.retry.delay.max.ms": "connect.backoff.max.delay.ms",
     }
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = IGNORED_OPTIONS
     peer_options: ClassVar[Mapping[str, str]] = peer_options("cdckit_mongodb")
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import NoMeaning
+from cdckit import IgnoredOptions
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
@@ -21,7 +21,7 @@ from cdckit_mysql.options.events import (
     TopicOptions,
 )
 from cdckit_mysql.options.history import HistoryOptions
-from cdckit_mysql.options.ignored_options import WITHOUT_MEANING
+from cdckit_mysql.options.ignored_options import IGNORED_OPTIONS
 from cdckit_mysql.options.snapshot import SignallingOptions, SnapshotOptions
 from cdckit_mysql.options.values import ValueOptions
 
@@ -64,7 +64,7 @@ class MySqlConfig(
         "database.history.skip.unparseable.ddl": "schema.history.internal.skip.unparseable.ddl",
     }
     stand_ins: ClassVar[Mapping[str, str]] = {"errors.retry.delay.max.ms": "retriable.restart.connector.wait.ms"}
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = IGNORED_OPTIONS
     peer_options: ClassVar[Mapping[str, str]] = peer_options("cdckit_mysql")
 
     @model_validator(mode="after")

@@ -60,6 +60,7 @@ class LakeSink(SparkTableSink):
         self._inferences: dict[str, Inference] = {}
         self._sources: dict[str, Sources] = {}
         self._begun: set[str] = set()
+        self._pool: ThreadPoolExecutor | None = None
 
     @classmethod
     def check(cls, config: LakeConfig) -> Sequence[Finding]:
@@ -102,7 +103,7 @@ class LakeSink(SparkTableSink):
         number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._asked()
         try:
             tables = tables_of(packets)
-            with self._told(tables.values()):
+            with self._announced(tables.values()):
                 left = tables
                 while left := self._write_tables(left, number, asked):
                     pass
@@ -111,7 +112,7 @@ class LakeSink(SparkTableSink):
             packets.unpersist()
 
     @contextmanager
-    def _told(self, tables: Iterable[TableRows]) -> Iterator[None]:
+    def _announced(self, tables: Iterable[TableRows]) -> Iterator[None]:
         """Says that a snapshot is written, which takes its time where it is all of a table."""
         begun = sorted(set().union(*map(_begun, tables)))
         if not begun:
@@ -127,6 +128,7 @@ class LakeSink(SparkTableSink):
     def _write_tables(self, tables: dict[str, TableRows], number: BatchId, asked: Asked) -> dict[str, TableRows]:
         """Writes tables at the same time; gives those that are to be tried again, after the pause before that."""
         write = self._write_table
+        assert self._pool is not None
         jobs = {topic: self._pool.submit(write, topic, rows, number, asked) for topic, rows in tables.items()}
         faults = {topic: error for topic, job in jobs.items() if (error := job.exception()) is not None}
         for error in faults.values():
@@ -231,9 +233,8 @@ class LakeSink(SparkTableSink):
 
     def close(self) -> None:
         """Ends the writing threads."""
-        pool = getattr(self, "_pool", None)
-        if pool is not None:
-            pool.shutdown()
+        if self._pool is not None:
+            self._pool.shutdown()
 
 
 def _begun(rows: TableRows) -> set[str]:

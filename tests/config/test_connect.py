@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.engine.config.loading import load_pipeline, read_draft
+from cdckit.engine.config.loading import load_pipeline, read_raw
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
 
@@ -222,7 +222,7 @@ def test_without_a_topic_prefix_the_connectors_or_the_files_name_serves(
 ) -> None:
     path = tmp_path / "c.connector.json"
     path.write_text(json.dumps({**wrapper, "config": {"connector.class": "test.ScriptedConnector"}}))
-    assert read_draft(path, {}).fallback_name == name
+    assert read_raw(path, {}).fallback_name == name
 
 
 def placeholders(form: str) -> str:

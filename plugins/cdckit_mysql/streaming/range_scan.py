@@ -52,7 +52,7 @@ class LogPiece:
     gtids: str | None = None
 
 
-class LogSurvey:
+class RangeScan:
     """Goes over one stretch of the log.
 
     Args:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.api.variables import substitute
-from cdckit.engine.config.connect import CONVERTER, SERVER, connector_draft, connector_options
+from cdckit.engine.config.connect import CONVERTER, SERVER, connector_options, raw_connector
 from cdckit.engine.config.formats import Tree, read_documents
 from cdckit.engine.config.left_behind import refuse_left_behind
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.config.raw_pipeline import Draft, flatten, pipeline_draft
+from cdckit.engine.config.raw_pipeline import RawPipeline, flatten, raw_pipeline
 from cdckit.engine.config.resolve import resolve
 from cdckit.errors import ConfigError
 
@@ -51,21 +51,21 @@ def load_pipeline(
             state would be left behind.
     """
     variables = os.environ if environment is None else environment
-    draft = read_draft(path, variables, overrides)
-    draft.folder = _folder_of(path)
+    raw = read_raw(path, variables, overrides)
+    raw.folder = _folder_of(path)
     if runner is not None:
-        draft.options["runner"] = runner
-    if sink is not None and _sink_type(draft) != sink:
-        draft.options["sink"] = {"type": sink}
+        raw.options["runner"] = runner
+    if sink is not None and _sink_type(raw) != sink:
+        raw.options["sink"] = {"type": sink}
     for assignment in overrides:
-        if draft.placeholders and _converter(assignment):
+        if raw.placeholders and _converter(assignment):
             continue  # it had a part in choosing the serializer
         try:
-            draft.set(assignment, variables)
+            raw.set(assignment, variables)
         except ConfigError as error:
-            draft.problems += error.problems
-    pipeline = resolve(draft, incomplete=incomplete, needed=needed)
-    refuse_left_behind(pipeline, draft)
+            raw.problems += error.problems
+    pipeline = resolve(raw, incomplete=incomplete, needed=needed)
+    refuse_left_behind(pipeline, raw)
     return pipeline
 
 
@@ -74,7 +74,7 @@ def _folder_of(path: Path) -> Path:
     return folder.resolve() if ".." in folder.parts else folder
 
 
-def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[str] = ()) -> Draft:
+def read_raw(path: Path, environment: Mapping[str, str], overrides: Sequence[str] = ()) -> RawPipeline:
     """What the file says, in the shape of a pipeline file; of a connector's, with what `overrides` say of converters.
 
     Raises:
@@ -92,7 +92,7 @@ def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[s
         options, name, ignored = connector
         converters = dict(pair for assignment in overrides if (pair := _converter(assignment)))
         options = {**options, **substitute(converters, environment, placeholders=True)}
-        return connector_draft(options, _as_name(name or stem), ignored)
+        return raw_connector(options, _as_name(name or stem), ignored)
     if any(name.startswith(SERVER) for name, _ in flatten(tree)):
         raise ConfigError(
             f"{path}: is Debezium Server's configuration, for a program with a sink of its own: write what stands "
@@ -102,7 +102,7 @@ def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[s
         raise NoPipelineError(
             f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
         )
-    return pipeline_draft(tree, _as_name(stem))
+    return raw_pipeline(tree, _as_name(stem))
 
 
 def _converter(assignment: str) -> tuple[str, str] | None:
@@ -127,6 +127,6 @@ def _choose(path: Path, documents: Sequence[Tree]) -> Tree:
     return connectors[0]
 
 
-def _sink_type(draft: Draft) -> Any:
-    options = draft.options.get("sink")
+def _sink_type(raw: RawPipeline) -> Any:
+    options = raw.options.get("sink")
     return options.get("type") if isinstance(options, dict) else None

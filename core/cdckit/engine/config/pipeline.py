@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, SecretStr, StringConstraints, model_validator
 
 from cdckit.api.hookspecs import Registration
-from cdckit.api.ignored_options import NoMeaning
+from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.places import LocalPath
 from cdckit.api.plugin_config import PluginConfig, dotted
 from cdckit.api.source_config import SourceConfig
@@ -127,8 +127,8 @@ class PipelineConfig(PluginConfig):
             raise ValueError(f"'{dotted(given[0])}' needs 'errors.tolerance: quarantine'")
         return self
 
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
-        NoMeaning(
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = (
+        IgnoredOptions(
             r"errors\.deadletterqueue\..+",
             "there is no topic for records that fail, nor has Kafka Connect one for a source: "
             "`errors.tolerance: quarantine` keeps them in a folder; remove it",

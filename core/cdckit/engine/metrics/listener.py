@@ -27,7 +27,7 @@ class FiguresListener:
 
     @hookimpl
     def cdckit_started(self, pipeline: str, offset: Offset | None) -> None:
-        """It runs."""
+        """The pipeline goes on from `offset`; whatever another one of this process tells is left out here and below."""
         if pipeline == self._figures.pipeline:
             self._figures.state, self._figures.offset = "running", offset
             self._changed()

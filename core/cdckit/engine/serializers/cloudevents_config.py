@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.connector.avro_names import NameAdjustment
 from cdckit.engine.serializers.avro.config import AvroConfig
-from cdckit.engine.serializers.inner_options import InnerOptions, told_by_pydantic, without_prefix
+from cdckit.engine.serializers.inner_options import InnerOptions, as_pydantic_errors, without_prefix
 
 _FIELDS = ("id", "type", "traceparent", "dataSchemaName")
 
@@ -118,7 +118,7 @@ class CloudEventsConfig(PluginConfig):
         if self.serializer_type == "avro" and self.data_serializer_type != "avro":
             raise ValueError("data.serializer.type: should be avro where serializer.type is")
         if self.data_serializer_type == "avro":
-            with told_by_pydantic():
+            with as_pydantic_errors():
                 self.avro  # noqa: B018 - it raises what is wrong with its options
         return self
 

@@ -24,7 +24,7 @@ from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.job import Form
 from cdckit.engine.spark.packets import messages_of
-from cdckit.engine.spark.worker_cache import Kept
+from cdckit.engine.spark.worker_cache import WorkerCache
 from cdckit.engine.spark.writer import Address, SinkWriter, host_of, send_all
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
@@ -144,7 +144,7 @@ class _OpenSink:
         self.sink.close()
 
 
-_sinks: Kept[_OpenSink] = Kept()
+_sinks: WorkerCache[_OpenSink] = WorkerCache()
 
 
 def _share_writer(

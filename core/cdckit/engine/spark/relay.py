@@ -139,7 +139,7 @@ def driver_of(job: Job) -> Driver | None:
 
 
 class RelayedNotices(ProcessNotices):
-    """Tells the driver."""
+    """A worker's notices, told in the driver's process, where the listeners are."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -163,7 +163,7 @@ class _Sending(logging.Handler):
         self._driver = driver
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Sends one record."""
+        """Sends a record to the driver's log."""
         text = record.getMessage()
         if record.exc_info:
             text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"

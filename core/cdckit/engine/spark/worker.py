@@ -28,7 +28,7 @@ from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, table_packets
 from cdckit.engine.spark.relay import relayed
-from cdckit.engine.spark.worker_cache import Kept
+from cdckit.engine.spark.worker_cache import WorkerCache
 from cdckit.tables.sink import RowEncoder, SparkTableSink
 
 CHUNK = 2000
@@ -98,7 +98,7 @@ class _Reading:
         self._encoder.close()
 
 
-_readings: Kept[_Reading] = Kept()
+_readings: WorkerCache[_Reading] = WorkerCache()
 
 
 def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]:

@@ -37,19 +37,19 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def _telling(
+def _with_state_errors(
     method: Callable[Concatenate[SqliteStateStore, _P], _T],
 ) -> Callable[Concatenate[SqliteStateStore, _P], _T]:
     """SQLite's errors as `StateError`, with the file's name."""
 
     @wraps(method)
-    def told(self: SqliteStateStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def with_state_errors(self: SqliteStateStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return method(self, *args, **kwargs)
         except _FAULTS as error:
             raise StateError(f"state file {self.path}: {error}; {_advice(error)}") from error
 
-    return told
+    return with_state_errors
 
 
 def _advice(error: Exception) -> str:
@@ -82,7 +82,7 @@ class SqliteStateStore(StateStore):
             raise
         self._closed = False
 
-    @_telling
+    @_with_state_errors
     def _connect(self) -> sqlite3.Connection:
         self.path.touch(0o600)  # SQLite gives its log the mode of the file itself
         db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
@@ -101,13 +101,13 @@ class SqliteStateStore(StateStore):
             raise
         return db
 
-    @_telling
+    @_with_state_errors
     def load_offset(self) -> dict[str, Json] | None:
         """The last saved offset, or None."""
         row = self._db.execute("select offset from offset").fetchone()
         return None if row is None else _offset(row[0])
 
-    @_telling
+    @_with_state_errors
     def save_offset(self, offset: dict[str, Json] | None) -> None:
         """Makes `offset` the saved one, durably; None forgets it."""
         if offset is None:
@@ -115,12 +115,12 @@ class SqliteStateStore(StateStore):
         else:
             self._db.execute("insert or replace into offset values (1, ?)", (json.dumps(offset),))
 
-    @_telling
+    @_with_state_errors
     def append_history(self, history: str, entries: Iterable[HistoryEntry]) -> None:
         """Adds entries durably; an entry at a position that is already there replaces it."""
         self._in_transaction(lambda db: _insert(db, history, entries))
 
-    @_telling
+    @_with_state_errors
     def read_history(self, history: str, up_to: str | None = None) -> Iterator[HistoryEntry]:
         """The entries in order of position, those after `up_to` left out."""
         rows = self._db.execute(
@@ -129,7 +129,7 @@ class SqliteStateStore(StateStore):
         )
         return iter([HistoryEntry(position, json.loads(entry)) for position, entry in rows])
 
-    @_telling
+    @_with_state_errors
     def replace_history(self, history: str, entries: Iterable[HistoryEntry]) -> None:
         """Puts `entries` in the place of the whole history at once."""
 
@@ -139,13 +139,13 @@ class SqliteStateStore(StateStore):
 
         self._in_transaction(replace)
 
-    @_telling
+    @_with_state_errors
     def get(self, key: str) -> Json:
         """A value kept under `key`, or None."""
         row = self._db.execute("select value from keep where key = ?", (key,)).fetchone()
         return None if row is None else json.loads(row[0])
 
-    @_telling
+    @_with_state_errors
     def put(self, key: str, value: Json) -> None:
         """Keeps a value under `key` durably; None removes it."""
         if value is None:

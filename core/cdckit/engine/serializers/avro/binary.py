@@ -128,7 +128,7 @@ class _Walk:
         self.shared[-1].append(expression)
 
     def leave(self, expression: str) -> None:
-        """A hole."""
+        """Ends the bytes so far: here stands what differs from value to value."""
         self.fills.append(expression)
         self.shared.append([])
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, model_validator
 
-from cdckit.api.ignored_options import NoMeaning
+from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.engine.serializers.avro.connection import Access
 from cdckit.engine.serializers.avro.subjects import CLASSES, Strategy
@@ -64,8 +64,8 @@ class RegistryConfig(PluginConfig):
         r"schemas\.cache\.(config|size)|max\.schemas\.per\.subject|schemas\.enable",
         r"schema\.registry\.ssl\.(trust|key)store\.type",
     )
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
-        NoMeaning(
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = (
+        IgnoredOptions(
             r"(schema\.registry\.)?basic\.auth\.credentials\.source",
             "a login stands in basic.auth.user.info, and nowhere else",
             taken=("user_info", "url"),

@@ -37,7 +37,7 @@ class ProtobufSerializer(ConfluentSerializer):
         return found._replace(head=found.head + place)
 
     def text(self, written: ProtobufFile) -> str:
-        """The schema's text."""
+        """The `.proto` file, as the registry keeps it."""
         return written.text
 
     def name(self, written: ProtobufFile) -> str:
