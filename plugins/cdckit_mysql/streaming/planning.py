@@ -104,6 +104,7 @@ class LogPlanner:
                 self.replayed(end, until, scan.start, definitions.tables)
             elif scan.gtids is not None:
                 self._ends.note(end, end.with_changes(gtids=joined(scan.gtids, end.gtids, self._dialect)))
+            # The next range begins where this one ends: its definitions need no reading of the history.
             self._known = (end.position.prefix, definitions.tables.copy())
             return pieces
 
@@ -132,6 +133,7 @@ class LogPlanner:
             notices=self._notices,
         )
         connection, start = self._open_log(self._ends.known(start), end)
+        # A failover begins a new epoch, which has to have its definitions before statements of its log are noted.
         self._history.moved(start.position, definitions.tables)
         with connection:
             scan = RangeScan(
