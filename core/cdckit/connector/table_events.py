@@ -38,6 +38,7 @@ _ENDS = [row_ends(part) for part in range(3)]
 
 def position_ends(first: int, rows: int, part: int = 0) -> list[str]:
     """The ends of the positions of `rows` rows from number `first` on."""
+    # Nearly every event has few rows: their texts are made once for all tables.
     if first + rows <= _ENDS_KEPT:
         return _ENDS[part][first : first + rows]
     return [f"-{row:014d}-{part}" for row in range(first, first + rows)]
@@ -173,6 +174,8 @@ class TableEvents:
         blocks: Iterator[Struct] | None = None,
     ) -> list[Record]:
         now = time.time_ns()
+        # Functions for one row build a struct; those for several fill a template that holds what the rows share (source
+        # block, times), which serializers write once.
         make = self._makers[blocks is not None, len(rows) == 1 and first == 0][operation]
         ends = position_ends(first_position, len(rows))
         made: list[Record] = make(rows, source, first, ends, prefix, blocks, now // 1_000_000, now // 1000, now)
@@ -197,6 +200,8 @@ class TableEvents:
             "key_mark": self._key_mark and self._key_mark[1],
             "masks": self._masks,
         }
+        # Source text is the same for all tables with keys in the same places; what differs are names in the scope, so a
+        # thousand tables share a few pieces of code.
         exec(_code(self._source(blocks=blocks, alone=alone)), scope)  # noqa: S102 - generated from the definition
         return {"c": scope["creates"], "r": scope["reads"], "u": scope["updates"], "d": scope["deletes"]}
 
@@ -286,6 +291,7 @@ class _Writer:
         yield f"    for row, {_EACH}:"
         yield f"        key = {self._key('row')}"
         yield f"        made.append({self._record('d', 'key', ('row',))})"
+        # The last digit of a position tells a row's records apart: delete 0, tombstone 1, create 2.
         yield "        made.append(Record(topic, key, None, headers, prefix + end[:-1] + '1', ms))"
         yield "    return made"
 
@@ -298,6 +304,9 @@ class _Writer:
         if self._options.skip_unchanged:
             yield "        if before == after: continue"
         if self._key_places:
+            # A consumer that keeps the newest record of each key would keep the row under its old key for ever, so an
+            # update that changes the key is a delete there and a create here, each telling of the other in a header
+            # (Debezium's manual, "Primary key updates").
             yield f"        if {self._values('before')} != {self._values('after')}:"
             yield from (f"            {line}" for line in self._key_change())
             yield "            continue"

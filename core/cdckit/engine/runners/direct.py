@@ -55,7 +55,10 @@ class DirectRunner(Runner):
         stack.callback(plain.close)
         encode, sink, undecoded = tolerant(self.pipeline, plain, self._sink(), self.figures.faults, stack)
         if sink.transactions is None:
+            # A pipeline that was exactly-once before leaves its offset to the state again.
             leave_to_state(state)
+        # Closing goes the other way round: source, sink, serializer, and last the state, which all of them may still
+        # need.
         stack.callback(sink.close)
         sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
         self.figures.queue = sink.queue_fill
@@ -75,6 +78,7 @@ class DirectRunner(Runner):
             self._drive(source, encode, progress, looks, once)
         except StoppedError as error:
             log.info("%s", error)
+        # What the sink or the state did not take must not be passed by a saved offset.
         except (SinkError, StateError):
             raise
         except CdcError:

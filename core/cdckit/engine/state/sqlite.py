@@ -92,6 +92,7 @@ class SqliteStateStore(StateStore):
                 raise ValueError(f"it has format {found}, this version of cdckit reads format {FORMAT}")
             if db.execute("pragma quick_check").fetchone()[0] != "ok":
                 raise sqlite3.DatabaseError("the file is malformed")
+            # Readers (`cdc status`) see the last commit without waiting for the writer, nor it for them.
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=full")
             if not found:
@@ -243,6 +244,8 @@ def _take_lock(folder: Path) -> int:
     except OSError as error:
         raise StateError(f"state {folder}: {error.strerror}; name a folder that can be written") from error
     try:
+        # The kernel lets go of it with the process, however that ends: no stale lock is left. SQLite's own locks would
+        # keep readers out.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         holder = os.read(descriptor, 20).decode(errors="replace").strip()
