@@ -141,6 +141,8 @@ class KafkaSink(Sink):
             messages.timestamps,
             strict=True,
         ):
+            # Messages of a batch share their headers: the list is made once, and of each message only the position is
+            # put in.
             if headers is not shared:
                 shared = headers
                 plain = [*headers]
@@ -174,6 +176,7 @@ class KafkaSink(Sink):
             try:
                 return producer.produce(*produced)
             except BufferError as error:
+                # With an empty queue there is always room: this message alone is larger than it.
                 if not left:
                     return self._refuse(client, produced, error)
             except KafkaException as error:

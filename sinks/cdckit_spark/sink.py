@@ -99,6 +99,7 @@ class LakeSink(SparkTableSink):
 
     def write(self, packets: DataFrame, batch: int) -> int:
         """Writes the tables of a batch at the same time, and tells the first fault once all have ended."""
+        # Each table is a job of its own over the same packets: read once, from the source.
         packets = packets.persist(StorageLevel.MEMORY_AND_DISK)
         number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._asked()
         try:
@@ -134,6 +135,7 @@ class LakeSink(SparkTableSink):
         for error in faults.values():
             if not isinstance(error, RetriableSinkError):
                 raise error
+        # What is known of a table may be older than it by now; tables that were written are not written again.
         for topic in faults:
             self._tables.pop(topic, None)  # whoever came first may have changed it
             self._inferences.pop(topic, None)
@@ -212,6 +214,8 @@ class LakeSink(SparkTableSink):
         for place, (part, gone) in enumerate(parts, 1):
             if table.rebuilt and any(later.whole is not None for _, later in parts[place:]):
                 continue  # rows of columns that are no more
+            # Delta keeps the last number of each application: every part but the last has one of its own, so that a
+            # batch which was broken off in the middle goes on with the part that is missing.
             once = number if place == len(parts) else BatchId(f"{number.application}/{place}", number.number)
             self._write_segment(table, rows, part, gone, once)
             if gone.whole is not None:

@@ -89,6 +89,7 @@ class Hold:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """The group's answer. Nothing is read by this consumer."""
+        # The group only says who is first. What is assigned is not fetched: the state is read by a consumer of its own.
         ends = [TopicPartition(each.topic, each.partition, OFFSET_END) for each in partitions]
         consumer.incremental_assign(ends)
         consumer.pause(ends)
