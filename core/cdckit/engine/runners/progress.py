@@ -69,6 +69,7 @@ class Progress:
         self._log_bytes += batch.log_bytes
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
+        # A batch without an offset ends where reading cannot resume; what it holds is covered by a later one's.
         if batch.offset is not None:
             self.offset = batch.offset
             self._behind = batch.repeats
@@ -117,6 +118,7 @@ class Progress:
             return
         try:
             kept.commit(self.offset)
+        # Whether it was committed after all is not known: `rewind` reads what the sink says.
         except RetriableSinkError:
             self._behind = True
             raise
@@ -127,10 +129,12 @@ class Progress:
         if offset is None or offset == self._saved:
             return
         if self._kept is None:
+            # The offset must not be ahead of the sink: what is acknowledged now is all that lies before it.
             self._sink.flush()
             self._written = False
         self._state.save_offset(offset)
         self._saved = offset
+        # Behind the save: what the source lets go of now (signals, a place in the log) nobody will ask for again.
         self._source.committed(offset)
         self._notices.batch_committed(
             records=self._records,

@@ -180,6 +180,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"job": self.job}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        # A planner holds sockets and the state, and is of the process that plans: a copy in a worker begins without.
         self.__init__(state["job"])  # type: ignore[misc]
 
 
@@ -195,6 +196,8 @@ class BatchReader(DataSourceReader):
         with sealed_errors():
             try:
                 start = planner.initial_offset()
+                # Where a snapshot is due the first end is the point that its rows stand for, and the log behind it is
+                # the second part. Else the first part is the log up to now, and the second what has come meanwhile.
                 middle = planner.source.latest_offset(start)
                 splits = [*planner.splits(start, middle).splits]
                 splits += planner.splits(middle, planner.source.latest_offset(middle)).splits
