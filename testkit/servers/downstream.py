@@ -1,4 +1,4 @@
-"""What stands behind cdckit in the docs: polars, Quix Streams, Iceberg's transform, Flink."""
+"""What stands behind cdckit: polars, Quix Streams, deserializers of `confluent_kafka`, Iceberg's transform, Flink."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from testkit.servers.process import run
 
 _POLARS = "polars==2.1.0"
 _QUIX_STREAMS = "quixstreams==3.28.1"
+_DESERIALIZERS = ("confluent-kafka[avro,json,protobuf,schemaregistry]==2.16.1", "grpcio-tools==1.85.1")
 _ICEBERG = "1.10.0"
 _FLINK = "1.20.1"
 _ICEBERG_JARS = (
@@ -35,15 +36,20 @@ _FLINK_AVRO_JARS = (f"org.apache.flink:flink-sql-avro-confluent-registry:{_FLINK
 
 def polars() -> Path:
     """The folder of the programs of an environment that holds polars."""
-    return environment(_POLARS)
+    return _environment(_POLARS)
 
 
 def quix_streams() -> Path:
     """The folder of the programs of an environment that holds Quix Streams."""
-    return environment(_QUIX_STREAMS)
+    return _environment(_QUIX_STREAMS)
 
 
-def environment(*packages: str) -> Path:
+def confluent_deserializers() -> Path:
+    """The folder of the programs of an environment that holds them, and `protoc`."""
+    return _environment(*_DESERIALIZERS)
+
+
+def _environment(*packages: str) -> Path:
     """The folder of the programs of an environment that holds these packages, each as ``name==version``."""
     python = f"python-{sys.version_info.major}.{sys.version_info.minor}"
     named = "-".join(re.sub(r"[^\w.]+", "-", package) for package in packages)
@@ -73,5 +79,5 @@ def flink_avro_jars() -> Path:
 
 def ensure_downstream() -> None:
     """Fetches all of it, where it is not there yet."""
-    for fetched in (polars, quix_streams, iceberg_jars, flink_jars, flink_avro_jars):
+    for fetched in (polars, quix_streams, confluent_deserializers, iceberg_jars, flink_jars, flink_avro_jars):
         fetched()
