@@ -1,4 +1,4 @@
-"""What stands behind cdckit: polars, Quix Streams, deserializers of `confluent_kafka`, Iceberg's transform, Flink."""
+"""What stands behind cdckit, for Python and Java, each at a version of its own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from testkit.servers.process import run
 _POLARS = "polars==2.1.0"
 _QUIX_STREAMS = "quixstreams==3.28.1"
 _DESERIALIZERS = ("confluent-kafka[avro,json,protobuf,schemaregistry]==2.16.1", "grpcio-tools==1.85.1")
+_CLOUD_EVENTS = ("cloudevents==2.2.0", "confluent-kafka==2.16.1")
 _ICEBERG = "1.10.0"
 _FLINK = "1.20.1"
 _ICEBERG_JARS = (
@@ -49,6 +50,11 @@ def confluent_deserializers() -> Path:
     return _environment(*_DESERIALIZERS)
 
 
+def cloud_events() -> Path:
+    """The folder of the programs of an environment that holds CloudEvents' own library, and a consumer."""
+    return _environment(*_CLOUD_EVENTS)
+
+
 def _environment(*packages: str) -> Path:
     """The folder of the programs of an environment that holds these packages, each as ``name==version``."""
     python = f"python-{sys.version_info.major}.{sys.version_info.minor}"
@@ -79,5 +85,13 @@ def flink_avro_jars() -> Path:
 
 def ensure_downstream() -> None:
     """Fetches all of it, where it is not there yet."""
-    for fetched in (polars, quix_streams, confluent_deserializers, iceberg_jars, flink_jars, flink_avro_jars):
+    for fetched in (
+        polars,
+        quix_streams,
+        confluent_deserializers,
+        cloud_events,
+        iceberg_jars,
+        flink_jars,
+        flink_avro_jars,
+    ):
         fetched()

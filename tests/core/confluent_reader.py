@@ -98,7 +98,7 @@ def _compiled(text: str) -> Any:
 
 def _members(message: Any) -> Any:
     """A message's fields; None is one that is not there."""
-    made = {}
+    made: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)
         if field.is_repeated:

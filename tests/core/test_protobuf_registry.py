@@ -116,8 +116,8 @@ def test_an_incompatible_schema_is_refused_by_name(schema_registry: SchemaRegist
     other = struct_schema("pb.shop.t.Value", {"id": STRING, "price": logical.decimal(2, 8), "in": inner})
     said = (
         rf"does not take the schema for the subject {unique_name}-value, which does not fit version 1: "
-        r"id: was int32 = 1, is string = 1; price: was confluent\.type\.Decimal = 3, is confluent\.type\.Decimal = 2; in: is new, In = 3; "
-        r"In\.flag: is new, bool = 1; name: is gone, was string = 2; day: .* it says: "
+        r"id: was int32 = 1, is string = 1; price: was confluent\.type\.Decimal = 3, is confluent\.type\.Decimal = 2; "
+        r"in: is new, In = 3; In\.flag: is new, bool = 1; name: is gone, was string = 2; day: .* it says: "
     )
     with pytest.raises(SinkError, match=said):
         made.values([record(unique_name, Struct(other, ("7", b"\1", Struct(inner, (True,)))))])

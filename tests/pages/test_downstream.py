@@ -12,7 +12,7 @@ from py4j.java_gateway import JavaGateway
 
 from pages.java import java_with
 from pages.page import Page
-from testkit.servers.downstream import flink_avro_jars, flink_jars, iceberg_jars, polars, quix_streams
+from testkit.servers.downstream import cloud_events, flink_avro_jars, flink_jars, iceberg_jars, polars, quix_streams
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.schema_registry import SchemaRegistry
@@ -72,6 +72,19 @@ def test_quix_streams_has_the_tables_rows(page: Page, server: MySQLServer, kafka
     assert printed(quix, consume) == ["1 Ada ada@lovelace.example", "3 Edsger None", "9 Barbara b@example.com"]
     _repeat(kafka_broker, "shop.shop.customers", slice(0, 4))
     assert printed(quix, consume) == []
+
+
+@pytest.mark.nightly
+def test_the_library_of_cloud_events_reads_binary_ones(page: Page, server: MySQLServer) -> None:
+    run, read = page.commands("Python: CloudEvents")
+    printed(page, run)
+    server.run_sql(CHANGES)
+    printed(page, run)
+    events = printed(Page(page.name, page.folder, page.substitutes, (cloud_events(),)), read)
+    assert events == [
+        f"/debezium/mysql/events {told}"
+        for told in ("r Ada", "r Grace", "c Edsger", "c Barbara", "u Ada", "d None", "d None", "c Barbara")
+    ]
 
 
 def test_polars_has_the_tables_rows(page: Page, server: MySQLServer) -> None:
