@@ -13,6 +13,7 @@ from cdckit.engine.serializers.avro.connection import look
 from cdckit.engine.serializers.avro.registry import Found, Registry
 from cdckit.engine.serializers.avro.registry_config import RegistryConfig
 from cdckit.engine.serializers.avro.subjects import subject_of
+from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.registered import Compiler, Registered, RegisteredSerializer, Schemas, Written
 
 _HEAD = struct.Struct(">bI").pack
@@ -39,6 +40,10 @@ class ConfluentSerializer(RegisteredSerializer):
     @abstractmethod
     def text(self, written: Written) -> str:
         """A schema as it stands in the registry."""
+
+    @abstractmethod
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema as it stands in the registry."""
 
     @abstractmethod
     def name(self, written: Written) -> str:
@@ -72,7 +77,7 @@ class ConfluentSerializer(RegisteredSerializer):
 
     @cached_property
     def _registry(self) -> Registry:
-        return Registry(self._config.access, self.kind, normalize=self._config.normalize_schemas)
+        return Registry(self._config.access, self.kind, self.fields, normalize=self._config.normalize_schemas)
 
     def _register(self, subject: str, written: Written) -> tuple[int, Written]:
         """The id that messages bear, and the schema by which they are written."""

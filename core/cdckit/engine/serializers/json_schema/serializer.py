@@ -10,7 +10,9 @@ from cdckit.api.schema import Schema
 from cdckit.api.struct import Path, Template
 from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.confluent import ConfluentSerializer
+from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.json_schema.config import JsonSchemaConfig
+from cdckit.engine.serializers.json_schema.fields import json_fields
 from cdckit.engine.serializers.json_schema.fitting import misfit
 from cdckit.engine.serializers.json_schema.payloads import JsonSchemaPayloads
 from cdckit.engine.serializers.json_schema.schemas import JsonSchemas
@@ -64,6 +66,10 @@ class JsonSchemaSerializer(ConfluentSerializer):
     def text(self, written: Written) -> str:
         """The schema's JSON text."""
         return str(written)
+
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema's text."""
+        return json_fields(text)
 
     def name(self, written: Written) -> str:
         """The schema's title."""
