@@ -55,7 +55,7 @@ class ConfluentSerializer(RegisteredSerializer):
 
     @abstractmethod
     def latest(self, found: Found, written: Written) -> Written:
-        """By which schema values are written whose subject's latest one is to be taken.
+        """By which schema values are written that are to bear the id of another one, such as their subject's latest.
 
         Raises:
             ValueError: those of the record's own schema cannot be written by it.
@@ -83,6 +83,9 @@ class ConfluentSerializer(RegisteredSerializer):
         """The id that messages bear, and the schema by which they are written."""
         if self._config.auto_register_schemas:
             return self._registry.register(subject, self.text(written)), written
+        if self._config.use_schema_id >= 0:
+            found = self._registry.numbered(self._config.use_schema_id, subject)
+            return found.number, self.latest(found, written)
         if self._config.use_latest_version:
             found = self._registry.latest(subject)
             return found.number, self.latest(found, written)

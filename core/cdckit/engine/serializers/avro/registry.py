@@ -82,15 +82,37 @@ class Registry:
         found = self._version(subject, "latest")
         return Found(self._id(found), found["schema"], tuple(self._references(found).items()))
 
+    def numbered(self, number: int, subject: str) -> Found:
+        """The schema of an id.
+
+        Args:
+            number: the id.
+            subject: whose messages bear it.
+
+        Raises:
+            SinkError: as `latest`.
+        """
+        answer = self._connection.ask(f"/schemas/ids/{number}?subject={_quoted(subject)}")
+        if isinstance(answer, Refusal) and answer.status == NOT_FOUND and answer.code in _NO_SUCH_SCHEMA:
+            raise SinkError(
+                f"use.schema.id: {self._connection.shown} has no schema of the id {number} ({answer.message})"
+            )
+        found = self._of_the_kind(self._told(answer, subject), f"the id {number}")
+        return Found(number, found["schema"], tuple(self._references(found).items()))
+
     def _version(self, subject: str, version: str) -> Any:
         found = self._ask(f"/subjects/{_quoted(subject)}/versions/{version}", subject)
+        return self._of_the_kind(found, f"version {version} of the subject {subject}")
+
+    def _of_the_kind(self, found: Any, which: str) -> Any:
+        """A schema of this registry's format; `which` says which one it is."""
         if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
             raise self._connection.no_registry()
         kind = found.get("schemaType", "AVRO")
         if kind != self._kind:
             raise SinkError(
-                f"version {version} of the subject {subject} in {self._connection.shown} is a schema of type {kind}, "
-                f"by which {self._kind} cannot be written"
+                f"{which} in {self._connection.shown} is a schema of type {kind}, by which {self._kind} cannot be "
+                "written"
             )
         return found
 

@@ -23,11 +23,16 @@ class AvroSerializer(ConfluentSerializer):
     kind = "AVRO"
 
     def __init__(self, config: AvroConfig) -> None:
-        schemas = AvroSchemas(meta_data=config.connect_meta_data, scrub=config.scrub_invalid_names)
+        schemas = AvroSchemas(
+            meta_data=config.connect_meta_data,
+            scrub=config.scrub_invalid_names,
+            optional_keys=config.allow_optional_map_keys,
+            field_docs=config.discard_type_doc_default,
+        )
         compiler = BinaryCompiler(
             defaults=not config.ignore_default_for_nullables,
             names=scrubbed if config.scrub_invalid_names else str,
-            narrows=not config.latest_compatibility_strict,
+            narrows=not config.strict,
         )
         super().__init__(config, "Avro", schemas, compiler)
 

@@ -80,11 +80,12 @@ class JsonSchemaSerializer(ConfluentSerializer):
 
     def latest(self, found: Found, written: Written) -> Written:
         """The record's own schema, once it fits the subject's latest one."""
-        if self._config.latest_compatibility_strict:
+        if self._config.strict:
             others = {name: orjson.loads(text) for name, text in found.references}
             fault = misfit(orjson.loads(written), orjson.loads(found.text), others)
             if fault is not None:
-                raise ValueError(f"{fault}; latest.compatibility.strict=false writes it all the same")
+                option = "latest" if self._config.use_schema_id < 0 else "id"
+                raise ValueError(f"{fault}; {option}.compatibility.strict=false writes it all the same")
         return written
 
     def writes_null(self, schema: Schema) -> bool:
