@@ -1,0 +1,97 @@
+"""Messages in JSON as images of rows: what of them tells of the row itself, in one form whatever the order of members.
+
+A field that is null and one that is not there are the same: a topic keeps events from before a column was added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import orjson
+
+from cdckit.api.held import Image
+
+DOCUMENT = "document"
+"""The field of a row that is one text, as MongoDB's documents are in events."""
+_SORTED = orjson.OPT_SORT_KEYS
+_TRUNCATE = "t"
+
+
+class RowReader:
+    """Reads the rows out of the messages of one topic.
+
+    Args:
+        topic: its name.
+        envelope: whether values are change events; None: as each looks.
+        columns: the fields that are compared; None: all of them.
+    """
+
+    def __init__(self, topic: str, envelope: bool | None = None, columns: Collection[str] | None = None) -> None:
+        self.topic = topic
+        self._envelope = envelope
+        self._columns = None if columns is None else frozenset(columns)
+
+    def image(self, key: Any, value: Any, position: str) -> Image | None:
+        """The image of a message; None where it has no key, and so tells of no row that could be found again.
+
+        Args:
+            key: what the JSON of its key says.
+            value: the same of its value.
+            position: where in the source's log.
+        """
+        value = _payload(value)
+        if key is None:
+            emptied = isinstance(value, Mapping) and value.get("op") == _TRUNCATE
+            return Image(self.topic, None, None, position) if emptied else None
+        return Image(self.topic, orjson.dumps(_payload(key), option=_SORTED), self._row(value), position)
+
+    def _row(self, value: Any) -> bytes | None:
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            return orjson.dumps({DOCUMENT: value}, option=_SORTED)
+        if self._envelope or (self._envelope is None and _is_event(value)):
+            row = value.get("after")
+            if not isinstance(row, Mapping):
+                return None if row is None else orjson.dumps({DOCUMENT: row})
+        else:
+            row = value
+            if row.get("__deleted") in ("true", True):
+                return None
+        columns = self._columns
+        if columns is None:
+            shown = {name: item for name, item in row.items() if item is not None}
+        else:
+            shown = {name: item for name, item in row.items() if item is not None and name in columns}
+        return orjson.dumps(shown, option=_SORTED)
+
+
+def _payload(part: Any) -> Any:
+    """A key or value without its schema."""
+    return part["payload"] if isinstance(part, dict) and part.keys() == _WITH_SCHEMA else part
+
+
+_WITH_SCHEMA = {"schema", "payload"}
+
+
+def _is_event(value: Mapping[str, Any]) -> bool:
+    return "op" in value and "source" in value and "after" in value
+
+
+def changed_columns(before: bytes, after: bytes) -> list[str]:
+    """The names of the fields in which two rows differ; of documents, of those inside them."""
+    old, new = _fields(before), _fields(after)
+    return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+
+
+def _fields(row: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads(row)
+    document = found.get(DOCUMENT)
+    if len(found) == 1 and isinstance(document, str):
+        try:
+            inside = orjson.loads(document)
+        except ValueError:
+            return found
+        return inside if isinstance(inside, dict) else found
+    return found
