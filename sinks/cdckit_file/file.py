@@ -73,7 +73,7 @@ class FileSink(Sink):
             raise self._error(error, "what was written may not be on the disk; start again to repeat it") from error
         self._unsaved = False
 
-    def held(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+    def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
         """The lines of the file; those that were renamed away are not seen."""
         return HeldMessages(held_lines(self.path, topics))
 

@@ -76,8 +76,8 @@ class Images(ABC):
         self.undecidable: dict[str, str] = {}
 
     @abstractmethod
-    def show(self, topic: str, columns: Collection[str]) -> None:
-        """Confines the rows of a topic to these columns, from now on."""
+    def show(self, topic: str, columns: Collection[str] | None, key: Sequence[str]) -> None:
+        """Says of a topic, before its first rows, which columns are compared (None: all) and which are its key."""
 
     @abstractmethod
     def of(self, records: Sequence[Record]) -> Iterable[Image]:

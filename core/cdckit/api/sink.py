@@ -135,7 +135,7 @@ class Sink(ABC):
         """How full the buffer is now, or None for a sink without one. Asked from any thread, at any time."""
         return None
 
-    def held(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+    def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
         """What it holds of some topics, for `cdc diff`. It need not be open, and another process may write meanwhile.
 
         Not known by default. Asked only where keys and values are JSON.

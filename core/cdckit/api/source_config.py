@@ -95,7 +95,7 @@ class SourceConfig(PluginConfig):
         raise ConfigError("source.type: this source reads no tables, so that there is nothing to compare the sink with")
 
     def rows_left_out(self, table: str) -> str | None:
-        """Why rows of a captured table that were there before the pipeline may be missing in the sink; None: none is."""
+        """Why rows of a captured table from before the pipeline may rightly be missing in the sink; None: none may."""
         if not self.snapshot_takes_rows:
             return "snapshot.mode reads no rows, so that those from before the pipeline may be missing"
         if not self.snapshot_takes(table):

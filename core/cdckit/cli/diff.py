@@ -15,6 +15,7 @@ from cdckit.cli.tables import print_table
 from cdckit.engine.proof.hashing import HashName
 from cdckit.engine.proof.proving import Proof, Wishes
 from cdckit.engine.proof.report import Difference, TableProof, exit_code, keep
+from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import StoppedError
 
@@ -50,6 +51,7 @@ def diff(
     """
     with StopSignal() as stopping:
         pipeline = load(chosen)
+        spare_collections()
         wishes = Wishes(tables, name, wait, max_load)
         try:
             found = Proof(pipeline, wishes, stopping, log.info).tables()
@@ -84,7 +86,8 @@ def _print(found: Sequence[TableProof], show: int) -> None:
     differing = [(each, one) for each in found for one in each.differences[:show]]
     if differing:
         print_table(
-            ("table", "key", "fault", "source", "sink", "position in the sink"), map(_differing, *zip(*differing))
+            ("table", "key", "fault", "source", "sink", "position in the sink"),
+            [_differing(each, one) for each, one in differing],
         )
 
 

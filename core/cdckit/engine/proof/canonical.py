@@ -5,7 +5,7 @@ A field that is null and one that is not there are the same: a topic keeps event
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import orjson
@@ -40,42 +40,42 @@ class RowReader:
             value: the same of its value.
             position: where in the source's log.
         """
-        value = _payload(value)
+        if type(value) is dict and value.keys() == _WITH_SCHEMA:
+            value = value["payload"]
         if key is None:
-            emptied = isinstance(value, Mapping) and value.get("op") == _TRUNCATE
+            emptied = isinstance(value, dict) and value.get("op") == _TRUNCATE
             return Image(self.topic, None, None, position) if emptied else None
-        return Image(self.topic, orjson.dumps(_payload(key), option=_SORTED), self._row(value), position)
+        if type(key) is dict and key.keys() == _WITH_SCHEMA:
+            key = key["payload"]
+        return Image(self.topic, orjson.dumps(key, option=_SORTED), self._row(value), position)
 
     def _row(self, value: Any) -> bytes | None:
         if value is None:
             return None
-        if not isinstance(value, Mapping):
+        if type(value) is not dict:
             return orjson.dumps({DOCUMENT: value}, option=_SORTED)
+        row: Any = value
         if self._envelope or (self._envelope is None and _is_event(value)):
             row = value.get("after")
-            if not isinstance(row, Mapping):
+            if type(row) is not dict:
                 return None if row is None else orjson.dumps({DOCUMENT: row})
-        else:
-            row = value
-            if row.get("__deleted") in ("true", True):
-                return None
+        elif row.get("__deleted") in ("true", True):
+            return None
+        return orjson.dumps(self._shown(row), option=_SORTED)
+
+    def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
         columns = self._columns
-        if columns is None:
-            shown = {name: item for name, item in row.items() if item is not None}
-        else:
-            shown = {name: item for name, item in row.items() if item is not None and name in columns}
-        return orjson.dumps(shown, option=_SORTED)
-
-
-def _payload(part: Any) -> Any:
-    """A key or value without its schema."""
-    return part["payload"] if isinstance(part, dict) and part.keys() == _WITH_SCHEMA else part
+        if columns is not None and not row.keys() <= columns:
+            return {name: item for name, item in row.items() if item is not None and name in columns}
+        if None in row.values():
+            return {name: item for name, item in row.items() if item is not None}
+        return row
 
 
 _WITH_SCHEMA = {"schema", "payload"}
 
 
-def _is_event(value: Mapping[str, Any]) -> bool:
+def _is_event(value: dict[str, Any]) -> bool:
     return "op" in value and "source" in value and "after" in value
 
 

@@ -15,7 +15,7 @@ from cdckit.engine.proof.canonical import RowReader
 from cdckit.errors import ConfigError
 
 _EVENT = frozenset({"before", "after", "source", "op"})
-_NO_KEY = "its records have no key, so that one row cannot be told from another: give it a primary key, or message.key.columns"
+_NO_KEY = "its records have no key, so that one row cannot be told from another: a primary key, or message.key.columns"
 _PARTIAL = (
     "the source's log did not carry all values of its rows (binlog_row_image), so that the topic holds parts of them"
 )
@@ -42,11 +42,11 @@ class MessageImages(Images):
         self._serializer = serializer
         self._sink = sink
         self._context = context
-        self._columns: dict[str, Collection[str]] = {}
+        self._columns: dict[str, Collection[str] | None] = {}
         self._envelopes: dict[str, bool] = {}
         self._readers: dict[str, RowReader] = {}
 
-    def show(self, topic: str, columns: Collection[str]) -> None:
+    def show(self, topic: str, columns: Collection[str] | None, key: Sequence[str]) -> None:
         """Others that a message has besides are not looked at."""
         self._columns[topic] = columns
         self._readers.pop(topic, None)
@@ -70,7 +70,7 @@ class MessageImages(Images):
 
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """Those of the sink's messages."""
-        held = self._sink.held(self._context, topics)
+        held = self._sink.read_back(self._context, topics)
         self.removed = dict(held.removed)
         for batch in held.batches:
             yield list(self._images(batch))

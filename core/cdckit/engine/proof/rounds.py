@@ -139,17 +139,17 @@ class Round:
         if mark.kind is MarkKind.SNAPSHOT_BEGIN:
             route = route_of(mark.example, self._chain)
             self._found.routes[mark.table] = route
-            if route.topic:
+            if route.topic and route.undecidable is None:
                 self._plain.number(route.topic)
-                self._show(route.topic)
+                self._show(route)
         elif mark.kind not in _QUIET:
             self._found.unsettled[mark.table] = mark.kind.value
 
-    def _show(self, topic: str) -> None:
-        shown = [route.columns for route in self._found.routes.values() if route.topic == topic]
-        known = [columns for columns in shown if columns is not None]
-        if len(known) == len(shown):
-            self._images.show(topic, frozenset().union(*known))
+    def _show(self, route: Route) -> None:
+        columns = [each.columns for each in self._found.routes.values() if each.topic == route.topic]
+        known = [each for each in columns if each is not None]
+        shown = frozenset().union(*known) if len(known) == len(columns) else None
+        self._images.show(route.topic, shown, route.key)
 
     def _through(self, records: Sequence[Record]) -> Sequence[Record]:
         made = self._chain.apply(records)

@@ -1,4 +1,4 @@
-"""Where a table's rows arrive behind the transforms, which of their fields tell of the row, and why some cannot be told.
+"""Where a table's rows arrive behind the transforms, and which of their fields tell of the row.
 
 Transforms are no mystery that has to be understood: they are given example records of the table, one for each kind of
 change, and once more with other times and places. What comes out differently with the same row tells of the event.
@@ -30,6 +30,7 @@ class Route:
         table: `database.table`.
         topic: where they arrive; "" where that cannot be told.
         columns: the fields of a row that are compared; None: all.
+        key: the fields of the key.
         left_out: fields that tell of the event, and are not.
         undecidable: why the table cannot be compared; None: it can.
     """
@@ -37,6 +38,7 @@ class Route:
     table: str
     topic: str
     columns: frozenset[str] | None = None
+    key: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     undecidable: str | None = None
 
@@ -57,7 +59,9 @@ def route_of(example: TableExample, chain: TransformChain) -> Route:
     told = [row for row in rows if row is not None]
     of_events = sorted(name for name in names or () if any(row.get(name) != told[0].get(name) for row in told))
     columns = None if names is None else names - set(of_events)
-    return Route(example.table, topic, columns, tuple(of_events))
+    key = made["c"][0].key
+    fields = tuple(field.name for field in key.schema.fields) if isinstance(key, Struct) else ()
+    return Route(example.table, topic, columns, fields, tuple(of_events))
 
 
 def _undecidable(example: TableExample, made: Mapping[str, list[Record]], later: list[Record]) -> str | None:
@@ -68,8 +72,8 @@ def _undecidable(example: TableExample, made: Mapping[str, list[Record]], later:
         return f"the transforms leave out its {', '.join(lost)}"
     if any(len(records) > 1 for records in made.values()):
         return "the transforms make several records of one"
-    first, *others = [*(records[0] for records in made.values()), later[0]] if later else [None]
-    if first is None or any(each.topic != first.topic for each in others):
+    first, *others = [records[0] for records in (*made.values(), later) if records]
+    if not later or any(each.topic != first.topic for each in others):
         return "the transforms choose the topic by the event, not by the table"
     if any(_plain(each.key) != _plain(first.key) for each in others):
         return "the transforms make keys of the event, not of the row"
