@@ -15,6 +15,7 @@ from .api.held import (
     HeldMessages as HeldMessages,
     Image as Image,
     Images as Images,
+    Shown as Shown,
 )
 from .api.hookspecs import (
     ColumnConverter as ColumnConverter,

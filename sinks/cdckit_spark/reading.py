@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit import ConfigError, Image, Images, Record, SinkError
+from cdckit import ConfigError, Image, Images, Record, Shown, SinkError
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.sink import Packet, rows_of
 from cdckit_spark.config import LakeConfig
@@ -45,15 +45,15 @@ class DeltaImages(Images):
         self._declared = config.declared_columns
         self._encoder = TableEncoder("mirror", config.unavailable_value_placeholder, config.declared_columns)
         self._columns: dict[str, list[str]] = {}
+        self._documents: dict[str, frozenset[str]] = {}
         self._keys: dict[str, tuple[str, ...]] = {}
         self._types: dict[str, pa.Schema] = {}
 
-    def show(self, topic: str, columns: Collection[str] | None, key: Sequence[str]) -> None:
+    def show(self, topic: str, shown: Shown) -> None:
         """Notes as well what the table's columns are by now, which both sides are brought to."""
-        if columns is None:
-            columns = self._document_columns()
-        names = [*columns, *(name for name in key if name not in columns)]
-        self._columns[topic], self._keys[topic] = sorted(names), tuple(key)
+        columns = self._document_columns() if shown.columns is None else shown.columns
+        self._columns[topic], self._keys[topic] = sorted({*columns, *shown.key}), shown.key
+        self._documents[topic] = shown.documents
         self._types.pop(topic, None)
         table = self._table(topic)
         if table is None:
@@ -125,6 +125,8 @@ class DeltaImages(Images):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             self.undecidable[topic] = f"the source's values do not fit the table's columns: {_first_line(error)}"
             return
+        for name in self._documents[topic]:
+            columns[name] = [text and parsed(text) for text in columns[name]]
         keys = _objects({name: columns[name] for name in self._keys[topic]}, len(positions))
         for key, row, removed, position in zip(keys, _objects(columns, len(positions)), gone, positions, strict=True):
             yield Image(topic, key, None if removed else row, position)
@@ -189,6 +191,14 @@ def _values(column: pa.Array) -> list[Any]:
     else:
         values = column.to_pylist()
     return values
+
+
+def parsed(text: str) -> Any:
+    """What a JSON text says; the text itself where it is none."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return text
 
 
 def _number(value: float | None) -> float | str | None:

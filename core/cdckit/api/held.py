@@ -57,6 +57,23 @@ class Image(NamedTuple):
     position: str
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What of a topic's rows is compared.
+
+    Attributes:
+        columns: the columns; None: all of them.
+        key: those that identify a row.
+        documents: columns that hold JSON as text, which a source may space and order in more than one way.
+        times: columns that hold times as text, whose fractions may end in zeros or not.
+    """
+
+    columns: frozenset[str] | None = None
+    key: tuple[str, ...] = ()
+    documents: frozenset[str] = frozenset()
+    times: frozenset[str] = frozenset()
+
+
 class Images(ABC):
     """Gives images of the source's rows as the sink would hold them, and of those that it does hold.
 
@@ -76,8 +93,8 @@ class Images(ABC):
         self.undecidable: dict[str, str] = {}
 
     @abstractmethod
-    def show(self, topic: str, columns: Collection[str] | None, key: Sequence[str]) -> None:
-        """Says of a topic, before its first rows, which columns are compared (None: all) and which are its key."""
+    def show(self, topic: str, shown: Shown) -> None:
+        """Says of a topic, before its first rows, what of them is compared."""
 
     @abstractmethod
     def of(self, records: Sequence[Record]) -> Iterable[Image]:

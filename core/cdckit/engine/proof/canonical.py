@@ -5,15 +5,16 @@ A field that is null and one that is not there are the same: a topic keeps event
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
 from typing import Any
 
 import orjson
 
-from cdckit.api.held import Image
+from cdckit.api.held import Image, Shown
 
 DOCUMENT = "document"
 """The field of a row that is one text, as MongoDB's documents are in events."""
+_FRACTION = re.compile(r"\.(\d*?)0*(?=[Z+-]|$)")
 _SORTED = orjson.OPT_SORT_KEYS
 _TRUNCATE = "t"
 
@@ -24,13 +25,15 @@ class RowReader:
     Args:
         topic: its name.
         envelope: whether values are change events; None: as each looks.
-        columns: the fields that are compared; None: all of them.
+        shown: what of a row is compared; None: all of it.
     """
 
-    def __init__(self, topic: str, envelope: bool | None = None, columns: Collection[str] | None = None) -> None:
+    def __init__(self, topic: str, envelope: bool | None = None, shown: Shown | None = None) -> None:
         self.topic = topic
         self._envelope = envelope
-        self._columns = None if columns is None else frozenset(columns)
+        self._columns = None if shown is None else shown.columns
+        self._documents = () if shown is None else tuple(shown.documents)
+        self._times = () if shown is None else tuple(shown.times)
 
     def image(self, key: Any, value: Any, position: str) -> Image | None:
         """The image of a message; None where it has no key, and so tells of no row that could be found again.
@@ -66,9 +69,15 @@ class RowReader:
     def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
         columns = self._columns
         if columns is not None and not row.keys() <= columns:
-            return {name: item for name, item in row.items() if item is not None and name in columns}
-        if None in row.values():
-            return {name: item for name, item in row.items() if item is not None}
+            row = {name: item for name, item in row.items() if item is not None and name in columns}
+        elif None in row.values():
+            row = {name: item for name, item in row.items() if item is not None}
+        for name in self._documents:
+            if isinstance(text := row.get(name), str):
+                row[name] = parsed(text)
+        for name in self._times:
+            if isinstance(text := row.get(name), str) and "." in text:
+                row[name] = _FRACTION.sub(_without_zeros, text)
         return row
 
 
@@ -77,6 +86,18 @@ _WITH_SCHEMA = {"schema", "payload"}
 
 def _is_event(value: dict[str, Any]) -> bool:
     return "op" in value and "source" in value and "after" in value
+
+
+def _without_zeros(fraction: re.Match[str]) -> str:
+    return f".{fraction[1]}" if fraction[1] else ""
+
+
+def parsed(text: str) -> Any:
+    """What a JSON text says; the text itself where it is none."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return text
 
 
 def changed_columns(before: bytes, after: bytes) -> list[str]:
@@ -89,9 +110,6 @@ def _fields(row: bytes) -> dict[str, Any]:
     found: dict[str, Any] = orjson.loads(row)
     document = found.get(DOCUMENT)
     if len(found) == 1 and isinstance(document, str):
-        try:
-            inside = orjson.loads(document)
-        except ValueError:
-            return found
+        inside = parsed(document)
         return inside if isinstance(inside, dict) else found
     return found

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import orjson
 
-from cdckit.api.held import HeldMessage, Image, Images
+from cdckit.api.held import HeldMessage, Image, Images, Shown
 from cdckit.api.record import Record
 from cdckit.api.serializer import Serializer
 from cdckit.api.sink import Sink, SinkContext
@@ -42,13 +42,13 @@ class MessageImages(Images):
         self._serializer = serializer
         self._sink = sink
         self._context = context
-        self._columns: dict[str, Collection[str] | None] = {}
+        self._shown: dict[str, Shown] = {}
         self._envelopes: dict[str, bool] = {}
         self._readers: dict[str, RowReader] = {}
 
-    def show(self, topic: str, columns: Collection[str] | None, key: Sequence[str]) -> None:
-        """Others that a message has besides are not looked at."""
-        self._columns[topic] = columns
+    def show(self, topic: str, shown: Shown) -> None:
+        """Other columns that a message has besides are not looked at."""
+        self._shown[topic] = shown
         self._readers.pop(topic, None)
 
     def of(self, records: Sequence[Record]) -> Iterator[Image]:
@@ -88,7 +88,7 @@ class MessageImages(Images):
     def _reader(self, topic: str) -> RowReader:
         reader = self._readers.get(topic)
         if reader is None:
-            reader = RowReader(topic, self._envelopes.get(topic), self._columns.get(topic))
+            reader = RowReader(topic, self._envelopes.get(topic), self._shown.get(topic))
             self._readers[topic] = reader
         return reader
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cdckit.api.held import Image, Images
+from cdckit.api.held import Image, Images, Shown
 from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.struct import Struct
@@ -146,10 +146,12 @@ class Round:
             self._found.unsettled[mark.table] = mark.kind.value
 
     def _show(self, route: Route) -> None:
-        columns = [each.columns for each in self._found.routes.values() if each.topic == route.topic]
-        known = [each for each in columns if each is not None]
-        shown = frozenset().union(*known) if len(known) == len(columns) else None
-        self._images.show(route.topic, shown, route.key)
+        arriving = [each for each in self._found.routes.values() if each.topic == route.topic]
+        known = [each.columns for each in arriving if each.columns is not None]
+        columns = frozenset().union(*known) if len(known) == len(arriving) else None
+        documents = frozenset().union(*(each.documents for each in arriving))
+        times = frozenset().union(*(each.times for each in arriving))
+        self._images.show(route.topic, Shown(columns, route.key, documents, times))
 
     def _through(self, records: Sequence[Record]) -> Sequence[Record]:
         made = self._chain.apply(records)

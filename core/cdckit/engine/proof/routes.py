@@ -6,7 +6,7 @@ change, and once more with other times and places. What comes out differently wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,12 @@ from cdckit.api.struct import Struct
 from cdckit.connector.envelope import is_envelope
 from cdckit.engine.chain import TransformChain
 from cdckit.errors import TransformError
+from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
 
 _LATER = 86_400_000
 """What times of example events differ by, in their own unit."""
+_OF_JSON = (JSON.name,)
+_OF_TIMES = (ZONED_TIMESTAMP.name, ZONED_TIME.name)
 _KINDS = {"r": "reads", "c": "creates", "u": "updates", "d": "deletes"}
 
 
@@ -31,6 +34,8 @@ class Route:
         topic: where they arrive; "" where that cannot be told.
         columns: the fields of a row that are compared; None: all.
         key: the fields of the key.
+        documents: the fields that hold JSON as text.
+        times: the fields that hold times as text.
         left_out: fields that tell of the event, and are not.
         undecidable: why the table cannot be compared; None: it can.
     """
@@ -39,6 +44,8 @@ class Route:
     topic: str
     columns: frozenset[str] | None = None
     key: tuple[str, ...] = ()
+    documents: frozenset[str] = frozenset()
+    times: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
     undecidable: str | None = None
 
@@ -61,7 +68,8 @@ def route_of(example: TableExample, chain: TransformChain) -> Route:
     columns = None if names is None else names - set(of_events)
     key = made["c"][0].key
     fields = tuple(field.name for field in key.schema.fields) if isinstance(key, Struct) else ()
-    return Route(example.table, topic, columns, fields, tuple(of_events))
+    documents, times = (frozenset(_named(made["c"][0], names)) for names in (_OF_JSON, _OF_TIMES))
+    return Route(example.table, topic, columns, fields, documents, times, tuple(of_events))
 
 
 def _undecidable(example: TableExample, made: Mapping[str, list[Record]], later: list[Record]) -> str | None:
@@ -113,13 +121,21 @@ def _places(source: Struct) -> dict[str, Any]:
 
 def _row(record: Record) -> dict[str, Any] | None:
     """The fields of the row behind the chain; None where it is no struct of them."""
+    row = _struct(record)
+    return None if row is None else row.to_dict()
+
+
+def _struct(record: Record) -> Struct | None:
     value = record.value
-    if not isinstance(value, Struct):
-        return None
-    if {"before", "after", "source", "op"} <= value.schema.index.keys():
-        row = value["after"]
-        return row.to_dict() if isinstance(row, Struct) else None
-    return value.to_dict()
+    if isinstance(value, Struct) and {"before", "after", "source", "op"} <= value.schema.index.keys():
+        value = value["after"]
+    return value if isinstance(value, Struct) else None
+
+
+def _named(record: Record, schemas: Collection[str | None]) -> list[str]:
+    """The fields of the row whose schemas have one of these names."""
+    row = _struct(record)
+    return [] if row is None else [field.name for field in row.schema.fields if field.schema.name in schemas]
 
 
 def _plain(key: Any) -> Any:
