@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import dataset
 
 from cdckit import ConfigError, Image, Images, Record, Shown, SinkError
 from cdckit.tables.destinations import folder_name
@@ -24,6 +25,8 @@ _PARTIAL = (
     "rows changed while it was read, and the source's log did not carry all values of them (binlog_row_image): compare "
     "while they stand still"
 )
+_READ = frozenset({"timestampNtz", "typeWidening", "typeWidening-preview"})
+"""The features of tables that are read here: files of another type are cast."""
 _FLAT = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
@@ -58,12 +61,10 @@ class DeltaImages(Images):
         table = self._table(topic)
         if table is None:
             return
-        try:
-            schema = table.to_pyarrow_dataset().schema
-        except Exception as error:  # noqa: BLE001 - what a table needs of its reader is told by many kinds
-            self.undecidable[topic] = f"its table cannot be read without Spark: {_first_line(error)}"
+        if unread := sorted(set(table.protocol().reader_features or ()) - _READ):
+            self.undecidable[topic] = f"its table cannot be read without Spark: it has {', '.join(unread)}"
             return
-        self._types[topic] = schema
+        schema = self._types[topic] = pa.schema(table.schema().to_arrow())
         if lacking := [name for name in self._columns[topic] if name not in schema.names]:
             self.undecidable[topic] = f"its table has no column {', '.join(lacking)} (schema.evolution)"
 
@@ -98,7 +99,7 @@ class DeltaImages(Images):
                 continue
             wanted = [*self._columns[topic], POSITION, *(() if self._mirror else ("__deleted", "__op"))]
             try:
-                for rows in table.to_pyarrow_dataset().to_batches(columns=wanted, batch_size=_BATCH_ROWS):
+                for rows in _files(table).to_batches(columns=wanted, batch_size=_BATCH_ROWS):
                     yield list(self._rows(topic, rows))
             except (pa.ArrowException, OSError) as error:
                 raise SinkError(f"table {self._path(topic)}: {_first_line(error)}; nothing can be compared") from error
@@ -164,6 +165,12 @@ def _local_folder(config: LakeConfig) -> Path:
     if config.infers_columns:
         raise ConfigError("sink.document.columns: cdc diff cannot tell columns that are 'inferred' from documents")
     return Path(path)
+
+
+def _files(table: Any) -> pa.dataset.Dataset:
+    """The files of a table's version, with its columns: files may lack some, or have them in narrower types."""
+    read = dataset.ParquetFileFormat(read_options={"coerce_int96_timestamp_unit": "us"})
+    return dataset.dataset(table.file_uris(), pa.schema(table.schema().to_arrow()), format=read)
 
 
 def _as_held(column: pa.Array, types: pa.Schema | None, name: str) -> pa.Array:

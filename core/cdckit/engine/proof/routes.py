@@ -77,7 +77,7 @@ def _undecidable(example: TableExample, made: Mapping[str, list[Record]], later:
         return "it has no key, so that one row cannot be told from another: a primary key, or message.key.columns"
     lost = [_KINDS[op] for op, records in made.items() if not records]
     if lost:
-        return f"the transforms leave out its {', '.join(lost)}"
+        return f"the transforms leave out records of it ({', '.join(lost)})"
     if any(len(records) > 1 for records in made.values()):
         return "the transforms make several records of one"
     first, *others = [records[0] for records in (*made.values(), later) if records]
