@@ -10,6 +10,13 @@ from .api.checks import (
     why_unwritable as why_unwritable,
 )
 from .api.event_traits import EventTraits as EventTraits
+from .api.held import (
+    HeldMessage as HeldMessage,
+    HeldMessages as HeldMessages,
+    Image as Image,
+    Images as Images,
+    Shown as Shown,
+)
 from .api.hookspecs import (
     ColumnConverter as ColumnConverter,
     ColumnDescription as ColumnDescription,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from pydantic import model_validator
@@ -84,3 +84,19 @@ class MongoDbConfig(
     def skipped(self) -> frozenset[str]:
         """The operations that make no record: Debezium leaves them out by its own stages alone."""
         return frozenset() if self.cursor_pipeline_order == "user_only" else super().skipped
+
+    def whole(self, tables: Sequence[str]) -> Self:
+        """Also without filters that choose documents, in one stream."""
+        update = {
+            "snapshot_collection_filter_overrides": "",
+            "snapshot_filters": {},
+            "filters_match_mode": "regex" if tables else self.filters_match_mode,
+            "capture_collection_groups": [],
+        }
+        return super().whole(tables).model_copy(update=update)
+
+    def rows_left_out(self, table: str) -> str | None:
+        """Also where a filter chooses the snapshot's documents."""
+        if f"snapshot.collection.filter.overrides.{table}" in self.snapshot_filters:
+            return "a filter chooses which documents the snapshot reads, so that others may be missing"
+        return super().rows_left_out(table)

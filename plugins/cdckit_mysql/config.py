@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from pydantic import model_validator
@@ -84,6 +84,22 @@ class MySqlConfig(
             "schema_history_internal": "state",
         }
         return super().beside().model_copy(update=update)
+
+    def whole(self, tables: Sequence[str]) -> Self:
+        """Also without statements that choose rows, without a lock, and without what is told of definitions."""
+        update = {
+            "snapshot_select_statement_overrides": "",
+            "snapshot_query_mode": "select_all",
+            "snapshot_locking_mode": "none",
+            "include_schema_changes": False,
+        }
+        return super().whole(tables).model_copy(update=update)
+
+    def rows_left_out(self, table: str) -> str | None:
+        """Also where a statement chooses the snapshot's rows."""
+        if self.statement_for(table) is not None or self.snapshot_query_mode != "select_all":
+            return "a statement chooses which rows the snapshot reads, so that others may be missing"
+        return super().rows_left_out(table)
 
 
 class MariaDbConfig(MySqlConfig):

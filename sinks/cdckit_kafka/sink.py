@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from cdckit import POSITION_HEADER, EncodedHeaders, Finding, Messages, QueueFill, Sink, SinkContext, SinkError
+from cdckit import (
+    POSITION_HEADER,
+    EncodedHeaders,
+    Finding,
+    HeldMessages,
+    Messages,
+    QueueFill,
+    Sink,
+    SinkContext,
+    SinkError,
+)
 from cdckit_kafka.checks import findings
 from cdckit_kafka.client import Client
 from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.reading import held_messages
 from cdckit_kafka.refusals import Refusal
 from cdckit_kafka.set_aside import Report, SetAside
 from cdckit_kafka.settings import producer_settings
@@ -109,6 +120,10 @@ class KafkaSink(Sink):
             int(self._settings["queue.buffering.max.messages"]),
             int(self._settings["queue.buffering.max.kbytes"]) * 1024,
         )
+
+    def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+        """The topics from where they begin to where they end now, without what no transaction has committed."""
+        return held_messages(self._config, context, topics)
 
     def close(self) -> None:
         """Drops what is not acknowledged, and all connections."""

@@ -13,7 +13,7 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit import ConfigError, Finding, MarkKind, RetriableSinkError, SinkError
+from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, SinkError
 from cdckit.tables.destinations import Names
 from cdckit.tables.passing import passes
 from cdckit.tables.sink import RowEncoder, SparkTableSink, TableContext
@@ -24,6 +24,7 @@ from cdckit_spark.evolution import Evolution
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
 from cdckit_spark.policy import Policy
+from cdckit_spark.reading import DeltaImages
 from cdckit_spark.rows import TableRows, tables_of
 from cdckit_spark.segments import Emptied, Segment, chosen, emptied, refuse_unfollowed, segments
 from cdckit_spark.sources import Sources
@@ -234,6 +235,10 @@ class LakeSink(SparkTableSink):
         kind: Callable[[SparkSession, LakeConfig, str], Target]
         kind = DeltaTarget if self.config.format == "delta" else ParquetTarget
         return kind(self._session, self.config, topic)
+
+    def images(self) -> Images:
+        """What reads the tables back, which `open` is not needed for."""
+        return DeltaImages(self.config)
 
     def close(self) -> None:
         """Ends the writing threads."""

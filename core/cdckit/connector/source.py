@@ -101,6 +101,11 @@ class ConnectorSource(Source, Generic[Config, At]):
             raise StateError("planning needs the pipeline's state")
         return self._context.state
 
+    def passed(self, offset: Offset, point: Offset) -> bool:
+        """As the places in the log say; within a snapshot that is not finished nothing is passed."""
+        at = self._offsets.kept(offset)
+        return not at.snapshot_due and not self._lies_before(at, self._offsets.from_json(point))
+
     # -- where the log ends
 
     def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
