@@ -50,6 +50,8 @@ PIPELINE_WIDE = (
     "metrics.token",
     "metrics.tls.certificate",
     "metrics.tls.key",
+    "metrics.names",
+    "metrics.ready.away.ms",
 )
 
 
