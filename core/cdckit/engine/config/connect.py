@@ -55,9 +55,6 @@ PIPELINE_WIDE = (
 )
 
 
-SERVER = "debezium.source."
-"""What Debezium Server puts before the connector's options."""
-
 _LABELS = {
     "source": "",
     "serializer.key": "key.converter",
