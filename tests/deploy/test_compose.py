@@ -55,7 +55,7 @@ def test_prometheus_takes_its_file(tmp_path: Path) -> None:
     (tmp_path / "prometheus.yml").write_text(
         text.replace("/etc/prometheus/alerts.yml", str(DEPLOY / "grafana" / "alerts.yml"))
     )
-    command = [programs() / "promtool", "check", "config", tmp_path / "prometheus.yml"]
+    command: list[str | Path] = [programs() / "promtool", "check", "config", tmp_path / "prometheus.yml"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
     assert "9 rules found" in done.stdout

@@ -64,7 +64,7 @@ def test_promtool_finds_no_fault() -> None:
 def test_alerts_are_raised_when_they_should(tmp_path: Path) -> None:
     text = Path(__file__).with_name("alerts_test.yml").read_text()
     (tmp_path / "test.yml").write_text(text.replace("[RULES]", f"[{ALERTS}]"))
-    command = [programs() / "promtool", "test", "rules", tmp_path / "test.yml"]
+    command: list[str | Path] = [programs() / "promtool", "test", "rules", tmp_path / "test.yml"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for rule in rules():

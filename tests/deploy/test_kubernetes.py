@@ -110,7 +110,7 @@ def program(request: pytest.FixtureRequest) -> Path:
 
 
 def rendered(program: Path, *arguments: str) -> list[dict[str, Any]]:
-    command = [program, "template", "my", CHART, "--kube-version", f"{KUBERNETES}.0", *arguments]
+    command: list[str | Path] = [program, "template", "my", CHART, "--kube-version", f"{KUBERNETES}.0", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return documents(done.stdout)
@@ -156,7 +156,16 @@ def test_what_the_chart_makes(example: list[dict[str, Any]], tmp_path: Path) -> 
     ],
 )
 def test_values_that_are_none_are_refused(program: Path, setting: str, said: str) -> None:
-    command = [program, "template", "my", CHART, "--kube-version", f"{KUBERNETES}.0", "--set", setting]
+    command: list[str | Path] = [
+        program,
+        "template",
+        "my",
+        CHART,
+        "--kube-version",
+        f"{KUBERNETES}.0",
+        "--set",
+        setting,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert said in done.stderr

@@ -33,7 +33,7 @@ def test_systemd_finds_no_fault(unit: Path, tmp_path: Path) -> None:
         pytest.skip("systemd is not here")
     copy = tmp_path / unit.name
     copy.write_text(unit.read_text().replace("/opt/cdckit/bin/cdc", "/bin/true"))
-    command = ["systemd-analyze", "verify", "--man=no", copy]
+    command: list[str | Path] = ["systemd-analyze", "verify", "--man=no", copy]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert [line for line in done.stderr.splitlines() if "cdckit" in line] == []
     copy.write_text(copy.read_text().replace("KillMode=mixed", "KillMode=some"))
