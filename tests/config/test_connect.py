@@ -212,7 +212,9 @@ def test_transforms_that_no_list_names_are_left_out(tmp_path: Path) -> None:
 
 
 def test_several_connectors_in_one_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds 2 documents, 2 of them a KafkaConnector; keep one pipeline"):
+    with pytest.raises(
+        ConfigError, match="holds 2 documents, 2 of them a KafkaConnector or a DebeziumServer; keep one pipeline"
+    ):
         load(tmp_path, f"{json.dumps(STRIMZI)}\n---\n{json.dumps(STRIMZI)}", "c.yaml")
 
 

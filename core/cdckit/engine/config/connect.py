@@ -50,11 +50,10 @@ PIPELINE_WIDE = (
     "metrics.token",
     "metrics.tls.certificate",
     "metrics.tls.key",
+    "metrics.names",
+    "metrics.ready.away.ms",
 )
 
-
-SERVER = "debezium.source."
-"""What Debezium Server puts before the connector's options."""
 
 _LABELS = {
     "source": "",

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.api.variables import substitute
-from cdckit.engine.config.connect import CONVERTER, SERVER, connector_options, raw_connector
+from cdckit.engine.config.connect import CONVERTER, connector_options, raw_connector
+from cdckit.engine.config.debezium_server import KIND, expanded, is_server, server_options
 from cdckit.engine.config.formats import Tree, read_documents
 from cdckit.engine.config.left_behind import refuse_left_behind
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.config.raw_pipeline import RawPipeline, flatten, raw_pipeline
+from cdckit.engine.config.raw_pipeline import RawPipeline, raw_pipeline
 from cdckit.engine.config.resolve import resolve
 from cdckit.errors import ConfigError
 
@@ -82,6 +83,8 @@ def read_raw(path: Path, environment: Mapping[str, str], overrides: Sequence[str
         ConfigError: the file cannot be read.
     """
     written = _choose(path, read_documents(path))
+    if is_server(written):
+        return _raw_server(path, written, environment, overrides)
     placeholders = connector_options(written) is not None
     if not placeholders:
         written = {name: value for name, value in written.items() if name != CASES}  # they hold no variables
@@ -90,19 +93,29 @@ def read_raw(path: Path, environment: Mapping[str, str], overrides: Sequence[str
     connector = connector_options(tree)
     if connector is not None:
         options, name, ignored = connector
-        converters = dict(pair for assignment in overrides if (pair := _converter(assignment)))
-        options = {**options, **substitute(converters, environment, placeholders=True)}
+        options = {**options, **_converters(overrides, environment)}
         return raw_connector(options, _as_name(name or stem), ignored)
-    if any(name.startswith(SERVER) for name, _ in flatten(tree)):
-        raise ConfigError(
-            f"{path}: is Debezium Server's configuration, for a program with a sink of its own: write what stands "
-            f"behind '{SERVER}' into a file as a connector's options (connector.class=…), and name the sink by --sink"
-        )
     if "source" not in tree:
         raise NoPipelineError(
             f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
         )
     return raw_pipeline(tree, _as_name(stem))
+
+
+def _raw_server(path: Path, written: Tree, environment: Mapping[str, str], overrides: Sequence[str]) -> RawPipeline:
+    """That of Debezium Server's configuration: a connector's with its sink, in one process."""
+    found = server_options(substitute(expanded(written), environment, folder=path.parent))
+    options = {**found.connector, **_converters(overrides, environment)}
+    raw = raw_connector(options, _as_name(found.name or path.name.partition(".")[0]), found.ignored)
+    found.complete(raw)
+    return raw
+
+
+def _converters(overrides: Sequence[str], environment: Mapping[str, str]) -> Tree:
+    """What the command line says of converters, which have a part in choosing the serializer."""
+    given = dict(pair for assignment in overrides if (pair := _converter(assignment)))
+    found: Tree = substitute(given, environment, placeholders=True)
+    return found
 
 
 def _converter(assignment: str) -> tuple[str, str] | None:
@@ -119,10 +132,11 @@ def _choose(path: Path, documents: Sequence[Tree]) -> Tree:
     """The one document that describes a pipeline: beside others in a file of Kubernetes resources."""
     if len(documents) == 1:
         return documents[0]
-    connectors = [document for document in documents if document.get("kind") == "KafkaConnector"]
+    connectors = [document for document in documents if document.get("kind") in ("KafkaConnector", KIND)]
     if len(connectors) != 1:
         raise ConfigError(
-            f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector; keep one pipeline"
+            f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector or a {KIND}; "
+            "keep one pipeline"
         )
     return connectors[0]
 

@@ -64,7 +64,10 @@ class FiguresListener:
         if pipeline != figures.pipeline:
             return
         figures.connected = connected
-        if not connected:
+        if connected:
+            figures.source_away.end()
+        else:
+            figures.source_away.begin()
             figures.disconnects += 1
             figures.disconnected_by = reason
             figures.errors["RetriableSourceError"] += 1

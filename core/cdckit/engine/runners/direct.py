@@ -71,7 +71,7 @@ class DirectRunner(Runner):
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts, kept)
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts, self.figures.sink_away, kept)
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:
@@ -118,6 +118,7 @@ class DirectRunner(Runner):
                         progress.write(messages)
                     progress.took(batch)
                     retries.progressed()
+                    self.figures.source_away.end()
                     looks.delivered()
                     if self.stopping():
                         return
@@ -134,6 +135,7 @@ class DirectRunner(Runner):
         """Saves what has come so far, and waits for the source, for the sink, or for what stands before it."""
         if isinstance(error, RetriableSinkError):
             retries.reached()  # the source has given what could not be passed on
+            self.figures.sink_away.begin()
         elif retries.due:
             self.notices.connection(connected=False, reason=str(error))
         else:

@@ -52,7 +52,16 @@ def _with_state_errors(
     return with_state_errors
 
 
+class NewerFormatError(ValueError):
+    """The file's tables are those of a newer version."""
+
+    def __init__(self, found: int) -> None:
+        super().__init__(f"it has format {found}, this version of cdckit reads format {FORMAT}")
+
+
 def _advice(error: Exception) -> str:
+    if isinstance(error, NewerFormatError):
+        return "run the version that wrote it, or a newer one, or restore the copy from before the upgrade"
     if "malformed" in str(error) or "not a database" in str(error):
         return "restore it from a copy, or move the state folder away to start anew (with a new snapshot)"
     return "check that the folder can be written and the disk has room"
@@ -89,7 +98,7 @@ class SqliteStateStore(StateStore):
         try:
             found = db.execute("pragma user_version").fetchone()[0]
             if found not in (0, FORMAT):
-                raise ValueError(f"it has format {found}, this version of cdckit reads format {FORMAT}")
+                raise NewerFormatError(found)
             if db.execute("pragma quick_check").fetchone()[0] != "ok":
                 raise sqlite3.DatabaseError("the file is malformed")
             # Readers (`cdc status`) see the last commit without waiting for the writer, nor it for them.
@@ -219,6 +228,8 @@ class SqliteStateView(StateView):
         try:
             with closing(sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)) as db:
                 begun = db.execute("pragma user_version").fetchone()[0]
+                if begun > FORMAT:
+                    raise NewerFormatError(begun)
                 return db.execute(query, arguments).fetchall() if begun else []
         except _FAULTS as error:
             raise StateError(f"state file {self._path}: {error}; {_advice(error)}") from error
