@@ -283,7 +283,9 @@ def test_acting_needs_the_token_and_a_reason_stands_where_it_cannot_be(page: Pag
         page.wait("document.querySelector('dialog[open] textarea')")
         page.js("document.querySelector('dialog[open] textarea').value = 'shop.orders shop.lines'")
         page.js("document.querySelector('dialog[open] form').requestSubmit()")
-        page.wait("document.querySelector('dialog[open] [role=status]').textContent.includes('takes it within seconds')")
+        page.wait(
+            "document.querySelector('dialog[open] [role=status]').textContent.includes('takes it within seconds')"
+        )
         (left,) = (made.folder("alpha") / "signals").glob("*.json")
         told = json.loads(left.read_text())
         assert (told["type"], told["data"]["data-collections"]) == ("execute-snapshot", ["shop.orders", "shop.lines"])

@@ -29,6 +29,7 @@ COMMANDS = {
     "plugin": "Write a new plugin, or check one.",
     "describe": "Show the options of a source, sink, transform or other component.",
     "schema": "Print the JSON Schema of a pipeline file, for editors; accept changes of definitions.",
+    "diff": "Compare what a pipeline's sink holds with its source.",
     "signal": "Tell a running pipeline what to do, such as to read a table again.",
     "resnapshot": "Have tables read again.",
     "offsets": "Show, set, reset or import how far a pipeline has come.",

@@ -140,6 +140,8 @@ class StreamProcessor:
         part = event.pop("splitEvent")
         if part["fragment"] == part["of"]:
             return True
+        # Fragments have members of one event each, and tokens of their own; a stream can be resumed behind a fragment,
+        # but the first part's members are gone then. So the offset stays before the event until it is whole.
         self._fragments = {**(self._fragments or {}), **event}
         return False
 
@@ -172,6 +174,8 @@ class StreamProcessor:
     def _prefix(self, token: Token) -> str:
         """What the positions of an event's records begin with."""
         moment, operation = place = token_place(token)
+        # Two events may have one place, such as those of two shards at the same moment: they are numbered in the
+        # stream's order, which is the same whenever it is read.
         self._tie = self._tie + 1 if place == self._last else 0
         self._last = place
         return stream_position(moment, operation, self._tie)
@@ -192,6 +196,7 @@ class StreamProcessor:
         identifier = None if session is None else session.identifier
         time_ms = _time_ms(event)
         transaction = self._transaction
+        # Nothing in the stream ends a transaction: the next event of another one does, or of none.
         if transaction is not None and transaction.identifier != identifier:
             self._end(transaction, f"{prefix}0", time_ms)
             transaction = None
@@ -293,6 +298,8 @@ class StreamProcessor:
             batch_token: behind the whole batch.
             complete: whether all events of the batch have been processed.
         """
+        # The batch's own token lies further on than its last event: resumed from there, the server need not look again
+        # through what was not captured.
         token = batch_token if complete and self._fragments is None else self._token
         sec, order = self._offset.time if token is None else token_time(token)
         transaction = self._transaction

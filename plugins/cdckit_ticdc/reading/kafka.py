@@ -267,7 +267,7 @@ class KafkaLog(MessageLog):
         try:
             return ask(self._errors, consumer.poll, lambda: call(consumer))
         except KafkaClientError as fault:
-            raise self._told(fault) from fault
+            raise self._source_error(fault) from fault
         except StoppedError:
             self._consumer = None
             raise
@@ -304,9 +304,9 @@ class KafkaLog(MessageLog):
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             said = f"{self._at_brokers()}: {self._errors.redacted(error.str())}"
             return SourceError(f"{said}: messages between the saved offset and the oldest one left are lost")
-        return self._told(self._errors.fault(error))
+        return self._source_error(self._errors.fault(error))
 
-    def _told(self, fault: KafkaClientError) -> SourceError:
+    def _source_error(self, fault: KafkaClientError) -> SourceError:
         kind = SourceError if fault.lasting else RetriableSourceError
         return kind(f"{self._at_brokers()}: {fault}")
 

@@ -10,6 +10,7 @@ from typing import Literal
 from cdckit.api.record import Offset
 from cdckit.api.sink import QueueFill
 from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.metrics.absence import Absence
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.metrics.run_place import RunPlace
@@ -82,7 +83,9 @@ class Figures:
         error_type: that error's class, or "".
         started: when, in seconds since 1970, as all times here.
         connected: whether the source's connection stands, as far as it tells.
-        disconnects: how often it was lost.
+        source_away: for how long nothing has come from the source though it was asked.
+        sink_away: for how long the sink, or what stands before it, has not taken what it was given.
+        disconnects: how often the source's connection was lost.
         disconnected_by: what was said when it was lost last, or None.
         errors: how many, by class: those that ended the pipeline, and lost connections.
         captured: the tables that the log is read for.
@@ -120,6 +123,8 @@ class Figures:
     error_type: str = ""
     started: float = field(default_factory=now)
     connected: bool = False
+    source_away: Absence = field(default_factory=Absence)
+    sink_away: Absence = field(default_factory=Absence)
     disconnects: int = 0
     disconnected_by: str | None = None
     errors: Counter[str] = field(default_factory=Counter)

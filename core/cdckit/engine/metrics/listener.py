@@ -27,7 +27,7 @@ class FiguresListener:
 
     @hookimpl
     def cdckit_started(self, pipeline: str, offset: Offset | None) -> None:
-        """It runs."""
+        """The pipeline goes on from `offset`; whatever another one of this process tells is left out here and below."""
         if pipeline == self._figures.pipeline:
             self._figures.state, self._figures.offset = "running", offset
             self._figures.timeline.add("started", f"started on the runner {self._figures.runner}")
@@ -67,7 +67,10 @@ class FiguresListener:
         if connected and not figures.connected and figures.disconnects:
             figures.timeline.add("back", "the source is back")
         figures.connected = connected
-        if not connected:
+        if connected:
+            figures.source_away.end()
+        else:
+            figures.source_away.begin()
             figures.disconnects += 1
             figures.disconnected_by = reason
             figures.errors["RetriableSourceError"] += 1

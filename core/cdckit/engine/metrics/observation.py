@@ -45,8 +45,7 @@ def observed(pipeline: ResolvedPipeline, figures: Figures) -> Iterator[None]:
         if pipeline.metrics is not None:
             from cdckit.engine.metrics.server import served  # noqa: PLC0415 - most pipelines serve none
 
-            labels = {"pipeline": pipeline.name, "server": figures.server, **pipeline.source_config.metric_labels}
-            stack.enter_context(served(figures, pipeline.metrics, labels))
+            stack.enter_context(served(figures, pipeline.metrics, pipeline.source_config.metric_labels))
         status = StatusFile(pipeline.folder, figures)
         stack.callback(status.close)
         details = DetailsFile(pipeline.folder, figures)

@@ -65,7 +65,7 @@ class StatusFile:
             self.changed()
 
     def write(self) -> None:
-        """Writes."""
+        """Puts a whole new file in the old one's place, so that no reader meets half of one."""
         if self._lock is None:
             return
         new = self._path.with_suffix(".new")

@@ -69,19 +69,19 @@ class Quarantined:
     number: int = 0
 
 
-def _telling(
+def _with_state_errors(
     method: Callable[Concatenate[QuarantineStore, _P], _T],
 ) -> Callable[Concatenate[QuarantineStore, _P], _T]:
     """SQLite's errors as `StateError`, with the file's name."""
 
     @wraps(method)
-    def told(self: QuarantineStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def with_state_errors(self: QuarantineStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return method(self, *args, **kwargs)
         except (sqlite3.Error, OSError) as error:
             raise _fault(self.path, error) from error
 
-    return told
+    return with_state_errors
 
 
 def _fault(path: Path, error: Exception) -> StateError:
@@ -103,7 +103,7 @@ class QuarantineStore:
         self._db = self._connect()  # used by one thread after the other
         self.count = self._count()
 
-    @_telling
+    @_with_state_errors
     def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.touch(0o600)
@@ -122,16 +122,16 @@ class QuarantineStore:
             raise
         return db
 
-    @_telling
+    @_with_state_errors
     def _count(self) -> int:
         return int(self._db.execute("select count(*) from quarantine").fetchone()[0])
 
-    @_telling
+    @_with_state_errors
     def has(self, id_: str) -> bool:
         """Whether a record is kept already."""
         return self._db.execute("select 1 from quarantine where id = ?", (id_,)).fetchone() is not None
 
-    @_telling
+    @_with_state_errors
     def add(self, record: Quarantined) -> None:
         """Keeps a record that is not kept already; it is safe after `sync`."""
         if not self._db.in_transaction:
@@ -140,18 +140,18 @@ class QuarantineStore:
         self._db.execute(_INSERT, (*values, record.key, record.content))
         self.count += 1
 
-    @_telling
+    @_with_state_errors
     def sync(self) -> None:
         """Returns once all that was added survives a crash of the machine."""
         if self._db.in_transaction:
             self._db.execute("commit")
 
-    @_telling
+    @_with_state_errors
     def keys(self) -> dict[str, str]:
         """The keys that have a record here, each with the position of its first one."""
         return dict(self._db.execute("select key, min(position) from quarantine where key <> '' group by key"))
 
-    @_telling
+    @_with_state_errors
     def remove(self, numbers: Iterable[int]) -> None:
         """Forgets records, durably."""
         self.sync()
@@ -160,7 +160,7 @@ class QuarantineStore:
         self._db.execute("commit")
         self.count = self._count()
 
-    @_telling
+    @_with_state_errors
     def change(self, number: int, stage: Stage, by: str, reason: str) -> None:
         """Notes where a record has stopped now, durably."""
         self._db.execute(
