@@ -34,6 +34,7 @@ class MongoDbConfig(
 
     connector: ClassVar[str] = "mongodb"
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix", "capture_scope", "capture_target")
+    asked: ClassVar[tuple[str, ...]] = ("mongodb_connection_string",)
     choosing: ClassVar[tuple[str, ...]] = (*capture_lists("database", "collection"), "filters_match_mode")
     renamed: ClassVar[Mapping[str, str]] = {
         "mongodb.name": "topic.prefix",

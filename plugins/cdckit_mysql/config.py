@@ -46,6 +46,7 @@ class MySqlConfig(
 
     connector: ClassVar[str] = "mysql"
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix",)
+    asked: ClassVar[tuple[str, ...]] = ("database_hostname", "database_port", "database_user", "database_password")
     choosing: ClassVar[tuple[str, ...]] = capture_lists("database", "table")
     renamed: ClassVar[Mapping[str, str]] = {
         "database.server.name": "topic.prefix",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from testkit.browser import ensure_chromium
 from testkit.servers.apicurio_serdes import apicurio_jars
 from testkit.servers.connect import ConnectWorker
 from testkit.servers.delta import ensure_delta
@@ -38,6 +39,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
     "downstream": ensure_downstream,
+    "chromium": ensure_chromium,
 }
 
 

@@ -87,6 +87,8 @@ class PluginConfig(BaseModel):
     identifying: ClassVar[tuple[str, ...]] = ()
     """Of a source or sink: the fields that say which one it is. An offset that was saved for others is not gone on
     from (`cdckit.engine.state.made_for`), so they hold no secrets."""
+    asked: ClassVar[tuple[str, ...]] = ()
+    """The fields that `cdc init` asks for, besides those that are required."""
 
     @field_validator("*")
     @classmethod

@@ -18,8 +18,11 @@ from cdckit.errors import CdcError, ConfigError
 from cdckit.waiting import EndedByStop
 
 COMMANDS = {
+    "init": "Write a first pipeline file.",
     "run": "Run a pipeline.",
     "status": "Show whether a pipeline runs, how far it is and how fast.",
+    "ui": "Show pipelines as a page for a browser.",
+    "top": "Show pipelines in the terminal, those first that are ill.",
     "list": "Show what the pipelines of a folder are at.",
     "validate": "Check a pipeline file, and what it connects to.",
     "plugins": "List what is installed.",

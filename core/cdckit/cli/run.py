@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 
 import click
@@ -18,7 +19,14 @@ from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError
 
+log = logging.getLogger("cdckit.runner")
+
 RUNNERS = {"direct": "cdckit.engine.runners.direct:DirectRunner", "spark": "cdckit.engine.runners.spark:SparkRunner"}
+COSTS = {
+    "direct": "one process without a JVM: a second and 70 MB to start",
+    "spark": "a JVM and its workers, on this machine or many: 10 to 20 s and 1 GB to start",
+}
+"""What each runner is, and costs to start."""
 
 
 @click.command("run", cls=Command)
@@ -46,6 +54,8 @@ def run(chosen: Chosen, once: bool, restart: Restart | None, memory: int | None)
         pipeline = load(chosen)
         if problems := unmet_requirements(pipeline):
             raise ConfigError(*problems)
+        if pipeline.runner_by_default:
+            log.info("%s", _default_runner(pipeline))
         runner = _runner(pipeline, stopping)
         with shown_progress(pipeline, runner.figures, current_settings().log_format):
             runner.run(once=once)
@@ -63,6 +73,15 @@ def _run_folder(chosen: Chosen, limits: Limits, *, once: bool) -> int:
     arguments = [*chosen.arguments, *(["--once"] if once else [])]
     with StopSignal() as stopping:
         return Fleet(found_files(chosen.file), arguments, limits, settings.log_format).run(stopping)
+
+
+def _default_runner(pipeline: ResolvedPipeline) -> str:
+    """Which runner a connector's configuration gets, which names none, and how to have the other."""
+    other = "direct" if pipeline.runner == "spark" else "spark"
+    return (
+        f"the file names no runner, so the pipeline runs on '{pipeline.runner}' ({COSTS[pipeline.runner]}); "
+        f"--runner {other} has it run on '{other}' ({COSTS[other]})"
+    )
 
 
 def _runner(pipeline: ResolvedPipeline, stopping: StopSignal) -> Runner:

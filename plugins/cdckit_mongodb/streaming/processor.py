@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,6 +79,7 @@ class StreamProcessor:
         self._signalling = signalling
         self._counts = SourceCounts()
         self._tally: SourceCounts | None = None
+        self._changes: defaultdict[tuple[str, str], int] = defaultdict(int)
 
     def count_in(self, counts: SourceCounts) -> None:
         """From now on counts there; what is frequent only where that is wanted."""
@@ -158,6 +159,7 @@ class StreamProcessor:
         block = self._block(made.name, session, prefix, event) if self._with_transactions else None
         try:
             self.records += made.change(event, operation, prefix, session, block)
+            self._changes[made.name, operation] += 1
         except _UNSHOWN as error:
             self._failed(error, event, made, prefix)
         self._newest = event
@@ -265,6 +267,9 @@ class StreamProcessor:
     def take(self) -> list[Record]:
         """The records since the last call."""
         taken, self.records = self.records, []
+        for (collection, operation), number in self._changes.items():
+            self._counts.add_changes(collection, {operation: number})
+        self._changes.clear()
         if self._tally is not None and taken:
             self._tally.event = taken[-1].position or None
             if self._transaction is not None:

@@ -34,7 +34,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.signalling import Signalling
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
-from cdckit_mysql.streaming.counts import Tally, new_tally, pour
+from cdckit_mysql.streaming.counts import TableTally, Tally, new_tally, pour
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.event_positions import EVENT_ROWS, EventPositions
 from cdckit_mysql.streaming.failures import Failures
@@ -110,6 +110,7 @@ class LogProcessor:
         self._prefix, self._first_position = positions.prefix, positions.first
         self._source_counts = SourceCounts()
         self._tally: Tally | None = None
+        self._tables = TableTally()
         self._signalling = (
             None if listen is None else listen(start=start, progress=self.progress, log_offset=self._log_offset)
         )
@@ -203,8 +204,9 @@ class LogProcessor:
         """The records since the last call."""
         taken, self.records = self.records, []
         self._bytes = 0
+        counts = self._source_counts
+        self._tables.pour(counts)
         if self._tally is not None:
-            counts = self._source_counts
             pour(self._tally, counts)
             if taken:
                 counts.event, counts.transaction = taken[-1].position or None, self.progress.gtid
@@ -334,8 +336,7 @@ class LogProcessor:
         if lacking is not None:
             records = [record.replace(headers=(*record.headers, lacking)) for record in records]
         self.records += records
-        if self._tally is not None:
-            self._tally[event.change] += len(shown)
+        self._tables[maker.name][event.change] += len(shown)
         return shown
 
     def _undecoded(self, event: RowsEvent, first_position: int, reason: str) -> Undecoded:
@@ -469,8 +470,7 @@ class LogProcessor:
                 source = self._source(table.id, event)
                 blocks = self._transaction.blocks(str(table.id)) if self._transaction is not None else None
                 self.records.append(self._versions.of(table).events.truncate(source, prefix, first, blocks))
-                if self._tally is not None:
-                    self._tally["truncate"] += 1
+                self._tables[str(table.id)]["truncate"] += 1
 
     # -- the log itself
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,11 @@ def load_pipeline(
             raw.set(assignment, variables)
         except ConfigError as error:
             raw.problems += error.problems
+    by_default = raw.placeholders and "runner" not in raw.options
     pipeline = resolve(raw, incomplete=incomplete, needed=needed)
     refuse_left_behind(pipeline, raw)
-    return pipeline
+    as_written = not overrides and runner is None and sink is None
+    return replace(pipeline, file=path.absolute(), as_written=as_written, runner_by_default=by_default)
 
 
 def _folder_of(path: Path) -> Path:

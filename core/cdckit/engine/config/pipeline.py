@@ -206,6 +206,9 @@ class ResolvedPipeline:
         metrics: where metrics are served, and to whom; None: nowhere.
         errors: what becomes of records that cannot be delivered.
         warnings: what the user should know, a sentence each.
+        file: the file that describes it; None: it comes from elsewhere.
+        as_written: whether nothing was set beside the file.
+        runner_by_default: whether a connector's configuration, which names no runner, left that to cdckit.
     """
 
     name: str
@@ -226,6 +229,9 @@ class ResolvedPipeline:
     metrics: MetricsAccess | None = None
     errors: ErrorHandling = field(default_factory=ErrorHandling)
     warnings: tuple[str, ...] = ()
+    file: Path | None = None
+    as_written: bool = True
+    runner_by_default: bool = False
 
     @property
     def source_config(self) -> SourceConfig:

@@ -12,7 +12,11 @@ from cdckit.api.sink import QueueFill
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.metrics.absence import Absence
 from cdckit.engine.metrics.fault_counts import FaultCounts
+from cdckit.engine.metrics.pace import Pace
+from cdckit.engine.metrics.run_place import RunPlace
 from cdckit.engine.metrics.snapshot_figures import SnapshotFigures, now
+from cdckit.engine.metrics.table_changes import TableChanges
+from cdckit.engine.metrics.timeline import Timeline
 
 RATE_SECONDS = 10.0
 """Over how long events a second are counted."""
@@ -97,6 +101,10 @@ class Figures:
         unmatched: a sentence about each entry of the include lists that matched nothing at the start.
         commits: when the latest records were delivered, and how many.
         counts: what the source counted.
+        tables: the same by table.
+        pace: how long the newest change took on its way.
+        timeline: what has happened lately.
+        place: what the run was started from.
         faults: how many records could not be delivered.
         snapshot: the newest snapshot.
         history: the schema history.
@@ -133,6 +141,10 @@ class Figures:
     lag_seconds: float | None = None
     commits: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_COMMITS_KEPT))
     counts: SourceCounts = field(default_factory=SourceCounts)
+    tables: TableChanges = field(default_factory=TableChanges)
+    pace: Pace = field(default_factory=Pace)
+    timeline: Timeline = field(default_factory=Timeline)
+    place: RunPlace = field(default_factory=RunPlace)
     faults: FaultCounts = field(default_factory=FaultCounts)
     snapshot: SnapshotFigures = field(default_factory=SnapshotFigures)
     history: HistoryFigures = field(default_factory=HistoryFigures)
@@ -151,6 +163,14 @@ class Figures:
             self._add_commit(self.saved, records)
         if log_time_ms is not None:
             self.log_time = log_time_ms / 1000
+            if records:
+                self.pace.committed(self.log_time, self.saved)
+
+    def count(self, counts: SourceCounts) -> None:
+        """Takes what the source has counted since the last notice."""
+        self.tables.add(counts.tables, self.log_time or now())
+        counts.tables = {}
+        self.counts.add(counts)
 
     def _add_commit(self, when: float, records: int) -> None:
         if self.commits and when - self.commits[-1][0] < _COMMIT_SECONDS:
@@ -189,6 +209,8 @@ class Figures:
         self.snapshot.end(completed=False)
         if error is None:
             self.state = "stopped"
+            self.timeline.add("stopped", "stopped")
         else:
             self.state, self.error, self.error_type = "failed", str(error), type(error).__name__
+            self.timeline.add("failed", self.error, self.error_type)
             self.errors[self.error_type] += 1

@@ -156,6 +156,8 @@ def _content(figures: Figures) -> dict[str, Any]:
         "lag_seconds": figures.lag_seconds,
         "lag_bytes": figures.lag_bytes,
         "lag_messages": figures.lag_messages,
+        "source_lag": figures.pace.source_lag,
+        "sink_lag": figures.pace.sink_lag,
         "records": figures.records,
         "log_bytes": figures.log_bytes,
         "operations": dict(figures.counts.operations),
@@ -165,6 +167,7 @@ def _content(figures: Figures) -> dict[str, Any]:
         "commits": list(figures.commits),
         "unmatched": list(figures.unmatched),
         "snapshot": _snapshot(figures),
+        **figures.place.to_json(),
     }
 
 
@@ -178,9 +181,11 @@ def _snapshot(figures: Figures) -> dict[str, Any] | None:
         "ended": snapshot.ended,
         "seconds": snapshot.seconds,
         "paused": snapshot.paused_since is not None,
+        "incremental": snapshot.incremental,
         "tables": {name: _table(table) for name, table in snapshot.tables.items()},
     }
 
 
 def _table(table: TableFigures) -> dict[str, Any]:
-    return {"rows": table.rows, "estimate": table.estimate, "finished": table.finished}
+    left = None if table.finished else table.seconds_left
+    return {"rows": table.rows, "estimate": table.estimate, "finished": table.finished, "seconds_left": left}

@@ -191,14 +191,44 @@ def kept_count(folder: Path) -> int:
     return next((int(row[0]) for row in _rows(folder, "select count(*) from quarantine")), 0)
 
 
-def _rows(folder: Path, query: str) -> Iterator[tuple[Any, ...]]:
+def kept_page(folder: Path, before: int | None, most: int) -> list[Quarantined]:
+    """The newest records, without their contents: those that came before a number, where one is named.
+
+    Raises:
+        StateError: as `kept_records`.
+    """
+    query = """select id, kept, stage, made_by, reason, topic, position, key, x'' , number from quarantine
+        where ? is null or number < ? order by number desc limit ?"""
+    return [Quarantined(*row) for row in _rows(folder, query, before, before, most)]
+
+
+def kept_record(folder: Path, number: int) -> Quarantined | None:
+    """One record, or None where there is none of that number.
+
+    Raises:
+        StateError: as `kept_records`.
+    """
+    query = _SELECT.replace("order by", "where number = ? order by")
+    return next((Quarantined(*row) for row in _rows(folder, query, number)), None)
+
+
+def kept_by_topic(folder: Path) -> dict[str, int]:
+    """How many records there are of each topic.
+
+    Raises:
+        StateError: as `kept_records`.
+    """
+    return dict(_rows(folder, "select topic, count(*) from quarantine group by topic order by 2 desc"))
+
+
+def _rows(folder: Path, query: str, *arguments: int | None) -> Iterator[tuple[Any, ...]]:
     path = folder / FILE
     if not path.exists():
         return
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
             if db.execute("pragma user_version").fetchone()[0]:
-                yield from db.execute(query)
+                yield from db.execute(query, arguments)
     except (sqlite3.Error, OSError) as error:
         raise _fault(path, error) from error
 

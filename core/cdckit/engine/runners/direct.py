@@ -71,7 +71,8 @@ class DirectRunner(Runner):
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts, self.figures.sink_away, kept)
+        away, pace = self.figures.sink_away, self.figures.pace
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts, away, kept, pace)
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:

@@ -11,6 +11,7 @@ from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.engine.metrics.absence import Absence
+from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.errors import RetriableSinkError
@@ -37,6 +38,7 @@ class Progress:
         counts: SourceCounts,
         away: Absence,
         kept: SinkOffset | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -49,6 +51,7 @@ class Progress:
         self._away = away
         """How long the sink has not answered."""
         self._kept = kept
+        self._pace = pace or Pace()
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
@@ -75,7 +78,8 @@ class Progress:
         self._log_bytes += batch.log_bytes
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
-        # A batch without an offset ends where reading cannot resume; what it holds is covered by a later one's.
+            # A batch without an offset ends where reading cannot resume; what it holds is covered by a later one's.
+            self._pace.read_at = time.time()
         if batch.offset is not None:
             self.offset = batch.offset
             self._behind = batch.repeats
