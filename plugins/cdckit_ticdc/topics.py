@@ -120,17 +120,19 @@ class TopicSource(Source):
         self._require_same_topics()
         for partition, at in start.resume.items():
             if partition not in held:
-                raise SourceError(f"{partition} was read up to offset {at} and is gone")
+                raise SourceError(f"{partition} was read up to offset {at} and is gone", number="CDC3104")
             low, high = held[partition]
             if at < low:
                 raise SourceError(
                     f"{partition}: offset {at} is gone, the oldest left is {low}: changes are lost; a new state folder "
-                    "begins anew, and the topic's retention should outlast the longest downtime"
+                    "begins anew, and the topic's retention should outlast the longest downtime",
+                    number="CDC3101",
                 )
             if at > high:
                 raise SourceError(
                     f"{partition}: offset {at} is beyond the end, {high}: the topic was made anew; a new state folder "
-                    "begins anew"
+                    "begins anew",
+                    number="CDC3104",
                 )
         return held
 

@@ -191,7 +191,7 @@ class KafkaSink(Sink):
         size = len(key or b"") + len(value or b"")
         refusal = Refusal(topic, partition, key, size, error)
         if self._aside is None or not refusal.never_fits:
-            raise SinkError(refusal.sentence()) from None
+            raise SinkError(refusal.sentence(), number=refusal.number) from None
         self._aside.give(produced, refusal.sentence())
 
     def _connect(self) -> Client:

@@ -211,7 +211,7 @@ class Source(ABC):
             ConfigError: this source reads no tables.
             SourceError: the system cannot be reached, or refuses.
         """
-        raise ConfigError("source.type: this source reads no tables, so that none can be read again")
+        raise ConfigError("source.type: this source reads no tables, so that none can be read again", number="CDC2503")
 
     def unmatched(self) -> Sequence[Unmatched]:
         """The entries of the include lists that match nothing; none where that cannot be told.

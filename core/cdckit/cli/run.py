@@ -29,7 +29,7 @@ def run(chosen: Chosen, once: bool) -> int:
     with StopSignal() as stopping:
         pipeline = load(chosen)
         if problems := unmet_requirements(pipeline):
-            raise ConfigError(*problems)
+            raise ConfigError(*problems, number="CDC2402")
         runner = _runner(pipeline, stopping)
         with shown_progress(pipeline, runner.figures, current_settings().log_format):
             runner.run(once=once)

@@ -54,7 +54,7 @@ def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
     yield "pipeline", found.pipeline
     yield "state", _state(found)
     if found.error:
-        yield "error", f"{found.error_type}: {found.error}"
+        yield "error", " ".join(filter(None, (found.error_number, f"{found.error_type}: {found.error}")))
     if found.metrics:
         yield "metrics", found.metrics
     yield "offset", json.dumps(found.offset) if found.offset is not None else "none"

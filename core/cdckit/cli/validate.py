@@ -28,7 +28,7 @@ def validate(chosen: Chosen, connect: bool) -> int:
     """Check the pipeline in FILE; all errors are told at once."""
     pipeline = load(chosen)
     if problems := unmet_requirements(pipeline):
-        raise ConfigError(*problems)
+        raise ConfigError(*problems, number="CDC2402")
     click.echo(f"{chosen.file}: valid: {_summary(pipeline)}")
     return _connect(pipeline) if connect else 0
 

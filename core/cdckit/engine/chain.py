@@ -135,6 +135,7 @@ def _blame(step: LiveStep, record: Record | None, error: Exception) -> StepError
         step.name,
         f"transform '{step.name}' failed on a record of topic {record.topic} "
         f"at position {record.position or 'unknown'}: {fault}",
+        number="CDC6101",
     )
 
 

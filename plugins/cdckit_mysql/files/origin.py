@@ -56,7 +56,7 @@ class FilesOrigin:
             files = self._files()
             start, end = files.start(), files.end(LogOffset())
         except CdcError as error:
-            return [Finding("binlog.files", "fail", str(error))]
+            return [Finding.of("binlog.files", error)]
         found = f"{len(files.files)} files, read from {start.position} to {end.position}"
         return [Finding("binlog.files", "ok", found)]
 
@@ -118,7 +118,9 @@ class FilesOrigin:
         try:
             yield
         except LogEndedError as error:
-            raise DecodeError(f"{self._config.binlog_files}: {error}: the log is damaged there") from error
+            raise DecodeError(
+                f"{self._config.binlog_files}: {error}: the log is damaged there", number="CDC5110"
+            ) from error
 
     def take_over_missing(self, filters: Filters, definitions: Definitions, position: LogPosition) -> None:
         """`FileDefinitions` takes them from the log, when their rows come."""
@@ -142,7 +144,8 @@ class FilesOrigin:
         """
         raise ConfigError(
             "source.binlog.files: log files hold changes, not tables, so that none can be read again: take binlog.files"
-            " out for that, so that the server is read"
+            " out for that, so that the server is read",
+            number="CDC2503",
         )
 
     def unmatched(self) -> Sequence[Unmatched]:

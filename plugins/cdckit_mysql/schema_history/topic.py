@@ -100,7 +100,9 @@ class HistoryTopic:
         if answer_of(lambda: self._producer.flush(self._write_seconds)) or failures:
             reason = str(self._errors.fault(failures[0])) if failures else self._no_answer()
             place = f"{self._topic} at {self._servers}"
-            raise StateError(f"schema.history.internal.kafka.topic: {place} does not take a record: {reason}")
+            raise StateError(
+                f"schema.history.internal.kafka.topic: {place} does not take a record: {reason}", number="CDC7203"
+            )
 
     def _no_answer(self) -> str:
         reason = self._errors.reason()
@@ -114,7 +116,9 @@ class HistoryTopic:
             self._make(open_admin(self._settings, self._errors))
         except (KafkaClientError, TimeoutError) as error:
             said = str(error) or f"no answer ({_CREATE})"
-            raise StateError(f"schema.history.internal.kafka.topic: {self._topic} cannot be had: {said}") from error
+            raise StateError(
+                f"schema.history.internal.kafka.topic: {self._topic} cannot be had: {said}", number="CDC7203"
+            ) from error
         return open_producer({**self._settings, **_LOSSLESS}, self._errors)
 
     def _make(self, admin: AdminClient) -> None:
@@ -128,7 +132,8 @@ class HistoryTopic:
         elif len(known.partitions) != 1:
             raise StateError(
                 f"schema.history.internal.kafka.topic: {topic} has {len(known.partitions)} partitions; a schema "
-                "history has one, or its records have no order: name another topic, which is made with one"
+                "history has one, or its records have no order: name another topic, which is made with one",
+                number="CDC7203",
             )
 
 

@@ -27,7 +27,7 @@ def refuse_left_behind(pipeline: ResolvedPipeline, draft: Draft) -> None:
         for option, old, new, given in _moved(pipeline, draft)
     ]
     if problems:
-        raise ConfigError(*problems)
+        raise ConfigError(*problems, number="CDC2103")
 
 
 def _moved(pipeline: ResolvedPipeline, draft: Draft) -> Iterator[tuple[str, Path, Path, Path]]:

@@ -96,11 +96,13 @@ def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[s
     if any(name.startswith(SERVER) for name, _ in flatten(tree)):
         raise ConfigError(
             f"{path}: is Debezium Server's configuration, for a program with a sink of its own: write what stands "
-            f"behind '{SERVER}' into a file as a connector's options (connector.class=…), and name the sink by --sink"
+            f"behind '{SERVER}' into a file as a connector's options (connector.class=…), and name the sink by --sink",
+            number="CDC2102",
         )
     if "source" not in tree:
         raise NoPipelineError(
-            f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
+            f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)",
+            number="CDC2102",
         )
     return pipeline_draft(tree, _as_name(stem))
 
@@ -122,7 +124,8 @@ def _choose(path: Path, documents: Sequence[Tree]) -> Tree:
     connectors = [document for document in documents if document.get("kind") == "KafkaConnector"]
     if len(connectors) != 1:
         raise ConfigError(
-            f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector; keep one pipeline"
+            f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector; keep one pipeline",
+            number="CDC2102",
         )
     return connectors[0]
 

@@ -26,7 +26,7 @@ from cdckit.engine.config.raw_pipeline import (
 )
 from cdckit.engine.config.steps import read_steps
 from cdckit.engine.state.file_config import FileStateConfig
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, Problem
 
 CHECKED_APART = ("source", "sink", "serializer", STATE, *LISTED)
 
@@ -44,7 +44,9 @@ def resolve(draft: Draft, *, incomplete: bool = False, needed: Collection[str] =
     """
     reader = ComponentReader(draft.label, draft.folder)
     reader.problems += draft.problems
-    lacking = {path: f"{draft.label(path)}: {problem}" for path, problem in unresolved(draft.options)}
+    lacking = {
+        path: Problem(f"{draft.label(path)}: {problem}", "CDC2206") for path, problem in unresolved(draft.options)
+    }
     reader.problems += [
         said
         for path, said in lacking.items()
@@ -161,7 +163,8 @@ def _pipeline_options(draft: Draft, reader: ComponentReader) -> PipelineConfig |
 
 def _source(draft: Draft, reader: ComponentReader, ignored: list[str]) -> Component | None:
     if "source" not in draft.options:
-        reader.problems.append("source: required, but not given; `type` under it names where changes are read")
+        said = "source: required, but not given; `type` under it names where changes are read"
+        reader.problems.append(Problem(said, "CDC2202"))
         return None
     pipeline_wide = {name: name for name in PipelineConfig.option_names()}
     found = reader.component("source", "source", draft.options["source"], elsewhere=pipeline_wide, ignored=ignored)
@@ -183,7 +186,7 @@ def _sink_options(draft: Draft, reader: ComponentReader, ignored: list[str]) -> 
         return options
     unknown = {name: value for name, value in draft.sink_options.items() if not model.knows(name)}
     broken = {name: why for name, value in unknown.items() if (why := broken_promise(name, value))}
-    reader.problems += [f"{name}: {why}" for name, why in broken.items()]
+    reader.problems += [Problem(f"{name}: {why}", "CDC2205") for name, why in broken.items()]
     ignored += [name for name in unknown if name not in broken]
     return {name: value for name, value in draft.sink_options.items() if model.knows(name)} | options
 

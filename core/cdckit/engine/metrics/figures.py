@@ -12,6 +12,7 @@ from cdckit.api.sink import QueueFill
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.metrics.snapshot_figures import SnapshotFigures, now
+from cdckit.errors import CdcError, number_of
 
 RATE_SECONDS = 10.0
 """Over how long events a second are counted."""
@@ -76,6 +77,7 @@ class Figures:
         state: what became of it.
         error: what it ended by, or None.
         error_type: that error's class, or "".
+        error_number: its number, or "".
         started: when, in seconds since 1970, as all times here.
         connected: whether the source's connection stands, as far as it tells.
         disconnects: how often it was lost.
@@ -110,6 +112,7 @@ class Figures:
     state: Literal["starting", "running", "stopped", "failed"] = "starting"
     error: str | None = None
     error_type: str = ""
+    error_number: str = ""
     started: float = field(default_factory=now)
     connected: bool = False
     disconnects: int = 0
@@ -186,4 +189,5 @@ class Figures:
             self.state = "stopped"
         else:
             self.state, self.error, self.error_type = "failed", str(error), type(error).__name__
+            self.error_number = number_of(error) if isinstance(error, CdcError) else CdcError.number
             self.errors[self.error_type] += 1

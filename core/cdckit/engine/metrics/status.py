@@ -99,6 +99,11 @@ class PipelineStatus:
         return str(self._said("error_type"))
 
     @property
+    def error_number(self) -> str:
+        """That error's number."""
+        return str(self._said("error_number") or "")
+
+    @property
     def metrics(self) -> str | None:
         """Where the running pipeline serves its metrics."""
         url: str | None = self._said("metrics")
@@ -217,6 +222,7 @@ class PipelineStatus:
             "pid": self.pid,
             "error": self.error,
             "error_type": self.error_type if self.error else None,
+            "error_number": self.error_number if self.error else None,
             "started": self._said("started"),
             "written": self._said("written"),
             "metrics": self.metrics,

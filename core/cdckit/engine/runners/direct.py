@@ -87,7 +87,7 @@ class DirectRunner(Runner):
         sink = make_sink(self.pipeline)
         if not isinstance(sink, Sink):
             kind = self.pipeline.sink.registration.name
-            raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it")
+            raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it", number="CDC2401")
         return sink
 
     def _kept_by(self, sink: Sink, state: StateStore) -> SinkOffset | None:

@@ -47,7 +47,7 @@ def _telling(
         try:
             return method(self, *args, **kwargs)
         except _FAULTS as error:
-            raise StateError(f"state file {self.path}: {error}; {_advice(error)}") from error
+            raise StateError(f"state file {self.path}: {error}; {_advice(error)}", number="CDC7101") from error
 
     return told
 
@@ -209,7 +209,9 @@ class SqliteStateView(StateView):
         try:
             return next((read(row[0]) for row in rows), None)
         except DAMAGE as error:
-            raise StateError(f"state file {self._path}: {reason_of(error)}; {_advice(error)}") from error
+            raise StateError(
+                f"state file {self._path}: {reason_of(error)}; {_advice(error)}", number="CDC7101"
+            ) from error
 
     def _rows(self, query: str, *arguments: str) -> list[tuple[Any, ...]]:
         """What a query finds."""
@@ -220,7 +222,7 @@ class SqliteStateView(StateView):
                 begun = db.execute("pragma user_version").fetchone()[0]
                 return db.execute(query, arguments).fetchall() if begun else []
         except _FAULTS as error:
-            raise StateError(f"state file {self._path}: {error}; {_advice(error)}") from error
+            raise StateError(f"state file {self._path}: {error}; {_advice(error)}", number="CDC7101") from error
 
 
 def _offset(text: str) -> dict[str, Json]:
@@ -241,7 +243,9 @@ def _take_lock(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StateError(f"state {folder}: {error.strerror}; name a folder that can be written") from error
+        raise StateError(
+            f"state {folder}: {error.strerror}; name a folder that can be written", number="CDC7101"
+        ) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

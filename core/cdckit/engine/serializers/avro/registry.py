@@ -79,7 +79,8 @@ class Registry:
         if kind != self._kind:
             raise SinkError(
                 f"version {version} of the subject {subject} in {self._connection.shown} is a schema of type {kind}, "
-                f"by which {self._kind} cannot be written"
+                f"by which {self._kind} cannot be written",
+                number="CDC4203",
             )
         return found
 
@@ -111,17 +112,20 @@ class Registry:
         if refusal.status == NOT_FOUND and refusal.code in _NO_SUCH_SCHEMA:
             return SinkError(
                 f"{at} does not have the schema under the subject {subject} ({refusal.message}): register it, or set "
-                "auto.register.schemas=true"
+                "auto.register.schemas=true",
+                number="CDC4204",
             )
         if refusal.status == NOT_FOUND:
             return self._connection.no_registry()
         if refusal.status == CONFLICT:
             return SinkError(
                 f"{at} does not take the schema for the subject {subject}, which an earlier one is incompatible with: "
-                f"{refusal.message}"
+                f"{refusal.message}",
+                number="CDC4203",
             )
         return SinkError(
-            f"{at} refuses the schema for the subject {subject} (HTTP {refusal.status}): {refusal.message}"
+            f"{at} refuses the schema for the subject {subject} (HTTP {refusal.status}): {refusal.message}",
+            number="CDC4203",
         )
 
 
