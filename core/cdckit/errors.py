@@ -34,8 +34,8 @@ class Problem(str):
         problem.number = number
         return problem
 
-    def __getnewargs__(self) -> tuple[str, str]:
-        return str(self), self.number
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (str(self), self.number)
 
 
 class ConfigError(CdcError):

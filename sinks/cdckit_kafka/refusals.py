@@ -122,7 +122,7 @@ class Refusal:
         if self.never_fits:
             return "CDC4109"
         error = self.error.args[0] if isinstance(self.error, KafkaException) else self.error
-        return _NUMBERS.get(error.code(), "")
+        return _NUMBERS.get(error.code(), "") if isinstance(error, KafkaError) else ""
 
     def sentence(self) -> str:
         """What happened and what to do."""

@@ -59,6 +59,22 @@ class PositionChecks(Protocol):
         ...
 
 
+@runtime_checkable
+class TopicChecks(Protocol):
+    """What the class of a sink may offer besides: what becomes of the events in the topics that it writes to."""
+
+    @classmethod
+    def check_topics(cls, config: Any, prefix: str, topics: Sequence[str]) -> Sequence[Finding]:
+        """Connects, looks at how long events stay there, and changes nothing.
+
+        Args:
+            config: the sink's options.
+            prefix: what the source's topics begin with, as far as no transform renames them.
+            topics: those of the captured tables, whether they are there yet or not.
+        """
+        ...
+
+
 class Unmatched(NamedTuple):
     """An entry of an include list that matches nothing; as a text, a sentence.
 

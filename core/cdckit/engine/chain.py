@@ -26,6 +26,8 @@ class StepError(TransformError):
         message: what is said.
     """
 
+    number = "CDC6101"
+
     def __init__(self, step: str, message: str) -> None:
         super().__init__(message)
         self.step = step
@@ -135,7 +137,6 @@ def _blame(step: LiveStep, record: Record | None, error: Exception) -> StepError
         step.name,
         f"transform '{step.name}' failed on a record of topic {record.topic} "
         f"at position {record.position or 'unknown'}: {fault}",
-        number="CDC6101",
     )
 
 

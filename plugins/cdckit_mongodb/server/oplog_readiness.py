@@ -10,7 +10,8 @@ from cdckit.connector.durations import duration
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.offsets import StreamOffset
 from cdckit_mongodb.server.connection import Client, Cluster, connect, driver_errors
-from cdckit_mongodb.server.oplog import Oplog, clock_text, newest_moment, read_oplog
+from cdckit_mongodb.server.oplog import clock_text, newest_moment, read_oplog
+from cdckit_mongodb.server.oplog_window import resized
 from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.streaming.lost import advice, with_lost_time
 from cdckit_mongodb.streaming.retention import why_lost
@@ -18,8 +19,6 @@ from cdckit_mongodb.streaming.retention import why_lost
 _PAUSE_HOURS = 24
 """The pause that an oplog should bear: the time in which somebody sees to a pipeline that stands still."""
 _TIMES_THE_LAG = 2
-_LEAST_MEGABYTES = 990
-"""The smallest size that `replSetResizeOplog` takes (MongoDB's manual)."""
 _RIGHTS = "grant find and collStats on {db: 'local', collection: 'oplog.rs'}, or look at rs.printReplicationInfo()"
 _GIB = 2**30
 
@@ -48,15 +47,7 @@ def oplog_window(client: Client, cluster: Cluster) -> Finding:
     if not oplog.full or oplog.seconds >= _PAUSE_HOURS * 3600:
         return Finding("oplog window", "ok", message)
     needed = f"a pause of {_PAUSE_HOURS} h needs {hourly * _PAUSE_HOURS:.1f} GiB"
-    return Finding("oplog window", "warn", message, f"{needed}: {_resized(oplog, _PAUSE_HOURS)}", number="CDC1104")
-
-
-def _resized(oplog: Oplog, hours: int) -> str:
-    """The command that has the oplog reach back so far."""
-    megabytes = max(_LEAST_MEGABYTES, math.ceil(oplog.hourly_bytes * hours / 2**20))
-    size = f"size: {megabytes}, " if oplog.size is not None else ""
-    command = f"db.adminCommand({{replSetResizeOplog: 1, {size}minRetentionHours: {hours}}})"
-    return f"{command} on each member, or storage.oplogMinRetentionHours"
+    return Finding("oplog window", "warn", message, f"{needed}: {resized(oplog, _PAUSE_HOURS)}", number="CDC1104")
 
 
 def place_in_oplog(config: MongoDbConfig, offset: Offset) -> Sequence[Finding]:
@@ -94,4 +85,4 @@ def _pause(client: Client, lag: int) -> Finding:
     if not oplog.full or lag * _TIMES_THE_LAG <= oplog.seconds:
         return Finding("position", "ok", message)
     hours = math.ceil(lag * _TIMES_THE_LAG / 3600)
-    return Finding("position", "warn", message, f"run the pipeline soon, or {_resized(oplog, hours)}", number="CDC1101")
+    return Finding("position", "warn", message, f"run the pipeline soon, or {resized(oplog, hours)}", number="CDC1101")

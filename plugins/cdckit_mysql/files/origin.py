@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
-from cdckit import CdcError, ConfigError, DecodeError, Finding, SnapshotMode, Split, Unmatched
+from cdckit import CdcError, ConfigError, DecodeError, Finding, Retention, SnapshotMode, Split, Unmatched
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
@@ -107,6 +107,10 @@ class FilesOrigin:
         files = self._files()
         last = files.files[-1]
         return max(0, files.bytes_between(at, LogOffset(file=last.name, pos=last.size())))
+
+    def retention(self, at: LogOffset) -> Retention | None:
+        """Nobody purges copies but their owner."""
+        return None
 
     def opener(self, split: Split | None = None, *, listens: bool = False) -> OpenLog:
         """Files take no signals; a piece of a range was planned with these files."""

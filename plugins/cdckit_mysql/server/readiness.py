@@ -12,13 +12,14 @@ from cdckit import CdcError, Finding, unmatched_findings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.readiness import signal_table
+from cdckit_mysql.schema_history.topic_checks import history_topic
 from cdckit_mysql.server.checks import EVERYTHING, granted, unmatched_entries
 from cdckit_mysql.server.connection import PLAIN_TEXT, Connection, connect, driver_errors, encrypted
 from cdckit_mysql.server.facts import Server, log_files, query, read_server
+from cdckit_mysql.server.purging import DAY, read_expiry
 from cdckit_mysql.server.stored_tables import stored_names
+from cdckit_mysql.server.surprises import SURPRISES
 
-DAY = 86_400
-EXPIRY = "binlog_expire_logs_seconds"
 LOG_POSITION = ("REPLICATION CLIENT", "BINLOG MONITOR")
 """The privilege to ask where the log ends, by MySQL's name and by MariaDB's since 10.5."""
 LOCKS = ("RELOAD", "FLUSH_TABLES")
@@ -164,24 +165,18 @@ def _retention(connection: Connection, server: Server, _config: MySqlConfig) -> 
         return
     files = log_files(connection)
     size = f"{len(files)} files, {sum(files.values()) / 1e6:,.1f} MB"
-    seconds = _kept_seconds(connection)
+    expiry = read_expiry(connection)
+    seconds = expiry.seconds
     if not seconds:
         yield Finding("log retention", "ok", f"the log is never purged by age ({size})")
         return
     status: Literal["ok", "warn"] = "ok" if seconds >= DAY else "warn"
-    option = "expire_logs_days" if _variable(connection, EXPIRY) is None else EXPIRY
-    remedy = "" if status == "ok" else f"a pipeline that is down for longer needs a new snapshot: set {option} higher"
+    remedy = (
+        "" if status == "ok" else f"a pipeline that is down for longer needs a new snapshot: set {expiry.option} higher"
+    )
     yield Finding(
         "log retention", status, f"the log is kept for {seconds / 3600:,.1f} h ({size})", remedy, number="CDC1104"
     )
-
-
-def _kept_seconds(connection: Connection) -> int:
-    """How long log files are kept; 0: for ever."""
-    if (_variable(connection, "binlog_expire_logs_auto_purge") or "ON").upper() == "OFF":
-        return 0
-    seconds = int(_variable(connection, EXPIRY) or 0)
-    return seconds or round(float(_variable(connection, "expire_logs_days") or 0) * DAY)
 
 
 def _query_text(connection: Connection, server: Server, config: MySqlConfig) -> Iterator[Finding]:
@@ -193,6 +188,10 @@ def _query_text(connection: Connection, server: Server, config: MySqlConfig) -> 
     else:
         remedy = f"SET GLOBAL {name} = ON, or source.query stays null though include.query is true"
         yield Finding(name, "warn", "OFF", remedy, number="CDC1209")
+
+
+def _history(_connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
+    yield from history_topic(config)
 
 
 def _tables(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
@@ -223,4 +222,6 @@ _CHECKS: Sequence[Check] = (
     _query_text,
     _tables,
     signal_table,
+    _history,
+    *SURPRISES,
 )

@@ -81,6 +81,7 @@ def resolve(draft: Draft, *, incomplete: bool = False, needed: Collection[str] =
         offset_flush_interval_ms=pipeline.offset_flush_interval_ms,
         checkpoint=pipeline.checkpoint,
         idle_wait_ms=pipeline.idle_wait_ms,
+        forecast_warning_ms=pipeline.forecast_warning_ms,
         metrics=pipeline.metrics,
         errors=_errors(pipeline, store, folder),
         warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(draft)),

@@ -11,6 +11,7 @@ from cdckit.api.record import Offset
 from cdckit.api.sink import QueueFill
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.metrics.fault_counts import FaultCounts
+from cdckit.engine.metrics.forecast import Forecast
 from cdckit.engine.metrics.snapshot_figures import SnapshotFigures, now
 from cdckit.errors import CdcError, number_of
 
@@ -101,6 +102,7 @@ class Figures:
         history: the schema history.
         queue: tells how full the sink's buffer is.
         metrics: where Prometheus finds the metrics, or None.
+        forecast: when the log is purged that is to be read, or None while not known.
         activity: what everything waits for; empty: nothing.
         activity_began: since when.
     """
@@ -136,6 +138,7 @@ class Figures:
     history: HistoryFigures = field(default_factory=HistoryFigures)
     queue: Callable[[], QueueFill | None] = _no_queue
     metrics: str | None = None
+    forecast: Forecast | None = None
     activity: str = ""
     activity_began: float = field(default_factory=now)
 

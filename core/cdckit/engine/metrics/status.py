@@ -10,6 +10,7 @@ from cdckit.api.record import Offset
 from cdckit.api.state_store import HistorySize
 from cdckit.connector.resnapshot import KEPT_AS, of
 from cdckit.engine.metrics.figures import rate
+from cdckit.engine.metrics.forecast import Forecast
 from cdckit.engine.metrics.snapshot_figures import now
 from cdckit.engine.metrics.status_file import read_status
 from cdckit.engine.quarantine.store import kept_count
@@ -200,6 +201,12 @@ class PipelineStatus:
         return list(self._said("unmatched") or ())
 
     @property
+    def forecast(self) -> Forecast | None:
+        """When the log is purged that is to be read, as the last run has last told; None where it cannot be."""
+        kept: Mapping[str, Any] | None = self._said("forecast")
+        return None if kept is None else Forecast.from_json(kept)
+
+    @property
     def snapshot(self) -> SnapshotStatus | None:
         """The last run's snapshot, or None where it took none."""
         found: Mapping[str, Any] | None = self._said("snapshot")
@@ -246,6 +253,7 @@ class PipelineStatus:
             "quarantined": self.quarantined,
             "left_out": self.left_out,
             "unmatched": self.unmatched,
+            "forecast": None if self.forecast is None else self.forecast.to_json(self.at),
         }
 
     def _said(self, member: str) -> Any:

@@ -169,6 +169,7 @@ def _content(figures: Figures) -> dict[str, Any]:
         "left_out": dict(figures.faults.left_out),
         "commits": list(figures.commits),
         "unmatched": list(figures.unmatched),
+        "forecast": None if figures.forecast is None else figures.forecast.to_json(now()),
         "snapshot": _snapshot(figures),
     }
 

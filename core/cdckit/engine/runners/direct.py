@@ -68,7 +68,8 @@ class DirectRunner(Runner):
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts, kept)
+        ahead = self.forecaster(source)
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts, kept, ahead)
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:
@@ -139,11 +140,13 @@ class DirectRunner(Runner):
         except RetriableSinkError as fault:
             error = fault
         retries.pause(error)
+        progress.look_ahead()
         while not self.stopping():
             try:
                 progress.rewind()
             except RetriableSinkError as fault:
                 retries.pause(fault)
+                progress.look_ahead()
             else:
                 break
 

@@ -11,6 +11,7 @@ from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.errors import RetriableSinkError
 
@@ -35,6 +36,7 @@ class Progress:
         notices: RunNotices,
         counts: SourceCounts,
         kept: SinkOffset | None = None,
+        ahead: Forecaster | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -45,6 +47,7 @@ class Progress:
         self._notices = notices
         self._counts = counts
         self._kept = kept
+        self._ahead = ahead
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
@@ -67,6 +70,7 @@ class Progress:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""
         self._records += len(batch.records)
         self._log_bytes += batch.log_bytes
+        self.look_ahead()
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
         if batch.offset is not None:
@@ -80,6 +84,11 @@ class Progress:
                     self._deliver(self._kept)
                 if late:
                     self._keep(self._kept.committed)
+
+    def look_ahead(self) -> None:
+        """Looks, once a minute, how long the log behind the saved offset is kept."""
+        if self._ahead is not None:
+            self._ahead.look(self._saved)
 
     def save(self) -> None:
         """Flushes the sink, then saves the offset; nothing where nothing is new.
