@@ -183,7 +183,7 @@ def test_what_tells_the_state_is_needed(cdc: Cdc, tmp_path: Path, option: str) -
     (tmp_path / "pipeline.yaml").write_text(SECRETS)
     called = cdc("status", "pipeline.yaml", "--set", f"{option}=${{NO_NAME}}")
     assert called.code == 2
-    assert f"error: {option}: the environment variable NO_NAME is not set" in called.stderr
+    assert f"error CDC2206: {option}: the environment variable NO_NAME is not set" in called.stderr
 
 
 def test_a_wrong_option_is_told_beside_a_missing_secret(cdc: Cdc, tmp_path: Path) -> None:

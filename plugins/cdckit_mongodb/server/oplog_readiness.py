@@ -85,4 +85,4 @@ def _pause(client: Client, lag: int) -> Finding:
     if not oplog.full or lag * _TIMES_THE_LAG <= oplog.seconds:
         return Finding("position", "ok", message)
     hours = math.ceil(lag * _TIMES_THE_LAG / 3600)
-    return Finding("position", "warn", message, f"run the pipeline soon, or {resized(oplog, hours)}", number="CDC1101")
+    return Finding("position", "warn", message, f"run the pipeline soon, or {resized(oplog, hours)}", number="CDC1108")

@@ -14,6 +14,7 @@ from cdckit.connector.durations import duration
 AT_THE_END = 10.0
 """A pipeline whose newest change is no older, in seconds, is at the log's end, however much is written."""
 _SAMPLES = 11
+_HORIZON = 86_400.0
 
 
 class Sample(NamedTuple):
@@ -134,9 +135,14 @@ class Forecast:
         return None if self.purged_at is None else max(0.0, self.purged_at - now)
 
     def too_late(self, now: float) -> bool:
-        """Whether the log is dropped before the pipeline has read it, as things are."""
+        """Whether the log is dropped before the pipeline has read it, as things are.
+
+        That a pipeline never catches up at its pace counts for a day ahead, no further: loads change.
+        """
         left = self.purged_in(now)
-        return left is not None and self.needs is not None and self.needs > max(left, AT_THE_END)
+        if left is None or self.needs is None:
+            return False
+        return left < _HORIZON if math.isinf(self.needs) else self.needs > max(left, AT_THE_END)
 
     def sentence(self, now: float) -> str:
         """For people."""

@@ -61,6 +61,12 @@ ENTRIES = (
         "read the error, whose own number says more, and start the pipeline again.",
     ),
     Entry(
+        "CDC1108",
+        "the pause takes much of the oplog",
+        "The pipeline is so far behind that twice the pause is more than the oplog holds.",
+        "run the pipeline soon, or have the oplog kept for longer by the command that the finding names.",
+    ),
+    Entry(
         "CDC1202",
         "the server writes no binary log",
         "Without `log_bin` there is nothing to be read.",
