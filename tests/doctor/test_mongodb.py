@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
 
+from cdckit_mongodb.server import clock
 from doctor.conftest import NewPatient
 from mongodb.small_oplog import fill_the_oplog, forgetful
 from testkit.servers.mongodb import MongoReplicaSet
@@ -58,7 +60,15 @@ def test_the_window_of_the_oplog_is_forecast(
     assert "minRetentionHours = 48" in mended["message"]
 
 
-def test_clocks_keys_and_the_rest_are_fit(small: tuple[MongoReplicaSet, MongoClient[Any]], patient: NewPatient) -> None:
-    replica_set, _ = small
-    code, _ = patient(source(replica_set)).examined()
+def test_clocks_that_differ_are_told(
+    small: tuple[MongoReplicaSet, MongoClient[Any]], patient: NewPatient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock here is set, as no test may set the machine's."""
+    made = patient(source(small[0]))
+    code, _ = made.examined()
     assert code == 0
+    assert "CDC1218" not in made.findings()
+    here = time.time
+    monkeypatch.setattr(clock, "time", SimpleNamespace(time=lambda: here() + 100))
+    found = made.findings()["CDC1218"]
+    assert re.fullmatch(r"the server's clock is (99|100)\.\d s behind the one here", found["message"])

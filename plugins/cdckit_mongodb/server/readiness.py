@@ -8,6 +8,7 @@ from cdckit import ConfigError, Finding, RetriableSourceError, SourceError, unma
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import images_finding
+from cdckit_mongodb.server.clock import clock_finding
 from cdckit_mongodb.server.connection import (
     Client,
     Cluster,
@@ -54,6 +55,8 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
     yield from _captured(client, config)
     yield oplog_window(client, cluster)
     yield from version_findings(config, cluster.version)
+    with driver_errors(config, "asking for the time"):
+        yield from clock_finding(client)
 
 
 def _stream(client: Client, config: MongoDbConfig) -> Finding:
