@@ -59,7 +59,7 @@ def test_of_one_that_has_failed(cdc: Cdc, pipeline: Path, tmp_path: Path) -> Non
     assert cdc("run", pipeline.name, "--once").code == 5
     called = cdc("status", pipeline.name)
     assert called.code == 1
-    assert "error     DecodeError: line 2 is broken" in called.stdout.splitlines()
+    assert "error     CDC5000 DecodeError: line 2 is broken" in called.stdout.splitlines()
     found = status_of(cdc)
     assert (found["state"], found["error_type"], found["offset"]) == ("failed", "DecodeError", {"line": 1})
 

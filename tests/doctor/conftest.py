@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,9 @@ NewPatient = Callable[..., Patient]
 
 @pytest.fixture
 def patient(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[NewPatient]:
-    """Makes a pipeline to a file."""
+    """Makes a pipeline to a file; how the command logs is forgotten behind the test."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
 
     def new(source: Mapping[str, Any], **others: Any) -> Patient:
         options = {
@@ -83,3 +86,5 @@ def patient(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[NewP
         return Patient(tmp_path, options, lambda: capsys.readouterr().out)
 
     yield new
+    root.handlers[:] = handlers
+    root.setLevel(level)

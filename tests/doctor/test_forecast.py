@@ -6,6 +6,8 @@ import json
 import logging
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,11 @@ from cdckit.engine.runners import forecaster
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit_file.file import FileSink
 from doctor.conftest import NewPatient
-from doctor.test_mysql import filled, source
+from doctor.test_mysql import filled, setting, source
 from testkit.servers.mysql_family import SQLServer
+
+WEEKS = 21 * 86_400_000
+"""In milliseconds."""
 
 
 def paced(*samples: tuple[float, int, float | None, int | None, float | None]) -> Pace:
@@ -79,6 +84,18 @@ def test_a_forecast_survives_the_status_file(purged_in: float, needs: float | No
     assert (kept["purged_in_s"], kept["catches_up"]) == (round(purged_in), needs is None or math.isfinite(needs))
 
 
+@contextmanager
+def heard(caplog: pytest.LogCaptureFixture) -> Iterator[list[logging.LogRecord]]:
+    """What is logged of forecasts meanwhile, however the command sets up logging."""
+    log = logging.getLogger("cdckit.forecast")
+    log.addHandler(caplog.handler)
+    caplog.clear()
+    try:
+        yield caplog.records
+    finally:
+        log.removeHandler(caplog.handler)
+
+
 def test_a_running_pipeline_forecasts_warns_and_shows_it(
     db_server: SQLServer,
     database: str,
@@ -86,15 +103,14 @@ def test_a_running_pipeline_forecasts_warns_and_shows_it(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It works off a backlog slowly, and is told to warn of any purge within a year."""
+    """It works off a backlog slowly, and is told to warn of any purge within three weeks."""
     for module in (forecasts, forecaster):
         monkeypatch.setattr(module, "AT_THE_END", 0.2)
     monkeypatch.setattr(forecaster, "FIRST_SECONDS", 0.2)
     monkeypatch.setattr(forecaster, "SECONDS", 0.2)
-    year = 365 * 86_400_000
     made = patient(
         source(db_server, database, max__batch__size=100, snapshot__mode="no_data"),
-        **{"offset.flush.interval.ms": 0, "forecast.warning.ms": year},
+        **{"offset.flush.interval.ms": 0, "forecast.warning.ms": WEEKS},
     )
     db_server.execute(f"CREATE TABLE {database}.t (id INT AUTO_INCREMENT PRIMARY KEY, v TEXT)")
     assert made.run() == 0
@@ -107,15 +123,13 @@ def test_a_running_pipeline_forecasts_warns_and_shows_it(
         write(sink, messages)
 
     monkeypatch.setattr(FileSink, "write", slowly)
-    before = db_server.execute("SELECT @@global.binlog_expire_logs_seconds")[0][0]
-    db_server.execute("SET GLOBAL binlog_expire_logs_seconds = 86400")
-    try:
-        runner = DirectRunner(load_pipeline(Path(made.file)))
-        with caplog.at_level(logging.INFO, logger="cdckit.forecast"):
-            runner.run(once=True)
-    finally:
-        db_server.execute("SET GLOBAL binlog_expire_logs_seconds = %s", (before,))
-    warned = [record for record in caplog.records if record.levelname == "WARNING"]
+    runner = DirectRunner(load_pipeline(Path(made.file)))
+    with (
+        setting(db_server, binlog_expire_logs_seconds=86400),
+        heard(caplog) as records,
+    ):
+        runner.run(once=True)
+    warned = [record for record in records if record.levelname == "WARNING"]
     assert len(warned) == 1, "once while it lasts"
     assert warned[0].number == "CDC1101"  # type: ignore[attr-defined]
     assert "(binlog_expire_logs_seconds = 86400)" in warned[0].getMessage()
@@ -136,10 +150,13 @@ def test_a_pipeline_at_the_end_is_not_warned_of(
     db_server: SQLServer, database: str, patient: NewPatient, caplog: pytest.LogCaptureFixture
 ) -> None:
     filled(db_server, database, 500)
-    made = patient(source(db_server, database), **{"forecast.warning.ms": 365 * 86_400_000})
-    with caplog.at_level(logging.INFO, logger="cdckit.forecast"):
+    made = patient(source(db_server, database), **{"forecast.warning.ms": WEEKS})
+    with (
+        setting(db_server, binlog_expire_logs_seconds=86400),
+        heard(caplog) as records,
+    ):
         assert made.run() == 0
         filled(db_server, database, 500)
         assert made.run() == 0
-    assert made.status["forecast"] is not None
-    assert [record for record in caplog.records if record.name == "cdckit.forecast"] == []
+    assert 80_000 < made.status["forecast"]["purged_in_s"] <= 86_400
+    assert [record for record in records if record.name == "cdckit.forecast"] == []
