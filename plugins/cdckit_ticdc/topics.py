@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 
-from cdckit import Offset, Source, SourceContext, SourceError, Split, StateError
+from cdckit import Finding, Offset, Retention, Source, SourceContext, SourceError, Split, StateError
 from cdckit_ticdc.config import TopicsConfig
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
@@ -16,6 +17,7 @@ from cdckit_ticdc.passed_over import undecoded
 from cdckit_ticdc.reading.files import FileLog
 from cdckit_ticdc.reading.kafka import KafkaLog, require_same
 from cdckit_ticdc.reading.log import MessageLog, Range
+from cdckit_ticdc.reading.retention import retention_of, topic_findings
 from cdckit_ticdc.registry import Registry
 
 log = logging.getLogger("cdckit.topics")
@@ -31,6 +33,20 @@ class TopicSource(Source):
         self.base = config
         self.context = SourceContext("cdckit")
         self._compared = False
+
+    @classmethod
+    def check(cls, config: TopicsConfig) -> Sequence[Finding]:
+        """Whether topics are there and keep their messages, for `cdc validate --connect`; of files nothing is said."""
+        with closing(cls(config)) as source:
+            log = source.log
+            return list(topic_findings(log, config.bootstrap_servers or "")) if isinstance(log, KafkaLog) else []
+
+    @classmethod
+    def check_retention(cls, config: TopicsConfig, offset: Offset) -> Retention | None:
+        """How long the brokers keep what is to be read."""
+        with closing(cls(config)) as source:
+            log, places = source.log, LogOffset.from_json(offset).resume
+            return retention_of(log, config.bootstrap_servers or "", places) if isinstance(log, KafkaLog) else None
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked."""

@@ -114,7 +114,7 @@ def test_a_running_pipeline_forecasts_warns_and_shows_it(
     )
     db_server.execute(f"CREATE TABLE {database}.t (id INT AUTO_INCREMENT PRIMARY KEY, v TEXT)")
     assert made.run() == 0
-    filled(db_server, database, 2000)
+    filled(db_server, database, 1000)
     time.sleep(1.5)
     write = FileSink.write
 

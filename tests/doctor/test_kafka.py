@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
+from confluent_kafka import Producer
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
@@ -80,3 +83,34 @@ def test_a_schema_history_that_loses_records_is_an_error(
     assert "cleanup.policy=compact,delete, retention.ms=86400000" in found["message"]
     alter(kafka_broker, unique_name, cleanup_policy="delete", retention_ms="-1", retention_bytes="-1")
     assert made.told("schema.history.internal.kafka.topic")["severity"] == "ok"
+
+
+def produce(broker: KafkaBroker, topic: str, number: int) -> None:
+    """A change in Debezium's format."""
+    source = {"connector": "mysql", "db": "shop", "table": "t", "ts_ms": 1}
+    change = {"before": None, "after": {"id": number}, "source": source, "op": "c", "ts_ms": 1}
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    producer.produce(topic, json.dumps(change).encode(), b"%d" % number)
+    producer.flush()
+
+
+def test_topics_that_are_read_are_forecast(kafka_broker: KafkaBroker, unique_name: str, patient: NewPatient) -> None:
+    """The oldest message that waits is deleted when the topic's retention is over."""
+    make(kafka_broker, unique_name, retention_ms="1800000")
+    given = {"type": "debezium", "bootstrap.servers": kafka_broker.bootstrap, "topics": unique_name}
+    made = patient(given)
+    produce(kafka_broker, unique_name, 1)
+    assert made.run() == 0
+    assert "CDC1101" not in made.findings()
+    produce(kafka_broker, unique_name, 2)
+    found = made.findings()
+    assert re.match(
+        rf"{unique_name} \[0\], offset 1, is purged in (29 min \d\d s|30 min 00 s) \(retention.ms = 1800000\); ",
+        found["CDC1101"]["message"],
+    )
+    assert found["CDC1101"]["severity"] == "warn"
+    assert found["CDC1406"]["part"] == "source"
+    alter(kafka_broker, unique_name, retention_ms="604800000")
+    assert not {"CDC1101", "CDC1406"} & set(made.findings())
+    alter(kafka_broker, unique_name, cleanup_policy="compact")
+    assert "CDC1405" in made.findings()

@@ -12,7 +12,16 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollectio
 
 from cdckit import DecodeError, RetriableSourceError, SourceError, StoppedError
 from cdckit.java.regex import UserPattern
-from cdckit.kafka import ClientErrors, ClientOptions, KafkaClientError, ask, open_admin, open_consumer
+from cdckit.kafka import (
+    ClientErrors,
+    ClientOptions,
+    KafkaClientError,
+    TopicSettings,
+    ask,
+    open_admin,
+    open_consumer,
+    topic_settings,
+)
 from cdckit.waiting import ended_by_stop, let_go
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
@@ -124,7 +133,7 @@ class KafkaLog(MessageLog):
     def identities(self) -> dict[str, str]:
         """The topics' ids, which brokers give since Kafka 2.8."""
         names = sorted({partition.topic for partition in self._partitions()})
-        settings = {name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)}
+        settings = self._of_admin()
         errors = ClientErrors(_OPTIONS, settings)
         try:
             admin = open_admin(settings, errors)
@@ -134,6 +143,22 @@ class KafkaLog(MessageLog):
             log.warning("the topics' ids are not told, so that one that is made anew is not seen: %s", fault)
             return {}
         return {name: identity for name, identity in found.items() if identity.strip("A=0-")}
+
+    def topic_settings(self) -> dict[str, TopicSettings]:
+        """How the topics are configured; those that the user may not look at are left out."""
+        names = sorted({partition.topic for partition in self._partitions()})
+        settings = self._of_admin()
+        return topic_settings(open_admin(settings, ClientErrors(_OPTIONS, settings)), names, self._seconds)
+
+    def time_of(self, partition: Partition, at: int) -> int | None:
+        """When a message was written, in ms since 1970; None where that is not told."""
+        for chunks in self._bounded({partition: at}, {partition: at + 1}):
+            for message in (message for chunk in chunks for message in chunk.messages):
+                return message.timestamp
+        return None
+
+    def _of_admin(self) -> dict[str, str]:
+        return {name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)}
 
     def _seen_end(self, partition: Partition) -> int:
         try:
