@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Self
 
 
+_CAUSES = 20
+"""How deep causes of causes are looked for: an error may be its own."""
+
+
 class CdcError(Exception):
     """Anything that stops a pipeline for a reason that can be told.
 
@@ -126,7 +130,9 @@ class StateHeldError(StateError):
 def number_of(error: CdcError) -> str:
     """An error's number; of one with a general number (`CDC300x`), that of the error of its branch behind it."""
     own, at = error.number, error.__cause__
-    while own[4:6] == "00" and isinstance(at, CdcError) and at.number[:4] == own[:4]:
+    for _ in range(_CAUSES):
+        if own[4:6] != "00" or not isinstance(at, CdcError) or at.number[:4] != own[:4]:
+            break
         own, at = at.number, at.__cause__
     return own
 

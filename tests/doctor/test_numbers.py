@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from cdckit import errors
+from cdckit.cli.main import call
 from cdckit.engine.numbers.registry import REGISTRY, explained, page
+from cdckit.engine.spark.failures import WorkerError, recover
 from cdckit.errors import CdcError, ConfigError, Problem, RetriableSourceError, SourceError, number_of, numbered
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +76,45 @@ def test_one_of_another_branch_does_not() -> None:
     assert number_of(caught.value) == "CDC3000"
 
 
+def test_an_error_that_is_its_own_cause_has_a_number() -> None:
+    error = SourceError("again")
+    error.__cause__ = SourceError("and again")
+    error.__cause__.__cause__ = error
+    assert number_of(error) == "CDC3000"
+
+
 def test_each_problem_of_a_configuration_has_its_own() -> None:
     error = ConfigError(Problem("a: unknown option", "CDC2201"), "b: cannot be", number="CDC2402")
     assert numbered(error) == [("CDC2201", "a: unknown option"), ("CDC2402", "b: cannot be")]
     assert str(error) == "a: unknown option\nb: cannot be"
+
+
+def test_logs_for_programs_have_the_number_of_each_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.yaml").write_text("runner: direct\nruner: x\nsource: {type: mysql}\n")
+    assert call(["--log-format", "json", "validate", str(tmp_path / "p.yaml")]) == 2
+    said = json.loads(capsys.readouterr().err.splitlines()[-1])
+    assert said["number"] == said["numbers"][0]
+    assert dict(zip(said["problems"], said["numbers"], strict=True)) == {
+        problem: "CDC2201" if "unknown" in problem else "CDC2202" for problem in said["problems"]
+    }
+    assert {"CDC2201", "CDC2202"} == set(said["numbers"])
+
+
+def test_what_nobody_foresaw_has_a_number_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("nobody thought of that")
+
+    monkeypatch.setattr("cdckit.cli.main.cdc.main", broken)
+    assert call(["plugins"]) == 1
+    assert capsys.readouterr().err.startswith("error CDC9000: unexpected ZeroDivisionError: nobody thought of that")
+
+
+@pytest.mark.parametrize("error", [SourceError("a", number="CDC3101"), ConfigError(Problem("a", "CDC2201"), "b")])
+def test_numbers_cross_from_process_to_process(error: CdcError) -> None:
+    """By pickle, as runners hand errors on, and sealed in a text, as they come through Spark's JVM."""
+    assert numbered(pickle.loads(pickle.dumps(error))) == numbered(error)
+    found = recover(f"java.lang.RuntimeException: {WorkerError(error)}")
+    assert found is not None
+    assert numbered(found) == numbered(error)

@@ -60,7 +60,7 @@ def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
     yield "offset", json.dumps(found.offset) if found.offset is not None else "none"
     if lag := _lag(found):
         yield "lag", lag
-    if (forecast := found.forecast) is not None and found.state != "stopped":
+    if (forecast := found.forecast) is not None:
         yield "forecast", forecast.sentence(found.at)
     if found.run is not None:
         rate = f", {found.events_per_second:,.0f} events/s" if found.state == "running" else ""
