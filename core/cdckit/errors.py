@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Self
 
-
 _CAUSES = 20
 """How deep causes of causes are looked for: an error may be its own."""
 
