@@ -53,7 +53,7 @@ def run(chosen: Chosen, once: bool, restart: Restart | None, memory: int | None)
         bind_to_keeper()
         pipeline = load(chosen)
         if problems := unmet_requirements(pipeline):
-            raise ConfigError(*problems)
+            raise ConfigError(*problems, number="CDC2402")
         if pipeline.runner_by_default:
             log.info("%s", _default_runner(pipeline))
         runner = _runner(pipeline, stopping)
