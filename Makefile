@@ -57,8 +57,9 @@ demo: setup ## Capture a live shop database into Delta tables, and show it
 bench: setup ## Measure cdckit, and Debezium beside it where its wheel is installed
 	@$(BIN)/python -m benchmarks
 
-docs: $(INSTALLED) ## Write the option tables of the docs anew
+docs: $(INSTALLED) ## Write the option tables and the numbers of errors in the docs anew
 	@$(BIN)/python -m cdckit.engine.config.docs docs/options
+	@$(BIN)/python -m cdckit.engine.numbers.registry docs/errors.md
 
 face: $(INSTALLED) ## Record the public face anew; CHANGELOG.md has to tell of what changed
 	@$(BIN)/python -m testkit.face

@@ -5,6 +5,7 @@ from .api.checks import (
     Checks as Checks,
     Finding as Finding,
     PositionChecks as PositionChecks,
+    TopicChecks as TopicChecks,
     Unmatched as Unmatched,
     unmatched_findings as unmatched_findings,
     why_unwritable as why_unwritable,
@@ -49,6 +50,7 @@ from .api.record import (
     SchemaAndValue as SchemaAndValue,
     lane_of as lane_of,
 )
+from .api.retention import Retention as Retention, RetentionChecks as RetentionChecks
 from .api.retry_schedule import RetrySchedule as RetrySchedule
 from .api.schema import (
     BOOLEAN as BOOLEAN,
@@ -114,6 +116,7 @@ from .errors import (
     CdcError as CdcError,
     ConfigError as ConfigError,
     DecodeError as DecodeError,
+    Problem as Problem,
     RetriableSinkError as RetriableSinkError,
     RetriableSourceError as RetriableSourceError,
     SinkError as SinkError,

@@ -37,11 +37,13 @@ def images_finding(client: Client, config: MongoDbConfig, collections: Sequence[
         without = _without_images(client, collections)
     except PyMongoError:
         remedy = "grant it, or look at db.getCollectionInfos()"
-        yield Finding(_OPTION, "warn", "cannot be told without the right listCollections", remedy)
+        yield Finding(_OPTION, "warn", "cannot be told without the right listCollections", remedy, number="CDC1224")
         return
     if without:
         remedy = f"db.runCommand({{collMod: NAME, {_OPTION}: {{enabled: true}}}})"
-        yield Finding(_OPTION, "fail" if config.requires_images else "warn", _lacking(config, without), remedy)
+        yield Finding(
+            _OPTION, "fail" if config.requires_images else "warn", _lacking(config, without), remedy, number="CDC1224"
+        )
     else:
         yield Finding(_OPTION, "ok", "enabled on every captured collection")
 

@@ -137,7 +137,9 @@ class RedisConnection:
 
     def _state_error(self, error: Exception, doing: str) -> StateError:
         """A fault, with the server and what may help."""
-        return StateError(f"state store, Redis at {self.place}: {doing} failed: {error}; {self._advice(error)}")
+        return StateError(
+            f"state store, Redis at {self.place}: {doing} failed: {error}; {self._advice(error)}", number="CDC7301"
+        )
 
     def _advice(self, error: Exception) -> str:
         if isinstance(error, _REFUSED):

@@ -172,7 +172,8 @@ class Hold:
             raise StateError(
                 f"state store, Redis at {self._connection.place}: no replica had a save after {attempts} times "
                 f"{config.redis_wait_timeout_ms} ms: look at the server's replication, or set "
-                "state.redis.wait.enabled to false"
+                "state.redis.wait.enabled to false",
+                number="CDC7301",
             )
 
     def _loss(self, token: bytes) -> StateError:
@@ -180,7 +181,8 @@ class Hold:
         return StateError(
             f"state store, Redis at {self._connection.place}: the hold on the state of '{self._pipeline}' was lost "
             f"({whose}), and nothing more is saved: check that the server keeps what it is told, and start the "
-            "pipeline again; it goes on from what was saved"
+            "pipeline again; it goes on from what was saved",
+            number="CDC7302",
         )
 
     def _live(self) -> None:

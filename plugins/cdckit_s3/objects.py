@@ -157,7 +157,9 @@ class PipelineObjects:
         try:
             yield
         except (ClientError, BotoCoreError, OSError, ValueError) as error:
-            raise StateError(f"state store, {self.place}: {doing} failed: {error}; {self._advice(error)}") from error
+            raise StateError(
+                f"state store, {self.place}: {doing} failed: {error}; {self._advice(error)}", number="CDC7301"
+            ) from error
 
     def _advice(self, error: Exception) -> str:
         code = _code(error) if isinstance(error, ClientError) else ""

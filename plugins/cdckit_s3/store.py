@@ -41,7 +41,7 @@ class S3Backend(StateBackend):
         try:
             objects.names()
         except StateError as error:
-            return [Finding("state store", "fail", str(error))]
+            return [Finding.of("state store", error)]
         finally:
             objects.close()
         return [Finding("state store", "ok", f"s3://{config.s3_bucket_name}: its objects are made at first use")]

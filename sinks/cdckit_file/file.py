@@ -34,7 +34,11 @@ class FileSink(Sink):
         path, there = config.path, os.path.lexists(config.path)
         problem = _why_unwritable(path) if there else why_unwritable(path.parent)
         if problem is not None:
-            return [Finding("path", "fail", problem, "name a file in a folder that exists and can be written")]
+            return [
+                Finding(
+                    "path", "fail", problem, "name a file in a folder that exists and can be written", number="CDC1409"
+                )
+            ]
         return [Finding("path", "ok", f"{path} {'is appended to' if there else 'is made'}")]
 
     def open(self, context: SinkContext) -> None:
@@ -126,11 +130,12 @@ class FileSink(Sink):
             what = "removed" if found.st_nlink == 0 else "cut"
             raise SinkError(
                 f"sink.path {self.path} was {what}, with lines that are not saved yet: start again, which writes "
-                "them anew; to rotate the file, rename it"
+                "them anew; to rotate the file, rename it",
+                number="CDC4301",
             )
 
     def _error(self, error: OSError, advice: str) -> SinkError:
-        return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}")
+        return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}", number="CDC4301")
 
 
 def _why_unwritable(file: Path) -> str | None:

@@ -124,7 +124,8 @@ class OffsetTopic:
         if error.code() in _LASTING:
             raise SinkError(
                 f"topic '{self.name}', which keeps the pipeline's offset, cannot be read: {error.str()}. Create it "
-                "(compacted, with one partition), or grant the sink's user READ, WRITE, CREATE and DESCRIBE on it"
+                "(compacted, with one partition), or grant the sink's user READ, WRITE, CREATE and DESCRIBE on it",
+                number="CDC4108",
             )
 
     def _parsed(self, value: bytes) -> Noted:
@@ -133,7 +134,8 @@ class OffsetTopic:
         except (ValueError, TypeError) as error:
             raise SinkError(
                 f"topic '{self.name}': the record with the key {self._key.decode()} is none that this sink wrote: "
-                f"{value[:200]!r}. Choose another sink.offset.topic"
+                f"{value[:200]!r}. Choose another sink.offset.topic",
+                number="CDC4108",
             ) from error
 
 

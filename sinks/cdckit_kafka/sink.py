@@ -25,6 +25,7 @@ from cdckit_kafka.reading import held_messages
 from cdckit_kafka.refusals import Refusal
 from cdckit_kafka.set_aside import Report, SetAside
 from cdckit_kafka.settings import producer_settings
+from cdckit_kafka.topic_checks import topic_findings
 from cdckit_kafka.topics import Topics
 from cdckit_kafka.transactions import KafkaTransactions
 
@@ -61,6 +62,11 @@ class KafkaSink(Sink):
     def transactions(self) -> KafkaTransactions | None:
         """With `delivery.guarantee: exactly-once`."""
         return self._transactions
+
+    @classmethod
+    def check_topics(cls, config: KafkaSinkConfig, prefix: str, topics: Sequence[str]) -> Sequence[Finding]:
+        """Whether the pipeline's topics keep the events, for `cdc doctor`."""
+        return list(topic_findings(config, prefix, topics))
 
     def open(self, context: SinkContext) -> None:
         """Connects, and waits for a broker where none answers.
@@ -209,7 +215,7 @@ class KafkaSink(Sink):
         size = len(key or b"") + len(value or b"")
         refusal = Refusal(topic, partition, key, size, error)
         if self._aside is None or not refusal.never_fits:
-            raise SinkError(refusal.sentence()) from None
+            raise SinkError(refusal.sentence(), number=refusal.number) from None
         self._aside.give(produced, refusal.sentence())
 
     def _connect(self) -> Client:

@@ -88,7 +88,8 @@ class Topics:
         elif error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise SinkError(
                 f"topic '{name}' does not exist and cannot be created with {_described(self._rules.rule(name))}: "
-                f"{error.str()}. {_advice(error)}"
+                f"{error.str()}. {_advice(error)}",
+                number="CDC4107",
             )
         self._known.add(name)
         return True

@@ -90,7 +90,8 @@ class KafkaTransactions(Transactions):
         return SinkError(
             f"the source has given records for longer than {self._timeout:.0f} s without a place to resume behind "
             "them, and Kafka aborts transactions that last so long: raise sink.kafka.transaction.timeout.ms, to the "
-            "brokers' transaction.max.timeout.ms at the most"
+            "brokers' transaction.max.timeout.ms at the most",
+            number="CDC4106",
         )
 
     def wrote(self) -> None:
@@ -201,5 +202,6 @@ class KafkaTransactions(Transactions):
     def _fenced(self) -> SinkError:
         return SinkError(
             f"another process writes with the transactional id '{self._id}' now, and Kafka takes nothing more from "
-            "this one: let one of the two run. Two pipelines need names of their own, or sink.transactional.id"
+            "this one: let one of the two run. Two pipelines need names of their own, or sink.transactional.id",
+            number="CDC4104",
         )

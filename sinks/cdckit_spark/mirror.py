@@ -79,7 +79,10 @@ class Mirror:
         elif key:
             self._merge(self._latest(changes, key, unavailable), key, unavailable, segment, emptied)
         elif emptied:
-            raise SinkError(f"table {self.target}: rows of one source table were removed, and its rows have no key")
+            raise SinkError(
+                f"table {self.target}: rows of one source table were removed, and its rows have no key",
+                number="CDC4404",
+            )
         else:
             inserts_only = all(set(head.layout.ops) <= {"c", "r"} for head in rows.headings)
             self._merge_unkeyed(changes, inserts_only=inserts_only)
@@ -113,7 +116,8 @@ class Mirror:
             if name not in self.columns:
                 raise SinkError(
                     f"table {self.target}: rows of one source table were removed, and the column '{name}', which tells "
-                    "them apart, is not in the table: write to another place, with a new state folder"
+                    "them apart, is not in the table: write to another place, with a new state folder",
+                    number="CDC4404",
                 )
         return reduce(Column.__and__, [f.col(f"{table}{quoted(name)}").eqNullSafe(f.lit(v)) for name, v in scope])
 

@@ -84,7 +84,8 @@ class LakeSink(SparkTableSink):
         if self.config.mode == "mirror" and context.partial_updates is not None:
             raise ConfigError(
                 "sink.mode: 'mirror' needs whole rows, and the source sends only what an update has changed; "
-                f"{context.partial_updates}"
+                f"{context.partial_updates}",
+                number="CDC2402",
             )
         self._session = session
         self._context = context

@@ -62,7 +62,7 @@ def test_of_one_that_has_failed(cdc: Cdc, pipeline: Path, tmp_path: Path) -> Non
     assert cdc("run", pipeline.name, "--once").code == 5
     called = cdc("status", pipeline.name)
     assert called.code == 1
-    assert "error     DecodeError: line 2 is broken" in called.stdout.splitlines()
+    assert "error     CDC5000 DecodeError: line 2 is broken" in called.stdout.splitlines()
     found = status_of(cdc)
     assert (found["state"], found["error_type"], found["offset"]) == ("failed", "DecodeError", {"line": 1})
 
@@ -186,7 +186,7 @@ def test_what_tells_the_state_is_needed(cdc: Cdc, tmp_path: Path, option: str) -
     (tmp_path / "pipeline.yaml").write_text(SECRETS)
     called = cdc("status", "pipeline.yaml", "--set", f"{option}=${{NO_NAME}}")
     assert called.code == 2
-    assert f"error: {option}: the environment variable NO_NAME is not set" in called.stderr
+    assert f"error CDC2206: {option}: the environment variable NO_NAME is not set" in called.stderr
 
 
 def test_a_wrong_option_is_told_beside_a_missing_secret(cdc: Cdc, tmp_path: Path) -> None:

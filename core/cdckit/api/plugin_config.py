@@ -15,7 +15,7 @@ from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.lists import listed, split_names
 from cdckit.api.places import with_places
 from cdckit.api.variables import Unresolved
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, Problem
 
 _PLAIN_WORDS = {
     "int_parsing": "should be a whole number",
@@ -269,7 +269,7 @@ class _Sorter:
                 self.ignored.append(name)
             case _:
                 shown = _BEHIND_A_SECRET.sub(r"\1…", name)
-                self.problems.append(f"{self._path(shown)}: unknown option{self._meant(name)}")
+                self._fault("CDC2201", f"{self._path(shown)}: unknown option{self._meant(name)}")
 
     def place(self, name: str) -> Placement:
         """Where an option of this present name belongs, or None where there is no such option."""
@@ -298,7 +298,7 @@ class _Sorter:
     def _take(self, now: str, name: str, value: Any) -> None:
         if now in self.taken:
             other = self.given_as.get(now, now)
-            self.problems.append(f"{self._path(name)}: the same option is already given as '{other}'; keep one")
+            self._fault("CDC2203", f"{self._path(name)}: the same option is already given as '{other}'; keep one")
             return
         choices = self.choices.get(now, {})  # Debezium reads its choices whatever the case is
         self.taken[now] = choices.get(value.lower(), value) if isinstance(value, str) else value
@@ -307,7 +307,7 @@ class _Sorter:
     def _ignored_option(self, group: IgnoredOptions, name: str, value: Any) -> None:
         changes_nothing = group.takes(value)
         if group.refused and not changes_nothing:
-            self.problems.append(f"{self._path(name)}: {group.why}")
+            self._fault("CDC2205", f"{self._path(name)}: {group.why}")
         elif group.taken is None or not changes_nothing:
             self.meaningless.setdefault(group.why, []).append(name)
 
@@ -316,7 +316,10 @@ class _Sorter:
         if _text(value) == (default or "").lower():
             return
         allowed = f" (only its default, '{default}', is)" if default else ""
-        self.problems.append(f"{self._path(name)}: not yet supported{allowed}; remove it")
+        self._fault("CDC2205", f"{self._path(name)}: not yet supported{allowed}; remove it")
+
+    def _fault(self, number: str, said: str) -> None:
+        self.problems.append(Problem(said, number))
 
     def _is_misspelt(self, name: str) -> bool:
         """Whether the last part of a name is close to that of an option."""
@@ -375,7 +378,8 @@ class _Sorter:
         name, *inside = (str(part) for part in fault["loc"]) if fault["loc"] else ("",)
         option = ".".join(inside if name in self.collected else (self.given_as.get(name, name), *inside))
         path = (self._path(option) if option else self.where) or "the file"
-        return f"{path}: {_fault_text(fault)}"
+        number = "CDC2202" if fault["type"] == "missing" else "CDC2203"
+        return Problem(f"{path}: {_fault_text(fault)}", number)
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -53,22 +53,13 @@ def run(chosen: Chosen, once: bool, restart: Restart | None, memory: int | None)
         bind_to_keeper()
         pipeline = load(chosen)
         if problems := unmet_requirements(pipeline):
-            raise ConfigError(*problems)
+            raise ConfigError(*problems, number="CDC2402")
         if pipeline.runner_by_default:
             log.info("%s", _default_runner(pipeline))
         runner = _runner(pipeline, stopping)
         with shown_progress(pipeline, runner.figures, current_settings().log_format):
             runner.run(once=once)
     return INTERRUPTED if stopping.interrupted else 0
-
-
-def _default_runner(pipeline: ResolvedPipeline) -> str:
-    """Which runner a connector's configuration gets, which names none, and how to have the other."""
-    other = "direct" if pipeline.runner == "spark" else "spark"
-    return (
-        f"the file names no runner, so the pipeline runs on '{pipeline.runner}' ({COSTS[pipeline.runner]}); "
-        f"--runner {other} has it run on '{other}' ({COSTS[other]})"
-    )
 
 
 def _run_folder(chosen: Chosen, limits: Limits, *, once: bool) -> int:
@@ -82,6 +73,15 @@ def _run_folder(chosen: Chosen, limits: Limits, *, once: bool) -> int:
     arguments = [*chosen.arguments, *(["--once"] if once else [])]
     with StopSignal() as stopping:
         return Fleet(found_files(chosen.file), arguments, limits, settings.log_format).run(stopping)
+
+
+def _default_runner(pipeline: ResolvedPipeline) -> str:
+    """Which runner a connector's configuration gets, which names none, and how to have the other."""
+    other = "direct" if pipeline.runner == "spark" else "spark"
+    return (
+        f"the file names no runner, so the pipeline runs on '{pipeline.runner}' ({COSTS[pipeline.runner]}); "
+        f"--runner {other} has it run on '{other}' ({COSTS[other]})"
+    )
 
 
 def _runner(pipeline: ResolvedPipeline, stopping: StopSignal) -> Runner:

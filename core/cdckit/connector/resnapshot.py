@@ -111,7 +111,7 @@ def named(tables: Sequence[str], captured: Collection[str]) -> list[str]:
         if name not in captured and name.lower() not in by_case
     ]
     if problems:
-        raise ConfigError(*problems)
+        raise ConfigError(*problems, number="CDC2502")
     return [name if name in captured else by_case[name.lower()] for name in tables]
 
 

@@ -26,6 +26,8 @@ class StepError(TransformError):
         message: what is said.
     """
 
+    number = "CDC6101"
+
     def __init__(self, step: str, message: str) -> None:
         super().__init__(message)
         self.step = step

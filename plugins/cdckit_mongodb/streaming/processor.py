@@ -102,7 +102,8 @@ class StreamProcessor:
             sec, order = self._offset.time
             raise DecodeError(
                 f"the change stream behind {sec}:{order}: an event cannot be understood: {reason_of(error)}; it is "
-                f"{repr(event)[:_SHOWN]}"
+                f"{repr(event)[:_SHOWN]}",
+                number="CDC5301",
             ) from error
         if self._tally is not None:
             for kind, number in Counter([event.get("operationType") for event in events]).items():

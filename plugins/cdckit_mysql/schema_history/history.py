@@ -149,7 +149,8 @@ class SchemaHistory:
             raise StateError(
                 f"the schema history knows no definitions at {position}: the state is incomplete; where none has "
                 "changed since, `cdc run FILE --set source.snapshot.mode=recovery` makes it anew; else start with a "
-                "new state folder, which takes a new snapshot"
+                "new state folder, which takes a new snapshot",
+                number="CDC7201",
             )
         self._outdated, self._known = read - len(tables), len(tables)
         return tables
@@ -163,7 +164,9 @@ class SchemaHistory:
         try:
             return self._created_at(position)
         except DAMAGE as error:
-            raise StateError(f"the schema history is damaged at {position}: {reason_of(error)}") from error
+            raise StateError(
+                f"the schema history is damaged at {position}: {reason_of(error)}", number="CDC7202"
+            ) from error
 
     def _created_at(self, position: LogPosition) -> CreateStatements | None:
         defaults: str | None = None
@@ -200,7 +203,8 @@ def _read(place: str, entry: dict[str, Any], tables: Tables | None) -> Tables:
     except DAMAGE as error:
         raise StateError(
             f"the schema history is damaged at {place} ({reason_of(error)}): {str(entry)[:_SHOWN]}; restore the state "
-            "folder from a copy, or start with a new one, which takes a new snapshot"
+            "folder from a copy, or start with a new one, which takes a new snapshot",
+            number="CDC7202",
         ) from error
 
 
@@ -208,7 +212,7 @@ def _replayed(entry: dict[str, Any], tables: Tables | None) -> Tables:
     if "start" in entry:
         return Tables.from_json({**entry["start"], "tables": []})
     if tables is None:
-        raise StateError("the schema history begins in the middle; start with a new state folder")
+        raise StateError("the schema history begins in the middle; start with a new state folder", number="CDC7202")
     if "table" in entry:
         tables.put(Table.from_json(entry["table"]))
         return tables

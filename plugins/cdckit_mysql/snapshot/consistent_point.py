@@ -116,7 +116,8 @@ def _say_nothing_is_captured(connection: Connection, config: MySqlConfig) -> Non
     if not may_select(connection):
         raise SourceError(
             f"{place(config)}: user '{config.database_user}' may read no table at all: "
-            f"GRANT SELECT ON *.* TO '{config.database_user}'@'%', or on each captured database"
+            f"GRANT SELECT ON *.* TO '{config.database_user}'@'%', or on each captured database",
+            number="CDC3203",
         )
     log.warning(
         "%s: no table that user '%s' may see is captured: check database.include.list and table.include.list, "

@@ -125,7 +125,8 @@ class SnapshotLocks:
                 raise
             raise SourceError(
                 f"{place(self.config)} knows no LOCK TABLES FOR BACKUP, which snapshot.locking.mode=minimal_percona "
-                "needs and only Percona Server has: use snapshot.locking.mode=minimal"
+                "needs and only Percona Server has: use snapshot.locking.mode=minimal",
+                number="CDC3502",
             ) from error
 
     def _lock_as_plugin_says(self, holder: Connection) -> None:

@@ -40,7 +40,8 @@ def recover_history(
     if change is not None:
         raise SourceError(
             f"the schema history cannot be made anew at {at.position}: definitions have changed since ({change}), and "
-            "the server tells only those of now; start with a new state folder, which takes a new snapshot"
+            "the server tells only those of now; start with a new state folder, which takes a new snapshot",
+            number="CDC3501",
         )
     history.rebuild(at.position, tables)
     log.info("the schema history was made anew at %s, with the definitions of %d tables", at.position, len(tables))

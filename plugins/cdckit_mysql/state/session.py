@@ -141,7 +141,8 @@ class StateSession:
         if size > self._largest:
             raise StateError(
                 f"state store, {self.place}: '{name}' in table {table} needs a statement of {size:,} bytes, and the "
-                f"server takes {self._largest:,}: raise its max_allowed_packet"
+                f"server takes {self._largest:,}: raise its max_allowed_packet",
+                number="CDC7301",
             )
 
     def has_tables(self) -> bool:
@@ -154,7 +155,8 @@ class StateSession:
         if found not in (None, FORMAT):
             raise StateError(
                 f"state store, {self.place}: table {self.tables.format} says format {found}, and this version of "
-                f"cdckit reads format {FORMAT}: run the version that made the tables, or name others by table.prefix"
+                f"cdckit reads format {FORMAT}: run the version that made the tables, or name others by table.prefix",
+                number="CDC7303",
             )
         return found is not None
 
@@ -197,16 +199,21 @@ class StateSession:
         except pymysql.MySQLError as error:
             raise self._error(error, doing) from error
         except ssl.SSLError as error:
-            raise StateError(f"state store, {self.place}: TLS failed: {error}; check state.database.ssl.*") from error
+            raise StateError(
+                f"state store, {self.place}: TLS failed: {error}; check state.database.ssl.*", number="CDC7301"
+            ) from error
         except OSError as error:
-            raise StateError(f"state store, {self.place}: {error}; check state.database.hostname") from error
+            raise StateError(
+                f"state store, {self.place}: {error}; check state.database.hostname", number="CDC7301"
+            ) from error
 
     def _error(self, error: pymysql.MySQLError, doing: str) -> StateError:
         config, (code, text) = self.config, (*error.args, "", "")[:2]
         if code == ER.BAD_DB_ERROR:
             return StateError(
                 f"state store: {self.place} is not there: make it (CREATE DATABASE {config.database_dbname}), or check "
-                "state.database.dbname"
+                "state.database.dbname",
+                number="CDC7301",
             )
         if code in _DENIED:
             return StateError(

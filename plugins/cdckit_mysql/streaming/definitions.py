@@ -123,7 +123,7 @@ class Definitions:
             return self.reader.apply(self.tables, event.database, event.sql, self._session(event))
         except DdlError as error:
             if not self._passes_over:
-                raise DecodeError(f"{position}: {error}") from error
+                raise DecodeError(f"{position}: {error}", number="CDC5105") from error
             log.warning("%s: passed over, as schema.history.internal.skip.unparseable.ddl says: %s", position, error)
             return []
 
@@ -150,7 +150,8 @@ class Definitions:
         if captured:
             raise DecodeError(
                 f"{place}: a change of {database}.{table or '?'} was logged as a statement, not as rows: "
-                f"let no session set binlog_format to STATEMENT or MIXED ({event.sql[:200]!r})"
+                f"let no session set binlog_format to STATEMENT or MIXED ({event.sql[:200]!r})",
+                number="CDC5104",
             )
 
     def _session(self, event: Query) -> DdlSession:

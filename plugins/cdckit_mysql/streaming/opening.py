@@ -37,7 +37,8 @@ def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
         raise SourceError(
             f"{where} is another server ({server.identity}) than the one that the offset {offset.position} counts "
             f"from ({offset.server}), and without GTIDs the place cannot be found there: connect to the former "
-            "server, or start with a new state folder, which takes a new snapshot"
+            "server, or start with a new state folder, which takes a new snapshot",
+            number="CDC3102",
         )
     log.warning("%s is another server than before (%s): going on there by GTID", where, server.identity)
     return offset.moved_to(server.identity)
@@ -181,5 +182,6 @@ def _require_gtids(end: LogOffset, server: Server, where: str) -> None:
         raise SourceError(
             f"{where} is another server ({server.identity}) than the one at which the range up to {end.position} was "
             f"planned ({end.server}), and without GTIDs its end cannot be found there: connect to the former server, "
-            "or start with a new state folder, which takes a new snapshot"
+            "or start with a new state folder, which takes a new snapshot",
+            number="CDC3102",
         )

@@ -483,7 +483,8 @@ class LogProcessor:
     def _incident(self, event: Incident) -> None:
         raise DecodeError(
             f"{self.progress.file}:{event.start}: the server says that its log has a gap ({event.message}): "
-            "changes are lost; take a new snapshot with a new state folder"
+            "changes are lost; take a new snapshot with a new state folder",
+            number="CDC5103",
         )
 
 

@@ -247,7 +247,8 @@ class HeldEvents:
         except OSError as error:
             raise SourceError(
                 f"a transaction of more than {self._size / 1e6:,.0f} MB cannot be kept in {tempfile.gettempdir()} "
-                f"until it ends: {error}; name a folder with more room in TMPDIR"
+                f"until it ends: {error}; name a folder with more room in TMPDIR",
+                number="CDC3503",
             ) from error
         self._spans, self._measured = [], 0
 

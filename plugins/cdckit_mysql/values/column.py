@@ -69,7 +69,10 @@ def column_value(column: Column, options: ValueOptions, table: TableId, *, in_ke
     """
     kind = kind_of(column)
     if kind is None:
-        raise DecodeError(f"column {column.name} of {table}: type {column.type_name} is not known; exclude the column")
+        raise DecodeError(
+            f"column {column.name} of {table}: type {column.type_name} is not known; exclude the column",
+            number="CDC5106",
+        )
     try:
         native = _native_schema(column, kind, options, table)
     except DecodeError as error:
@@ -119,7 +122,9 @@ def _naming_column(convert: Convert, column: str) -> Convert:
         try:
             return convert(value)
         except Exception as error:
-            raise DecodeError(f"the converter of column {column}: {type(error).__name__}: {error}") from error
+            raise DecodeError(
+                f"the converter of column {column}: {type(error).__name__}: {error}", number="CDC5107"
+            ) from error
 
     return converted
 

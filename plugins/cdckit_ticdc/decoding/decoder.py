@@ -155,7 +155,7 @@ class Decoder(ABC):
 def _with_place(message: Message, error: Exception) -> DecodeError:
     if isinstance(error, DecodeError):
         return DecodeError(f"{message.place}: {error}")
-    return DecodeError(f"{message.place}: no message of this protocol ({briefly(error)})")
+    return DecodeError(f"{message.place}: no message of this protocol ({briefly(error)})", number="CDC5204")
 
 
 def topic_name(name: str) -> str:

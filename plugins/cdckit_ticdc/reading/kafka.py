@@ -12,7 +12,16 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollectio
 
 from cdckit import DecodeError, RetriableSourceError, SourceError, StoppedError
 from cdckit.java.regex import UserPattern
-from cdckit.kafka import ClientErrors, ClientOptions, KafkaClientError, ask, open_admin, open_consumer
+from cdckit.kafka import (
+    ClientErrors,
+    ClientOptions,
+    KafkaClientError,
+    TopicSettings,
+    ask,
+    open_admin,
+    open_consumer,
+    topic_settings,
+)
 from cdckit.waiting import ended_by_stop, let_go
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
@@ -124,7 +133,7 @@ class KafkaLog(MessageLog):
     def identities(self) -> dict[str, str]:
         """The topics' ids, which brokers give since Kafka 2.8."""
         names = sorted({partition.topic for partition in self._partitions()})
-        settings = {name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)}
+        settings = self._of_admin()
         errors = ClientErrors(_OPTIONS, settings)
         try:
             admin = open_admin(settings, errors)
@@ -134,6 +143,22 @@ class KafkaLog(MessageLog):
             log.warning("the topics' ids are not told, so that one that is made anew is not seen: %s", fault)
             return {}
         return {name: identity for name, identity in found.items() if identity.strip("A=0-")}
+
+    def topic_settings(self) -> dict[str, TopicSettings]:
+        """How the topics are configured; those that the user may not look at are left out."""
+        names = sorted({partition.topic for partition in self._partitions()})
+        settings = self._of_admin()
+        return topic_settings(open_admin(settings, ClientErrors(_OPTIONS, settings)), names, self._seconds)
+
+    def time_of(self, partition: Partition, at: int) -> int | None:
+        """When a message was written, in ms since 1970; None where that is not told."""
+        for chunks in self._bounded({partition: at}, {partition: at + 1}):
+            for message in (message for chunk in chunks for message in chunk.messages):
+                return message.timestamp
+        return None
+
+    def _of_admin(self) -> dict[str, str]:
+        return {name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)}
 
     def _seen_end(self, partition: Partition) -> int:
         try:
@@ -220,7 +245,9 @@ class KafkaLog(MessageLog):
                 ends.append(_end(message))
             elif error.code() == KafkaError._BAD_MSG:
                 place = f"topic {message.topic()}, partition {message.partition()}"
-                self._damage = DecodeError(f"{place}: {error.str()}: it is damaged on the broker's disk or on its way")
+                self._damage = DecodeError(
+                    f"{place}: {error.str()}: it is damaged on the broker's disk or on its way", number="CDC5110"
+                )
                 break
             else:
                 if error.code() in _GONE:
@@ -246,7 +273,8 @@ class KafkaLog(MessageLog):
         if missing:
             raise SourceError(
                 f"source.topics: there is no topic '{missing[0]}' at {self._settings['bootstrap.servers']}, or the "
-                "user may not describe it; create it, or correct the name"
+                "user may not describe it; create it, or correct the name",
+                number="CDC3401",
             )
         wanted = {*self._topics, *(name for name in known if any(one.fullmatch(name) for one in self._patterns))}
         return sorted(Partition(topic, number) for topic in wanted for number in known[topic].partitions)
@@ -292,7 +320,8 @@ class KafkaLog(MessageLog):
             if self._errors.too_large:
                 return SourceError(
                     f"topic {partition.topic}, partition {partition.number}, offset {at}: the message is larger than "
-                    "the client takes: raise source.kafka.receive.message.max.bytes"
+                    "the client takes: raise source.kafka.receive.message.max.bytes",
+                    number="CDC3305",
                 )
         return RetriableSourceError(f"Kafka sent a message that is too large for the client{self._reason()}")
 
@@ -303,12 +332,14 @@ class KafkaLog(MessageLog):
     def _fault(self, error: KafkaError) -> SourceError:
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             said = f"{self._at_brokers()}: {self._errors.redacted(error.str())}"
-            return SourceError(f"{said}: messages between the saved offset and the oldest one left are lost")
+            return SourceError(
+                f"{said}: messages between the saved offset and the oldest one left are lost", number="CDC3101"
+            )
         return self._source_error(self._errors.fault(error))
 
     def _source_error(self, fault: KafkaClientError) -> SourceError:
         kind = SourceError if fault.lasting else RetriableSourceError
-        return kind(f"{self._at_brokers()}: {fault}")
+        return kind(f"{self._at_brokers()}: {fault}", number="CDC3202" if fault.lasting else "CDC3201")
 
     def _at_brokers(self) -> str:
         return f"Kafka at {self._settings['bootstrap.servers']}"
@@ -324,7 +355,8 @@ def require_kept(read: Iterable[Partition], found: Sequence[Partition]) -> None:
         if partition not in found:
             raise SourceError(
                 f"{partition} was read and is gone: its topic was deleted; take it out of source.topics, or begin "
-                "anew with a new state folder once it is there again"
+                "anew with a new state folder once it is there again",
+                number="CDC3104",
             )
 
 
@@ -338,7 +370,8 @@ def require_same(before: Mapping[str, str], now: Mapping[str, str]) -> None:
         if now.get(topic, identity) != identity:
             raise SourceError(
                 f"topic '{topic}' was deleted and made anew: what stands there now is not what the saved offset tells "
-                "of, and what was deleted before it was read is lost; a new state folder begins anew"
+                "of, and what was deleted before it was read is lost; a new state folder begins anew",
+                number="CDC3104",
             )
 
 

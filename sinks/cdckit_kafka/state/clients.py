@@ -99,4 +99,6 @@ class StateClients:
     def error(self, error: KafkaException, doing: str) -> StateError:
         """One of these, told."""
         self.admin.poll(0)
-        return StateError(f"state store, {self.place}: {doing} failed: {self.errors.fault(error.args[0])}")
+        return StateError(
+            f"state store, {self.place}: {doing} failed: {self.errors.fault(error.args[0])}", number="CDC7301"
+        )

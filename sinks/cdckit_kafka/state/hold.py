@@ -84,7 +84,8 @@ class Hold:
                 reason = self._clients.errors.reason()
                 raise StateError(
                     f"state store, {self._clients.place}: group '{self._clients.holder}' could not be joined within "
-                    f"{self._clients.config.timeout_ms} ms (state.timeout.ms){f': {reason}' if reason else ''}"
+                    f"{self._clients.config.timeout_ms} ms (state.timeout.ms){f': {reason}' if reason else ''}",
+                    number="CDC7301",
                 )
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:

@@ -29,7 +29,7 @@ class KafkaBackend(StateBackend):
         try:
             made = has_topics(clients, clients.admin)
         except (ConfigError, StateError) as error:
-            return [Finding("state store", "fail", str(error))]
+            return [Finding.of("state store", error)]
         found = "its topics are there" if made else "its topics are made at first use"
         return [Finding("state store", "ok", f"{clients.place}: {found}")]
 

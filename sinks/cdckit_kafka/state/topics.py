@@ -85,7 +85,8 @@ def _require_lasting(clients: StateClients, admin: AdminClient, topic: str) -> N
         raise StateError(
             f"state store: topic '{topic}' at {clients.config.bootstrap_servers} deletes old messages (cleanup.policy="
             f"{settings['cleanup.policy'].value}), and with them the state: set its cleanup.policy to compact, or name "
-            "another topic, which is made so (state.topic, state.history.topic)"
+            "another topic, which is made so (state.topic, state.history.topic)",
+            number="CDC7305",
         )
 
 

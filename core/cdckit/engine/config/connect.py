@@ -87,7 +87,7 @@ def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, 
 def _members(tree: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
     found = tree.get(name) or {}
     if not isinstance(found, dict):
-        raise ConfigError(f"{path}: should hold options with their values")
+        raise ConfigError(f"{path}: should hold options with their values", number="CDC2101")
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cdckit.engine.config.raw_pipeline import RawPipeline, Options, flatten
+from cdckit.engine.config.raw_pipeline import Options, RawPipeline, flatten
 from cdckit.errors import ConfigError
 
 KIND = "DebeziumServer"
@@ -62,7 +62,7 @@ class ServerOptions:
     name: str = ""
 
     def complete(self, raw: RawPipeline) -> None:
-        """Gives the raw pipeline of the connector what a connector does not say: the sink, and one process to run in."""
+        """Gives the connector's raw pipeline what a connector does not say: the sink, and one process to run in."""
         raw.options["runner"] = "direct"
         if self.sink_type:
             raw.options["sink"] = {"type": self.sink_type, **_sink(self.sink, self.sink_type, raw)}

@@ -27,7 +27,7 @@ def refuse_left_behind(pipeline: ResolvedPipeline, raw: RawPipeline) -> None:
         for option, old, new, given in _moved(pipeline, raw)
     ]
     if problems:
-        raise ConfigError(*problems)
+        raise ConfigError(*problems, number="CDC2103")
 
 
 def _moved(pipeline: ResolvedPipeline, raw: RawPipeline) -> Iterator[tuple[str, Path, Path, Path]]:

@@ -100,7 +100,8 @@ def read_raw(path: Path, environment: Mapping[str, str], overrides: Sequence[str
         return raw_connector(options, _as_name(name or stem), ignored)
     if "source" not in tree:
         raise NoPipelineError(
-            f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
+            f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)",
+            number="CDC2102",
         )
     return raw_pipeline(tree, _as_name(stem))
 
@@ -139,7 +140,8 @@ def _choose(path: Path, documents: Sequence[Tree]) -> Tree:
     if len(connectors) != 1:
         raise ConfigError(
             f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector or a {KIND}; "
-            "keep one pipeline"
+            "keep one pipeline",
+            number="CDC2102",
         )
     return connectors[0]
 

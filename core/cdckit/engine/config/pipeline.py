@@ -101,6 +101,10 @@ class PipelineConfig(PluginConfig):
     """
     idle_wait_ms: NonNegativeInt = 10_000
     """On Spark: how long, in milliseconds, the planner waits for the log to move before it says that it did not."""
+    forecast_warning_ms: NonNegativeInt = 3_600_000
+    """How long, in milliseconds, before the log is purged that a pipeline has yet to read it warns; 0: only where it
+    would be purged before the pipeline has caught up.
+    """
     metrics_address: Address | None = None
     """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any
     free one. By default nowhere.
@@ -203,6 +207,7 @@ class ResolvedPipeline:
         position_header: whether records carry their position in a header.
         offset_flush_interval_ms: how often offsets are saved, in milliseconds; 0: after each batch.
         idle_wait_ms: how long Spark's planner waits for changes, in milliseconds.
+        forecast_warning_ms: how long before a purge of the log is warned of, in milliseconds.
         metrics: where metrics are served, and to whom; None: nowhere.
         errors: what becomes of records that cannot be delivered.
         warnings: what the user should know, a sentence each.
@@ -226,6 +231,7 @@ class ResolvedPipeline:
     offset_flush_interval_ms: int = 1000
     checkpoint: str | None = None
     idle_wait_ms: int = 10_000
+    forecast_warning_ms: int = 3_600_000
     metrics: MetricsAccess | None = None
     errors: ErrorHandling = field(default_factory=ErrorHandling)
     warnings: tuple[str, ...] = ()

@@ -62,12 +62,14 @@ class RawPipeline:
         key, equals, text = assignment.partition("=")
         value = text if environment is None else substitute(text, environment, placeholders=self.placeholders)
         if not equals or not key:
-            raise ConfigError(f"--set {key}: write it as KEY=VALUE, such as source.database.port=3307")
+            raise ConfigError(
+                f"--set {key}: write it as KEY=VALUE, such as source.database.port=3307", number="CDC2104"
+            )
         if not isinstance(value, Unresolved):
             value = Typed(value)
         first, _, rest = key.partition(".")
         if first in (*COMPONENTS, *LISTED) and not rest:
-            raise ConfigError(f"--set {key}: name one of its options, such as {key}.{_EXAMPLES[key]}")
+            raise ConfigError(f"--set {key}: name one of its options, such as {key}.{_EXAMPLES[key]}", number="CDC2104")
         if first == "transforms":
             number, _, option = rest.partition(".")
             self._transform(number, key)[option] = value
@@ -86,7 +88,9 @@ class RawPipeline:
                  if label == f"transforms.{number}"]  # fmt: skip
         index = int(number) if number.isdecimal() else next(iter(named), len(chain) + 1)
         if index > len(chain):
-            raise ConfigError(f"--set {key}: there is no transform '{number}'; the chain has {len(chain)}")
+            raise ConfigError(
+                f"--set {key}: there is no transform '{number}'; the chain has {len(chain)}", number="CDC2104"
+            )
         if index == len(chain):
             chain.append({})
         step: Options = chain[index]

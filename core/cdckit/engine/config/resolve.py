@@ -26,7 +26,7 @@ from cdckit.engine.config.raw_pipeline import (
 )
 from cdckit.engine.config.steps import read_steps
 from cdckit.engine.state.file_config import FileStateConfig
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, Problem
 
 CHECKED_APART = ("source", "sink", "serializer", STATE, *LISTED)
 
@@ -44,7 +44,7 @@ def resolve(raw: RawPipeline, *, incomplete: bool = False, needed: Collection[st
     """
     reader = ComponentReader(raw.label, raw.folder)
     reader.problems += raw.problems
-    lacking = {path: f"{raw.label(path)}: {problem}" for path, problem in unresolved(raw.options)}
+    lacking = {path: Problem(f"{raw.label(path)}: {problem}", "CDC2206") for path, problem in unresolved(raw.options)}
     reader.problems += [
         said
         for path, said in lacking.items()
@@ -79,6 +79,7 @@ def resolve(raw: RawPipeline, *, incomplete: bool = False, needed: Collection[st
         offset_flush_interval_ms=pipeline.offset_flush_interval_ms,
         checkpoint=pipeline.checkpoint,
         idle_wait_ms=pipeline.idle_wait_ms,
+        forecast_warning_ms=pipeline.forecast_warning_ms,
         metrics=pipeline.metrics,
         errors=_errors(pipeline, store, folder),
         warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(raw)),
@@ -161,7 +162,8 @@ def _pipeline_options(raw: RawPipeline, reader: ComponentReader) -> PipelineConf
 
 def _source(raw: RawPipeline, reader: ComponentReader, ignored: list[str]) -> Component | None:
     if "source" not in raw.options:
-        reader.problems.append("source: required, but not given; `type` under it names where changes are read")
+        said = "source: required, but not given; `type` under it names where changes are read"
+        reader.problems.append(Problem(said, "CDC2202"))
         return None
     pipeline_wide = {name: name for name in PipelineConfig.option_names()}
     found = reader.component("source", "source", raw.options["source"], elsewhere=pipeline_wide, ignored=ignored)
@@ -183,7 +185,7 @@ def _sink_options(raw: RawPipeline, reader: ComponentReader, ignored: list[str])
         return options
     unknown = {name: value for name, value in raw.sink_options.items() if not model.knows(name)}
     broken = {name: why for name, value in unknown.items() if (why := broken_promise(name, value))}
-    reader.problems += [f"{name}: {why}" for name, why in broken.items()]
+    reader.problems += [Problem(f"{name}: {why}", "CDC2205") for name, why in broken.items()]
     ignored += [name for name in unknown if name not in broken]
     return {name: value for name, value in raw.sink_options.items() if model.knows(name)} | options
 

@@ -59,6 +59,7 @@ class MetricsAccess:
         except (OSError, ssl.SSLError) as error:
             raise ConfigError(
                 f"metrics.tls.certificate: {self.certificate} and its key cannot be read as PEM ({error}); "
-                "metrics.tls.key names a key that stands in another file"
+                "metrics.tls.key names a key that stands in another file",
+                number="CDC2601",
             ) from error
         return context

@@ -12,11 +12,13 @@ from cdckit.api.sink import QueueFill
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.metrics.absence import Absence
 from cdckit.engine.metrics.fault_counts import FaultCounts
+from cdckit.engine.metrics.forecast import Forecast
 from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.metrics.run_place import RunPlace
 from cdckit.engine.metrics.snapshot_figures import SnapshotFigures, now
 from cdckit.engine.metrics.table_changes import TableChanges
 from cdckit.engine.metrics.timeline import Timeline
+from cdckit.errors import CdcError, number_of
 
 RATE_SECONDS = 10.0
 """Over how long events a second are counted."""
@@ -81,6 +83,7 @@ class Figures:
         state: what became of it.
         error: what it ended by, or None.
         error_type: that error's class, or "".
+        error_number: its number, or "".
         started: when, in seconds since 1970, as all times here.
         connected: whether the source's connection stands, as far as it tells.
         source_away: for how long nothing has come from the source though it was asked.
@@ -110,6 +113,7 @@ class Figures:
         history: the schema history.
         queue: tells how full the sink's buffer is.
         metrics: where Prometheus finds the metrics, or None.
+        forecast: when the log is purged that is to be read, or None while not known.
         activity: what everything waits for; empty: nothing.
         activity_began: since when.
     """
@@ -121,6 +125,7 @@ class Figures:
     state: Literal["starting", "running", "stopped", "failed"] = "starting"
     error: str | None = None
     error_type: str = ""
+    error_number: str = ""
     started: float = field(default_factory=now)
     connected: bool = False
     source_away: Absence = field(default_factory=Absence)
@@ -150,6 +155,7 @@ class Figures:
     history: HistoryFigures = field(default_factory=HistoryFigures)
     queue: Callable[[], QueueFill | None] = _no_queue
     metrics: str | None = None
+    forecast: Forecast | None = None
     activity: str = ""
     activity_began: float = field(default_factory=now)
 
@@ -213,4 +219,5 @@ class Figures:
         else:
             self.state, self.error, self.error_type = "failed", str(error), type(error).__name__
             self.timeline.add("failed", self.error, self.error_type)
+            self.error_number = number_of(error) if isinstance(error, CdcError) else CdcError.number
             self.errors[self.error_type] += 1

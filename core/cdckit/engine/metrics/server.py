@@ -75,7 +75,8 @@ def _listening(access: MetricsAccess, application: Application) -> BoundedServer
     except OSError as error:
         raise ConfigError(
             f"metrics.address: cannot listen at {address}: {error.strerror or error}; "
-            "name an address of this machine and a free port, or port 0 for any"
+            "name an address of this machine and a free port, or port 0 for any",
+            number="CDC2602",
         ) from error
 
 

@@ -100,9 +100,13 @@ def read_status(folder: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, RecursionError, ValueError) as error:
-        raise StateError(f"status file {path}: {error}; the next run of the pipeline writes it anew") from error
+        raise StateError(
+            f"status file {path}: {error}; the next run of the pipeline writes it anew", number="CDC7102"
+        ) from error
     if not isinstance(status, dict) or status.get("format") != FORMAT:
-        raise StateError(f"status file {path}: another version of cdckit wrote it; the next run writes it anew")
+        raise StateError(
+            f"status file {path}: another version of cdckit wrote it; the next run writes it anew", number="CDC7102"
+        )
     return {**status, "alive": _is_held(folder / RUNNER)}
 
 
@@ -145,6 +149,7 @@ def _content(figures: Figures) -> dict[str, Any]:
         "state": figures.state,
         "error": figures.error,
         "error_type": figures.error_type,
+        "error_number": figures.error_number,
         "started": figures.started,
         "written": now(),
         "metrics": figures.metrics,
@@ -166,6 +171,7 @@ def _content(figures: Figures) -> dict[str, Any]:
         "left_out": dict(figures.faults.left_out),
         "commits": list(figures.commits),
         "unmatched": list(figures.unmatched),
+        "forecast": None if figures.forecast is None else figures.forecast.to_json(now()),
         "snapshot": _snapshot(figures),
         **figures.place.to_json(),
     }

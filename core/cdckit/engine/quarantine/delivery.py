@@ -151,7 +151,9 @@ def tolerant(
     if errors.tolerance == "none":
         return Tolerant(encode, sink)
     if sink.transactions is not None:
-        raise ConfigError("errors.tolerance: the sink's transactions take all of a batch or nothing: set it to none")
+        raise ConfigError(
+            "errors.tolerance: the sink's transactions take all of a batch or nothing: set it to none", number="CDC2402"
+        )
     store = None
     if errors.tolerance == "quarantine":
         assert errors.folder is not None  # such a pipeline is given one

@@ -99,11 +99,14 @@ class _Delivery:
         stack.callback(self._encode.close)
         sink = make_sink(pipeline)
         if not isinstance(sink, Sink):
-            raise ConfigError(f"sink.type: '{self._names[1]}' keeps Spark tables, which take no single records")
+            raise ConfigError(
+                f"sink.type: '{self._names[1]}' keeps Spark tables, which take no single records", number="CDC2401"
+            )
         if sink.transactions is not None:
             raise ConfigError(
                 f"sink: the transactions of '{self._names[1]}' carry the pipeline's offset, and a replay has none: "
-                "have it deliver at least once here (kafka: --set sink.delivery.guarantee=at-least-once)"
+                "have it deliver at least once here (kafka: --set sink.delivery.guarantee=at-least-once)",
+                number="CDC2402",
             )
         self._sink = sink
         self._refusals: list[str] = []

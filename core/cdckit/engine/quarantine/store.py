@@ -85,7 +85,9 @@ def _with_state_errors(
 
 
 def _fault(path: Path, error: Exception) -> StateError:
-    return StateError(f"quarantine {path}: {error}; check that the folder can be written and the disk has room")
+    return StateError(
+        f"quarantine {path}: {error}; check that the folder can be written and the disk has room", number="CDC7103"
+    )
 
 
 class QuarantineStore:

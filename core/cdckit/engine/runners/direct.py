@@ -71,8 +71,8 @@ class DirectRunner(Runner):
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        away, pace = self.figures.sink_away, self.figures.pace
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts, away, kept, pace)
+        away, pace, ahead = self.figures.sink_away, self.figures.pace, self.forecaster(source)
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead)
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:
@@ -92,7 +92,7 @@ class DirectRunner(Runner):
         sink = make_sink(self.pipeline)
         if not isinstance(sink, Sink):
             kind = self.pipeline.sink.registration.name
-            raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it")
+            raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it", number="CDC2401")
         return sink
 
     def _kept_by(self, sink: Sink, state: StateStore) -> SinkOffset | None:
@@ -146,11 +146,13 @@ class DirectRunner(Runner):
         except RetriableSinkError as fault:
             error = fault
         retries.pause(error)
+        progress.look_ahead()
         while not self.stopping():
             try:
                 progress.rewind()
             except RetriableSinkError as fault:
                 retries.pause(fault)
+                progress.look_ahead()
             else:
                 break
 

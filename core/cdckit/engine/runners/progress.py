@@ -13,6 +13,7 @@ from cdckit.api.state_store import StateStore
 from cdckit.engine.metrics.absence import Absence
 from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.errors import RetriableSinkError
 
@@ -39,6 +40,7 @@ class Progress:
         away: Absence,
         kept: SinkOffset | None = None,
         pace: Pace | None = None,
+        ahead: Forecaster | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -52,6 +54,7 @@ class Progress:
         """How long the sink has not answered."""
         self._kept = kept
         self._pace = pace or Pace()
+        self._ahead = ahead
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
@@ -76,6 +79,7 @@ class Progress:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""
         self._records += len(batch.records)
         self._log_bytes += batch.log_bytes
+        self.look_ahead()
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
             self._pace.read_at = time.time()
@@ -91,6 +95,11 @@ class Progress:
                     self._deliver(self._kept)
                 if late:
                     self._keep(self._kept.committed)
+
+    def look_ahead(self) -> None:
+        """Looks, once a minute, how long the log behind the saved offset is kept."""
+        if self._ahead is not None:
+            self._ahead.look(self._saved)
 
     def save(self) -> None:
         """Flushes the sink, then saves the offset; nothing where nothing is new.

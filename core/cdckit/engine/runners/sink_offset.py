@@ -64,7 +64,8 @@ class SinkOffset:
             raise StateError(
                 f"the sink has lost the offset of pipeline '{self._pipeline.name}', which it had, and the state "
                 f"{self._pipeline.shown_state} may be behind it: `cdc offsets keep FILE` goes on from the state's, so "
-                "that what was delivered last may be repeated"
+                "that what was delivered last may be repeated",
+                number="CDC7104",
             )
         return taken
 
@@ -73,7 +74,8 @@ class SinkOffset:
             raise StateError(
                 f"the sink has an offset of pipeline '{self._pipeline.name}', and the state "
                 f"{self._pipeline.shown_state} has another one that was saved without it: `cdc offsets keep FILE` "
-                "goes on from the state's; without the state folder, the sink's counts"
+                "goes on from the state's; without the state folder, the sink's counts",
+                number="CDC7104",
             )
 
     def own(self, state: StateStore) -> None:
@@ -127,5 +129,5 @@ def _read(found: Any) -> tuple[Offset | None, Json]:
         return (None, None) if found is None else (found[_OFFSET], found[MADE_FOR])
     except DAMAGE as error:
         raise SinkError(
-            f"what the sink keeps of the offset is damaged ({reason_of(error)}): {str(found)[:200]}"
+            f"what the sink keeps of the offset is damaged ({reason_of(error)}): {str(found)[:200]}", number="CDC4108"
         ) from error

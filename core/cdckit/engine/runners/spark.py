@@ -101,7 +101,7 @@ class SparkRunner(Runner):
         look_at_lists(source, self.notices)
         shown = generation.checkpoint(self.pipeline.folder)
         checkpoint: Folder = shown if place is None else place / generation.id
-        parts = (session, job, delivery, checkpoint, self.notices, told, source)
+        parts = (session, job, delivery, checkpoint, self.notices, told, source, self.forecaster(source))
         self._drive(PipelineQuery(*parts, None if place is None else shown), once)
 
     def _fault_inbox(self, session: SparkSession, stack: ExitStack) -> Address | None:

@@ -100,8 +100,14 @@ class ApicurioSerializer(RegisteredSerializer):
         if answer.status == NOT_FOUND:
             raise SinkError(
                 f"{at} does not have the schema as the artifact {shown} ({answer.message}): register it, or set "
-                "apicurio.registry.auto-register=true"
+                "apicurio.registry.auto-register=true",
+                number="CDC4204",
             )
         if answer.status == CONFLICT:
-            raise SinkError(f"{at} does not take the schema as the artifact {shown}: {answer.message}")
-        raise SinkError(f"{at} refuses the schema as the artifact {shown} (HTTP {answer.status}): {answer.message}")
+            raise SinkError(
+                f"{at} does not take the schema as the artifact {shown}: {answer.message}", number="CDC4203"
+            )
+        raise SinkError(
+            f"{at} refuses the schema as the artifact {shown} (HTTP {answer.status}): {answer.message}",
+            number="CDC4203",
+        )

@@ -132,7 +132,8 @@ class CloudEventsSerializer(Serializer):
         except (TransformError, TypeError, ValueError, AttributeError, KeyError) as error:
             raise TransformError(
                 f"topic {record.topic}, position {record.position or 'unknown'}: no CloudEvent can be made of the "
-                f"value ({error}); check the transforms before"
+                f"value ({error}); check the transforms before",
+                number="CDC6201",
             ) from error
         self._tell(record)
         return None

@@ -148,9 +148,10 @@ class RegisteredSerializer(Serializer):
             except _MISFITS as found:
                 return TransformError(
                     f"topic {record.topic}, position {record.position or 'unknown'}: the {part} cannot be written as "
-                    f"{self.language} ({self._fault(datum) or found}); check the last transform that changed it"
+                    f"{self.language} ({self._fault(datum) or found}); check the last transform that changed it",
+                    number="CDC6201",
                 )
-        return TransformError(f"a {part} cannot be written as {self.language}: {error}")
+        return TransformError(f"a {part} cannot be written as {self.language}: {error}", number="CDC6201")
 
     def _fault(self, datum: Datum | None) -> str:
         """The field at fault, with what is wrong; "" where it is none of them."""

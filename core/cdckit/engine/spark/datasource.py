@@ -60,7 +60,7 @@ class CdckitDataSource(DataSource):
         given = {name.lower(): value for name, value in options.items()}
         pipeline = pipeline_of(given)
         if problems := beyond_data_source(pipeline):
-            raise ConfigError(*problems)
+            raise ConfigError(*problems, number="CDC2402")
         return Job(
             pipeline,
             parallelism=_whole(given, "parallelism", os.cpu_count() or 1),

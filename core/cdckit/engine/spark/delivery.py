@@ -87,7 +87,9 @@ def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: StopSigna
     if isinstance(sink, SparkTableSink):
         return TableDelivery(pipeline, sink, stopping)
     if isinstance(sink, TableSink):
-        raise ConfigError(f"sink.type: '{pipeline.sink.registration.name}' keeps tables, but not through Spark")
+        raise ConfigError(
+            f"sink.type: '{pipeline.sink.registration.name}' keeps tables, but not through Spark", number="CDC2401"
+        )
     if sink.in_tasks:
         return TaskDelivery(pipeline, once=once)
     return WriterDelivery(pipeline, sink, once=once, stopping=stopping)

@@ -24,7 +24,7 @@ from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
 from cdckit.engine.spark.failures import nearest_kind
 from cdckit.engine.spark.writer import Address
-from cdckit.errors import CdcError, StateError, TransformError
+from cdckit.errors import CdcError, StateError, TransformError, number_of
 
 _WAITING_TASKS = 128
 """So many tasks may wait for the driver at the same time."""
@@ -71,8 +71,8 @@ class FaultInbox:
                 answer = self._taken(entries, records)
             connection.send(answer)
 
-    def _taken(self, entries: Sequence[Quarantined], records: int) -> tuple[str, str] | None:
-        """Returns once they are safe: None, or the kind of the error that is to end the task, and what it says."""
+    def _taken(self, entries: Sequence[Quarantined], records: int) -> tuple[str, str, str] | None:
+        """Returns once they are safe: None, or the kind of the error that ends the task, what it says, its number."""
         try:
             try:
                 self._faulty.take(entries, records)
@@ -81,7 +81,7 @@ class FaultInbox:
                 # again.
                 self._faulty.sync()
         except CdcError as error:
-            return nearest_kind(type(error)), str(error)
+            return nearest_kind(type(error)), str(error), number_of(error)
         return None
 
     def close(self) -> None:
@@ -164,8 +164,8 @@ class TaskFaults:
             raise StateError("the driver, which keeps what cannot be delivered, has gone away") from error
         self._forget()
         if refused is not None:
-            kind, text = refused
-            raise getattr(errors, kind)(text)
+            kind, text, number = refused
+            raise getattr(errors, kind)(text, number=number)
 
     def _forget(self) -> None:
         self._gathered = []

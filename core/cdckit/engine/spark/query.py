@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from cdckit.api.source import Source
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark.datasource import bound_to
 from cdckit.engine.spark.delivery import Delivery
@@ -59,6 +60,7 @@ class PipelineQuery:
         notices: calls the lifecycle hooks.
         told: what planner and workers tell.
         source: open in the driver, to be asked how far the log's end is away.
+        ahead: looks how long the log is kept.
         shown: the folder where a checkpoint that stands elsewhere is shown to commands.
     """
 
@@ -71,6 +73,7 @@ class PipelineQuery:
         notices: RunNotices,
         told: QueryNotices,
         source: Source,
+        ahead: Forecaster,
         shown: Path | None = None,
     ) -> None:
         self.session = session
@@ -80,6 +83,7 @@ class PipelineQuery:
         self.notices = notices
         self.told = told
         self.source = source
+        self.ahead = ahead
         self.shown = shown
         self.committed: CommittedBatch | None = committed_batch(checkpoint)
         self._planned_before = planned_batch(checkpoint)
@@ -100,6 +104,7 @@ class PipelineQuery:
             while query.isActive and not stopping():
                 stopping.wait(POLL_SECONDS)
                 self._tell()
+                self.ahead.look(None if self.committed is None else self.committed.end)
             if query.isActive:
                 self._drain(query)
             failure = query.exception()

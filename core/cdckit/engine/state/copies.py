@@ -64,7 +64,9 @@ def copy_state(state: Path, folder: CopyFolder) -> None:
         for _, old in sorted(_copies(folder))[:-_KEPT]:
             (folder / old).remove()
     except _NOT_COPIED as error:
-        raise StateError(f"the state cannot be copied: {error}; check the option 'checkpoint'") from error
+        raise StateError(
+            f"the state cannot be copied: {error}; check the option 'checkpoint'", number="CDC7105"
+        ) from error
 
 
 def restore_state(state: Path, folder: CopyFolder) -> None:
@@ -86,9 +88,13 @@ def restore_state(state: Path, folder: CopyFolder) -> None:
                 log.warning("the state in %s was %s: it is restored from %s", state, _was(mine), folder / name)
                 return
         if copies and mine < 0:
-            raise StateError(f"no copy of the state in {folder} can be read; restore the state folder {state}")
+            raise StateError(
+                f"no copy of the state in {folder} can be read; restore the state folder {state}", number="CDC7105"
+            )
     except OSError as error:
-        raise StateError(f"the copies of the state cannot be read: {error}; check the option 'checkpoint'") from error
+        raise StateError(
+            f"the copies of the state cannot be read: {error}; check the option 'checkpoint'", number="CDC7105"
+        ) from error
 
 
 def _was(mine: int) -> str:

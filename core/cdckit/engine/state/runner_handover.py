@@ -188,7 +188,8 @@ def _found(store: StateStore, folder: Path, elsewhere: Folder | None) -> Generat
     if len(ends) > 1:
         raise StateError(
             f"the state is lost, and {checkpoints} has {len(ends)} checkpoints: move those away that are older, or all "
-            "for a new snapshot"
+            "for a new snapshot",
+            number="CDC7105",
         )
     [(name, end)] = ends.items()
     log.warning("the state is lost: the checkpoint %s tells that the pipeline had come to %s", checkpoints / name, end)
@@ -210,7 +211,8 @@ def _note(note: Json) -> Generation | None:
     except DAMAGE as error:
         raise StateError(
             f"what the state keeps of the last run on Spark is damaged ({reason_of(error)}): {str(note)[:200]}; "
-            "restore the state from a copy"
+            "restore the state from a copy",
+            number="CDC7106",
         ) from error
 
 

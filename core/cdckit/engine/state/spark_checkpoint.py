@@ -73,7 +73,8 @@ def committed_batch(checkpoint: Folder) -> CommittedBatch | None:
     except _FAULTS as error:
         raise StateError(
             f"Spark checkpoint {path}: {error}; restore the state folder from a copy, "
-            "or set the offset with `cdc offsets set`"
+            "or set the offset with `cdc offsets set`",
+            number="CDC7107",
         ) from error
     return CommittedBatch(last, found)
 
@@ -118,5 +119,5 @@ def _last_number(log: Folder) -> int | None:
         return None
     except OSError as error:
         raise StateError(
-            f"Spark checkpoint {log}: {error.strerror or error}; check the folder's permissions"
+            f"Spark checkpoint {log}: {error.strerror or error}; check the folder's permissions", number="CDC7107"
         ) from error

@@ -47,7 +47,7 @@ def _with_state_errors(
         try:
             return method(self, *args, **kwargs)
         except _FAULTS as error:
-            raise StateError(f"state file {self.path}: {error}; {_advice(error)}") from error
+            raise StateError(f"state file {self.path}: {error}; {_advice(error)}", number="CDC7101") from error
 
     return with_state_errors
 
@@ -219,7 +219,9 @@ class SqliteStateView(StateView):
         try:
             return next((read(row[0]) for row in rows), None)
         except DAMAGE as error:
-            raise StateError(f"state file {self._path}: {reason_of(error)}; {_advice(error)}") from error
+            raise StateError(
+                f"state file {self._path}: {reason_of(error)}; {_advice(error)}", number="CDC7101"
+            ) from error
 
     def _rows(self, query: str, *arguments: str) -> list[tuple[Any, ...]]:
         """What a query finds."""
@@ -232,7 +234,7 @@ class SqliteStateView(StateView):
                     raise NewerFormatError(begun)
                 return db.execute(query, arguments).fetchall() if begun else []
         except _FAULTS as error:
-            raise StateError(f"state file {self._path}: {error}; {_advice(error)}") from error
+            raise StateError(f"state file {self._path}: {error}; {_advice(error)}", number="CDC7101") from error
 
 
 def _offset(text: str) -> dict[str, Json]:
@@ -253,7 +255,9 @@ def _take_lock(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StateError(f"state {folder}: {error.strerror}; name a folder that can be written") from error
+        raise StateError(
+            f"state {folder}: {error.strerror}; name a folder that can be written", number="CDC7101"
+        ) from error
     try:
         # The kernel lets go of it with the process, however that ends: no stale lock is left. SQLite's own locks would
         # keep readers out.

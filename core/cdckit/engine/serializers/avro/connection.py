@@ -124,17 +124,22 @@ class Connection:
             if not isinstance(answer, Refusal):
                 return answer
             if answer.status in _NO_CREDENTIALS:
-                raise SinkError(f"{self.shown} refuses (HTTP {answer.status}): check {self._access.login}")
+                raise SinkError(
+                    f"{self.shown} refuses (HTTP {answer.status}): check {self._access.login}", number="CDC4201"
+                )
             if answer.status not in _PASSING and answer.status < _SERVERS_FAULT:
                 return answer
             away.append(f"{place} answers HTTP {answer.status}")
-        raise RetriableSinkError(f"{self._access.option}: the schema registry cannot be reached: {'; '.join(away)}")
+        raise RetriableSinkError(
+            f"{self._access.option}: the schema registry cannot be reached: {'; '.join(away)}", number="CDC4202"
+        )
 
     def no_registry(self) -> SinkError:
         """The error for what answers otherwise than a registry."""
         return SinkError(
             f"{self._access.option}: {', '.join(self._places)} does not answer as a schema registry does: give the URL "
-            "of its API, with the path"
+            "of its API, with the path",
+            number="CDC4201",
         )
 
     def _answer(self, request: urllib.request.Request) -> Any:
@@ -159,7 +164,8 @@ class Connection:
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise SinkError(
                 f"the certificate of the schema registry {place} is not trusted ({reason.verify_message}): name the "
-                f"file of its authority in {self._access.tls}.truststore.location"
+                f"file of its authority in {self._access.tls}.truststore.location",
+                number="CDC4201",
             ) from error
 
 
@@ -170,7 +176,7 @@ def look(access: Access, path: str) -> Finding:
         if isinstance(connection.ask(path), Refusal):
             raise connection.no_registry()
     except (ConfigError, SinkError) as error:
-        return Finding("schema registry", "fail", str(error))
+        return Finding.of("schema registry", error)
     return Finding("schema registry", "ok", connection.shown)
 
 

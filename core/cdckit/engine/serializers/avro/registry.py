@@ -112,7 +112,8 @@ class Registry:
         if kind != self._kind:
             raise SinkError(
                 f"{which} in {self._connection.shown} is a schema of type {kind}, by which {self._kind} cannot be "
-                "written"
+                "written",
+                number="CDC4203",
             )
         return found
 
@@ -150,7 +151,8 @@ class Registry:
         earlier = f"which does not fit version {version}: {fields}" if fields else "which does not fit an earlier one"
         return SinkError(
             f"{self._connection.shown} does not take the schema for the subject {subject}, {earlier}; it says: "
-            f"{refusal.message}"
+            f"{refusal.message}",
+            number="CDC4203",
         )
 
     def _differs(self, subject: str, text: str) -> tuple[str, str]:
@@ -168,12 +170,14 @@ class Registry:
         if refusal.status == NOT_FOUND and refusal.code in _NO_SUCH_SCHEMA:
             return SinkError(
                 f"{at} does not have the schema under the subject {subject} ({refusal.message}): register it, or set "
-                "auto.register.schemas=true"
+                "auto.register.schemas=true",
+                number="CDC4204",
             )
         if refusal.status == NOT_FOUND:
             return self._connection.no_registry()
         return SinkError(
-            f"{at} refuses the schema for the subject {subject} (HTTP {refusal.status}): {refusal.message}"
+            f"{at} refuses the schema for the subject {subject} (HTTP {refusal.status}): {refusal.message}",
+            number="CDC4203",
         )
 
 
