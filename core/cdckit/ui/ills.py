@@ -106,13 +106,13 @@ def _purged(found: PipelineStatus, run: Mapping[str, Any]) -> Ill | None:
         return None
     stands = found.state != "running"
     if stands and left < _STANDS_SECONDS:
-        what = f"it stands, and {told.oldest_needed}, which it needs next, is purged"
+        what = f"it stands, and the log that it needs next, {told.oldest_needed}, is purged in a day or less"
         return Ill("bad", what, "start it, or have the source keep its log for longer", f"cdc run {file_of(run)}")
     if stands or not told.too_late(found.at):
         return None
     never = told.needs is not None and math.isinf(told.needs)
     needs = "never catches up as it is" if never else f"needs {duration(round(told.needs or 0))} to catch up"
-    what = f"{told.oldest_needed}, which it needs next, is purged before it is read: it {needs}"
+    what = f"the log that it needs next, {told.oldest_needed}, is purged before it is read: it {needs}"
     return Ill("bad", what, "have the source keep its log for longer, now", told.remedy or f"cdc doctor {file_of(run)}")
 
 
