@@ -89,7 +89,12 @@ ILLS: list[tuple[Callable[[Planted], None], str, str, str]] = [
     (_forecast(3600, math.inf), "bad", "it never catches up as it is", "SET GLOBAL keep"),
     (_forecast(900_000, 7200), "fine", "", ""),
     (_forecast(3600, None), "fine", "", ""),
-    (_forecast(3600, 10, runs=False), "bad", "it stands, and the log that it needs next, log.7, is purged", "cdc run {}"),
+    (
+        _forecast(3600, 10, runs=False),
+        "bad",
+        "it stands, and the log that it needs next, log.7",
+        "cdc run {}",
+    ),
     (_forecast(900_000, 10, runs=False), "idle", "", ""),
     (_changed(forecast="soon"), "fine", "", ""),
     (_changed(lag_seconds=400.0), "warn", "6 min 40 s behind the source", "cdc status {}"),
