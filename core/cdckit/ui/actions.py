@@ -20,8 +20,8 @@ from cdckit.errors import ConfigError, StateError
 from cdckit.ui.fleet import Member
 
 ACTIONS: Mapping[str, str] = {
-    "pause": "Pause the incremental snapshot",
-    "resume": "Go on with it",
+    "pause": "Pause the snapshot",
+    "resume": "Resume it",
     "stop": "Stop it",
     "resnapshot": "Read tables again",
     "signal": "Send a signal",
