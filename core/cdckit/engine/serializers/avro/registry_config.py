@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, model_valid
 from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.engine.serializers.avro.connection import Access
-from cdckit.engine.serializers.avro.left_out import WITHOUT_MEANING
+from cdckit.engine.serializers.avro.left_out import IGNORED_OPTIONS
 from cdckit.engine.serializers.avro.subjects import CLASSES, Strategy
 
 SubjectStrategy = Annotated[Strategy, BeforeValidator(lambda name: CLASSES.get(name, name))]
@@ -81,7 +81,7 @@ class RegistryConfig(PluginConfig):
         r"schema\.registry\.ssl\.(trust|key)store\.type",
         r"(key|value)\.schema\.id\.deserializer|schema\.format|missing\..+\.cache\.ttl\.sec|missing\.cache\.size",
     )
-    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = WITHOUT_MEANING
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = IGNORED_OPTIONS
     not_yet: ClassVar[Mapping[str, str | None]] = {"propagate.schema.tags": "false"}
 
     @model_validator(mode="after")
