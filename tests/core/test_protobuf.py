@@ -405,7 +405,7 @@ def test_the_latest_schema_may_be_another(data: JavaData, text: str) -> None:
     number = int(peer.client.register("t-value", data.load(f"{PROTOBUF}.ProtobufSchema")(text)))
     made = serializer(peer, **LATEST)
     found = Found(number, text)
-    made._register = lambda _subject, written: (number, made.latest(found, written))  # type: ignore[method-assign]
+    made._register = lambda _subject, written: (number, made.latest(found, written))  # type: ignore[assignment,method-assign]
     try:
         expected = peer.write(value)
     except RefusedError:
