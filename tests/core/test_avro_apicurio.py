@@ -183,7 +183,7 @@ def test_faults(url: str, unique_name: str) -> None:
         ours(serializer(url.removesuffix("/apis/registry/v2"), **REGISTER), unique_name, VALUE)
     for options, said in (
         ({"apicurio.registry.auth.username": "me"}, "are given together"),
-        ({"apicurio.registry.auth.client.id": "me"}, "not yet supported"),
+        ({"apicurio.registry.request.headers.x": "me"}, "not yet supported"),
     ):
         with pytest.raises(ConfigError, match=said):
             serializer(url, **options)
