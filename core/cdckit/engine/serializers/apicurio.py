@@ -102,8 +102,8 @@ class ApicurioSerializer(RegisteredSerializer):
         group, name = artifact
         differs = f", whose latest version differs: {fields}" if fields else ""
         return SinkError(
-            f"{self._connection.shown} does not take the schema as the artifact {name} of the group {group}{differs}; it "
-            f"says: {refusal.message}"
+            f"{self._connection.shown} does not take the schema as the artifact {name} of the group {group}{differs}; "
+            f"it says: {refusal.message}"
         )
 
     def _id(self, artifact: Artifact, answer: Any) -> int:
