@@ -16,6 +16,7 @@ from typing import Any
 from cdckit import errors
 from cdckit.engine.metrics.details_file import DETAILS, FORMAT
 from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.forecast import Forecast
 from cdckit.engine.metrics.run_place import RunPlace
 from cdckit.engine.metrics.status_file import StatusFile
 from cdckit.engine.metrics.trend import Sample
@@ -223,9 +224,10 @@ def _away(made: Planted, name: str) -> None:
 def _purged(made: Planted, name: str) -> None:
     figures = made.figures(name)
     figures.lag_seconds, figures.lag_bytes = 5_400.0, 48_000_000_000
+    now, by = time.time(), "binlog_expire_logs_seconds"
+    remedy = f"SET GLOBAL {by} = 604800"
+    figures.forecast = Forecast(now, "binlog.000311", now + 7_300, 10_900, by, remedy)
     made.running(name, figures)
-    told = {"purged_in_s": 7_300, "needs_s": 10_900, "oldest_needed": "binlog.000311"}
-    made.rewritten(name, lambda status: status.update(forecast=told))
 
 
 def _stale(made: Planted, name: str) -> None:
@@ -252,6 +254,7 @@ def _rich(made: Planted, name: str) -> None:
     figures = made.figures(name)
     figures.lag_seconds, figures.lag_bytes, figures.records = 0.43, 12_300, 4_204_311
     figures.pace.source_lag, figures.pace.sink_lag = 0.412, 0.018
+    figures.forecast = Forecast(time.time(), "binlog.000042", time.time() + 3.01 * 86_400, 30)
     snapshot = figures.snapshot
     snapshot.begin({"shop.orders": 4_000_000, "shop.lines": 9_200_000, "shop.customers": 180_000})
     snapshot.began = time.time() - 340
@@ -260,12 +263,6 @@ def _rich(made: Planted, name: str) -> None:
     snapshot.tables["shop.orders"].began = time.time() - 200
     snapshot.read("shop.orders", 2_610_000, 4_000_000, finished=False)
     made.running(name, figures)
-    made.rewritten(
-        name,
-        lambda status: status.update(
-            forecast={"purged_in_s": 260_000, "needs_s": 30, "oldest_needed": "binlog.000042"}
-        ),
-    )
     made.state(name, {"file": "binlog.000042", "pos": 1988, "gtids": "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-90210"})
     now = time.time()
     tables = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from cdckit import errors
+from cdckit.engine.metrics.forecast import Forecast
 from cdckit.engine.metrics.trend import Sample
 from cdckit.engine.quarantine.store import FILE
 from cdckit.errors import StateError
@@ -60,6 +62,19 @@ def _changed(**members: Any) -> Callable[[Planted], None]:
     return plant
 
 
+def _forecast(left: float, needs: float | None, *, runs: bool = True) -> Callable[[Planted], None]:
+    def plant(made: Planted) -> None:
+        figures = made.figures("p")
+        now = time.time()
+        figures.forecast = Forecast(now, "log.7", now + left, needs, "keep", "SET GLOBAL keep = 9")
+        if runs:
+            made.running("p", figures)
+        else:
+            made.ended("p", figures=figures)
+
+    return plant
+
+
 ILLS: list[tuple[Callable[[Planted], None], str, str, str]] = [
     (_failed_by(errors.SourceError("no")), "down", "SourceError: no", "cdc validate {} --connect"),
     (_failed_by(errors.SinkError("full")), "down", "SinkError: full", "cdc validate {} --connect"),
@@ -70,14 +85,17 @@ ILLS: list[tuple[Callable[[Planted], None], str, str, str]] = [
     (lambda made: made.killed("p"), "down", "ended without a word", "cdc run {}"),
     (_changed(connected=False, disconnects=1, disconnected_by="gone"), "bad", "the source is away: gone", "cdc"),
     (_changed(lag_seconds=9.0, written=time.time() - 4000), "bad", "was last heard of 1 h", "cdc"),
+    (_forecast(2 * 3600, 7300), "bad", "purged before it is read: it needs 2 h 01 min to catch up", "SET GLOBAL keep"),
+    (_forecast(3600, math.inf), "bad", "it never catches up as it is", "SET GLOBAL keep"),
+    (_forecast(900_000, 7200), "fine", "", ""),
+    (_forecast(3600, None), "fine", "", ""),
     (
-        _changed(forecast={"purged_in_s": 3600, "needs_s": 7200}),
+        _forecast(3600, 10, runs=False),
         "bad",
-        "purged in 1 h 00 min; catching up",
-        "cdc doctor",
+        "it stands, and the log that it needs next, log.7",
+        "cdc run {}",
     ),
-    (_changed(forecast={"purged_in_s": 3600, "needs_s": None}), "bad", "is purged in 1 h 00 min", "cdc doctor"),
-    (_changed(forecast={"purged_in_s": 900_000, "needs_s": 7200}), "fine", "", ""),
+    (_forecast(900_000, 10, runs=False), "idle", "", ""),
     (_changed(forecast="soon"), "fine", "", ""),
     (_changed(lag_seconds=400.0), "warn", "6 min 40 s behind the source", "cdc status {}"),
     (_changed(left_out={"write": 2}, skipped={"a.b": 1}), "warn", "3 records of this run were left out", "cdc"),

@@ -61,7 +61,7 @@ def _address(given: str) -> ListenAddress:
     try:
         return parse_address(given)
     except ValueError as error:
-        raise ConfigError(f"--address: {error}") from error
+        raise ConfigError(f"--address: {error}", number="CDC2605") from error
 
 
 def _token(file: Path | None) -> str | None:
@@ -70,4 +70,4 @@ def _token(file: Path | None) -> str | None:
     try:
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--token-file: {file} cannot be read: {error}") from error
+        raise ConfigError(f"--token-file: {file} cannot be read: {error}", number="CDC2605") from error

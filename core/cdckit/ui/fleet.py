@@ -14,7 +14,7 @@ from cdckit.engine.metrics.status_file import read_status
 from cdckit.engine.quarantine.store import FILE, kept_count
 from cdckit.errors import StateError
 from cdckit.ui.folders import state_folders
-from cdckit.ui.ills import Ill, ill, purge, unreadable
+from cdckit.ui.ills import Ill, forecast_of, ill, unreadable
 
 _LOOK_ANEW_SECONDS = 5.0
 """How often new folders are looked for."""
@@ -132,7 +132,7 @@ def row(member: Member) -> dict[str, Any]:
     if found is None:
         return {**told, "state": "unreadable"}
     run = found.run or {}
-    left, needs = purge(run)
+    forecast = forecast_of(found)
     return {
         **told,
         "state": "stale" if found.stale else found.state,
@@ -149,8 +149,7 @@ def row(member: Member) -> dict[str, Any]:
         "rate": round(found.events_per_second, 1),
         "records": found.records,
         "quarantine": found.quarantine,
-        "purged_in": left,
-        "needs": needs,
+        "purged_at": None if forecast is None else forecast.purged_at,
         "snapshot": _share(found),
     }
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from cdckit.connector.durations import duration
+from cdckit.engine.metrics.forecast import Forecast
 from cdckit.engine.metrics.status import PipelineStatus
 
 Grade = Literal["down", "bad", "warn", "fine", "idle"]
 GRADES: tuple[Grade, ...] = ("down", "bad", "warn", "fine", "idle")
 """From what is looked at first to what is looked at last."""
+_STANDS_SECONDS = 86_400.0
+"""A pipeline that does not run is shown as ill so long before its log is purged."""
 BEHIND_SECONDS = 300.0
 """A pipeline that follows the log and is further behind is shown as ill."""
 
@@ -96,14 +100,20 @@ def _killed(found: PipelineStatus, run: Mapping[str, Any]) -> Ill | None:
 
 
 def _purged(found: PipelineStatus, run: Mapping[str, Any]) -> Ill | None:
-    left, needs = purge(run)
-    if left is None or (needs is not None and needs < left and left > 6 * 3600):
+    told = forecast_of(found)
+    left = None if told is None else told.purged_in(found.at)
+    if told is None or left is None:
         return None
-    if needs is None and left > 24 * 3600:
+    stands = found.state != "running"
+    if stands and left < _STANDS_SECONDS:
+        what = f"it stands, and the log that it needs next, {told.oldest_needed}, is purged in a day or less"
+        return Ill("bad", what, "start it, or have the source keep its log for longer", f"cdc run {file_of(run)}")
+    if stands or not told.too_late(found.at):
         return None
-    need = f"; catching up takes {duration(round(needs))}" if needs is not None else ""
-    what = f"the log that it still needs is purged in {duration(round(left))}{need}"
-    return Ill("bad", what, "have the source keep its log for longer, now", f"cdc doctor {file_of(run)}")
+    never = told.needs is not None and math.isinf(told.needs)
+    needs = "never catches up as it is" if never else f"needs {duration(round(told.needs or 0))} to catch up"
+    what = f"the log that it needs next, {told.oldest_needed}, is purged before it is read: it {needs}"
+    return Ill("bad", what, "have the source keep its log for longer, now", told.remedy or f"cdc doctor {file_of(run)}")
 
 
 def _away(found: PipelineStatus, run: Mapping[str, Any]) -> Ill | None:
@@ -155,16 +165,12 @@ _LOOKS: tuple[Callable[[PipelineStatus, Mapping[str, Any]], Ill | None], ...] = 
 )  # fmt: skip
 
 
-def purge(run: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """In how many seconds the log is purged that it needs, and how many it takes to catch up; None: not known."""
-    told = run.get("forecast")
-    if not isinstance(told, Mapping):
-        return None, None
-    left, needs = told.get("purged_in_s"), told.get("needs_s")
-    return (
-        float(left) if isinstance(left, int | float) else None,
-        float(needs) if isinstance(needs, int | float) else None,
-    )
+def forecast_of(found: PipelineStatus) -> Forecast | None:
+    """When the log is purged, as the last run has told; None where it did not, or not so that it can be understood."""
+    try:
+        return found.forecast
+    except (AttributeError, KeyError, TypeError):
+        return None
 
 
 def _connect(run: Mapping[str, Any]) -> str:

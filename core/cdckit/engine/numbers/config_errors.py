@@ -152,6 +152,12 @@ ENTRIES = (
         "see the message.",
     ),
     Entry(
+        "CDC2509",
+        "a first file cannot be written",
+        "`cdc init` lacks an answer, was given a secret where a variable belongs, or the file is there already.",
+        "give the option that the message names, or let it ask on a terminal.",
+    ),
+    Entry(
         "CDC2601",
         "a certificate or key cannot be read",
         "The file is missing, no PEM or PKCS12, or its password is another.",
@@ -174,5 +180,17 @@ ENTRIES = (
         "two tables share a topic",
         "Their names become the same topic, so that their records would be mixed.",
         "rename one by a router, or leave one out.",
+    ),
+    Entry(
+        "CDC2605",
+        "the page cannot be served",
+        "`cdc ui` needs a token where other machines reach it or it may act, or it cannot listen at its address.",
+        "give the token by CDC_UI_TOKEN or --token-file, or name a free port of this machine.",
+    ),
+    Entry(
+        "CDC2606",
+        "the page cannot have that done",
+        "The pipeline is in a state in which it cannot be, or what was asked makes no sense.",
+        "see the message; the command of the same name does it by hand.",
     ),
 )
