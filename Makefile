@@ -11,7 +11,7 @@ FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 # Tests start hundreds of processes: none of them should compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup servers lint test test-fast matrix nightly demo bench docs face lock
+.PHONY: help setup servers lint test test-fast matrix nightly demo bench docs face screenshots lock
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,9 @@ docs: $(INSTALLED) ## Write the option tables and the numbers of errors in the d
 
 face: $(INSTALLED) ## Record the public face anew; CHANGELOG.md has to tell of what changed
 	@$(BIN)/python -m testkit.face
+
+screenshots: $(INSTALLED) ## Take the pictures of the page for the docs anew
+	@$(BIN)/python -m testkit.screenshots
 
 lock: $(INSTALLED) ## Resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

@@ -11,6 +11,13 @@ from .api.checks import (
     why_unwritable as why_unwritable,
 )
 from .api.event_traits import EventTraits as EventTraits
+from .api.held import (
+    HeldMessage as HeldMessage,
+    HeldMessages as HeldMessages,
+    Image as Image,
+    Images as Images,
+    Shown as Shown,
+)
 from .api.hookspecs import (
     ColumnConverter as ColumnConverter,
     ColumnDescription as ColumnDescription,
@@ -18,7 +25,7 @@ from .api.hookspecs import (
     hookimpl as hookimpl,
     hookspec as hookspec,
 )
-from .api.ignored_options import NoMeaning as NoMeaning
+from .api.ignored_options import IgnoredOptions as IgnoredOptions
 from .api.lists import NameList as NameList, RegexList as RegexList, patterns as patterns, split_names as split_names
 from .api.marks import (
     DefinitionChange as DefinitionChange,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import NoMeaning
+from cdckit import IgnoredOptions
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
@@ -21,7 +21,7 @@ from cdckit_mysql.options.events import (
     TopicOptions,
 )
 from cdckit_mysql.options.history import HistoryOptions
-from cdckit_mysql.options.ignored_options import WITHOUT_MEANING
+from cdckit_mysql.options.ignored_options import IGNORED_OPTIONS
 from cdckit_mysql.options.snapshot import SignallingOptions, SnapshotOptions
 from cdckit_mysql.options.values import ValueOptions
 
@@ -46,6 +46,7 @@ class MySqlConfig(
 
     connector: ClassVar[str] = "mysql"
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix",)
+    asked: ClassVar[tuple[str, ...]] = ("database_hostname", "database_port", "database_user", "database_password")
     choosing: ClassVar[tuple[str, ...]] = capture_lists("database", "table")
     renamed: ClassVar[Mapping[str, str]] = {
         "database.server.name": "topic.prefix",
@@ -64,7 +65,7 @@ class MySqlConfig(
         "database.history.skip.unparseable.ddl": "schema.history.internal.skip.unparseable.ddl",
     }
     stand_ins: ClassVar[Mapping[str, str]] = {"errors.retry.delay.max.ms": "retriable.restart.connector.wait.ms"}
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = IGNORED_OPTIONS
     peer_options: ClassVar[Mapping[str, str]] = peer_options("cdckit_mysql")
 
     @model_validator(mode="after")
@@ -84,6 +85,22 @@ class MySqlConfig(
             "schema_history_internal": "state",
         }
         return super().beside().model_copy(update=update)
+
+    def whole(self, tables: Sequence[str]) -> Self:
+        """Also without statements that choose rows, without a lock, and without what is told of definitions."""
+        update = {
+            "snapshot_select_statement_overrides": "",
+            "snapshot_query_mode": "select_all",
+            "snapshot_locking_mode": "none",
+            "include_schema_changes": False,
+        }
+        return super().whole(tables).model_copy(update=update)
+
+    def rows_left_out(self, table: str) -> str | None:
+        """Also where a statement chooses the snapshot's rows."""
+        if self.statement_for(table) is not None or self.snapshot_query_mode != "select_all":
+            return "a statement chooses which rows the snapshot reads, so that others may be missing"
+        return super().rows_left_out(table)
 
 
 class MariaDbConfig(MySqlConfig):

@@ -171,6 +171,7 @@ class RedisStateStore(StateStore):
     def replace_history(self, history: str, entries: Iterable[HistoryEntry]) -> None:
         """Puts `entries` in the place of the whole history at once."""
         key = self._keys.history(history)
+        # Within the script's one step: a reader finds the old history or the new one.
         clear: list[Command] = [("DEL", key), ("SREM", self._keys.histories, history.encode())]
         self._save(key, clear + self._added(history, entries))
 

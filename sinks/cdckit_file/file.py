@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from cdckit import Finding, Messages, Sink, SinkContext, SinkError, why_unwritable
+from cdckit import Finding, HeldMessages, Messages, Sink, SinkContext, SinkError, why_unwritable
 from cdckit_file.config import FileConfig
 from cdckit_file.lines import LineWriter
+from cdckit_file.reading import held_lines
 from cdckit_file.writing import is_file, write_whole
 
 log = logging.getLogger("cdckit.file")
@@ -75,6 +76,10 @@ class FileSink(Sink):
         except OSError as error:
             raise self._error(error, "what was written may not be on the disk; start again to repeat it") from error
         self._unsaved = False
+
+    def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+        """The lines of the file; those that were renamed away are not seen."""
+        return HeldMessages(held_lines(self.path, topics))
 
     def close(self) -> None:
         """Closes the file."""

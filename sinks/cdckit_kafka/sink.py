@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from cdckit import POSITION_HEADER, EncodedHeaders, Finding, Messages, QueueFill, Sink, SinkContext, SinkError
+from cdckit import (
+    POSITION_HEADER,
+    EncodedHeaders,
+    Finding,
+    HeldMessages,
+    Messages,
+    QueueFill,
+    Sink,
+    SinkContext,
+    SinkError,
+)
 from cdckit_kafka.checks import findings
 from cdckit_kafka.client import Client
 from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.reading import held_messages
 from cdckit_kafka.refusals import Refusal
 from cdckit_kafka.set_aside import Report, SetAside
 from cdckit_kafka.settings import producer_settings
@@ -116,6 +127,10 @@ class KafkaSink(Sink):
             int(self._settings["queue.buffering.max.kbytes"]) * 1024,
         )
 
+    def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+        """The topics from where they begin to where they end now, without what no transaction has committed."""
+        return held_messages(self._config, context, topics)
+
     def close(self) -> None:
         """Drops what is not acknowledged, and all connections."""
         client, self._client = self._client, None
@@ -147,6 +162,8 @@ class KafkaSink(Sink):
             messages.timestamps,
             strict=True,
         ):
+            # Messages of a batch share their headers: the list is made once, and of each message only the position is
+            # put in.
             if headers is not shared:
                 shared = headers
                 plain = [*headers]
@@ -180,6 +197,7 @@ class KafkaSink(Sink):
             try:
                 return producer.produce(*produced)
             except BufferError as error:
+                # With an empty queue there is always room: this message alone is larger than it.
                 if not left:
                     return self._refuse(client, produced, error)
             except KafkaException as error:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from cdckit import SinkError
 from cdckit.waiting import answer_of

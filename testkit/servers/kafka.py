@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from testkit.servers.cache import cached
 from testkit.servers.java import ensure_java, fetch_jars, java_version

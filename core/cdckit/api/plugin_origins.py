@@ -30,20 +30,20 @@ class PluginOrigin:
         name: the entry point's, or the file's.
         module: what is imported.
         load: imports it.
-        told: says what brings it; reading that of an installed one takes time.
+        brought_by: says what brings it; reading that of an installed one takes time.
         is_file: whether it is a file of the folder.
     """
 
     name: str
     module: str
     load: Callable[[], Any]
-    told: Callable[[], str]
+    brought_by: Callable[[], str]
     is_file: bool = False
 
     @property
     def distribution(self) -> str:
         """The distribution that brings it and its version, or the file's path."""
-        return self.told()
+        return self.brought_by()
 
 
 def plugin_origins() -> list[PluginOrigin]:

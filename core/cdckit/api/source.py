@@ -226,6 +226,13 @@ class Source(ABC):
         """Whether tables are to be read again beyond `start`. Asks nobody; False by default."""
         return False
 
+    def passed(self, offset: Offset, point: Offset) -> bool:
+        """Whether all that lies before `point`, an end of the log, lies before `offset` too.
+
+        Asked after the log was read up to `point`. By default only an equal offset is known to.
+        """
+        return offset == point
+
     def lag_bytes(self, offset: Offset) -> int | None:
         """How many bytes of the log lie between `offset` and its end now, or None where that cannot be told.
 

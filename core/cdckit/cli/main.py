@@ -18,8 +18,11 @@ from cdckit.errors import CdcError, numbered
 from cdckit.waiting import EndedByStop
 
 COMMANDS = {
+    "init": "Write a first pipeline file.",
     "run": "Run a pipeline.",
     "status": "Show whether a pipeline runs, how far it is and how fast.",
+    "ui": "Show pipelines as a page for a browser.",
+    "top": "Show pipelines in the terminal, those first that are ill.",
     "list": "Show what the pipelines of a folder are at.",
     "validate": "Check a pipeline file, and what it connects to.",
     "doctor": "Tell what is wrong with a pipeline, and what will go wrong.",
@@ -27,6 +30,7 @@ COMMANDS = {
     "plugin": "Write a new plugin, or check one.",
     "describe": "Show the options of a source, sink, transform or other component.",
     "schema": "Print the JSON Schema of a pipeline file, for editors; accept changes of definitions.",
+    "diff": "Compare what a pipeline's sink holds with its source.",
     "signal": "Tell a running pipeline what to do, such as to read a table again.",
     "resnapshot": "Have tables read again.",
     "offsets": "Show, set, reset or import how far a pipeline has come.",

@@ -70,6 +70,7 @@ def ask(state: StateStore, offset: Offset, tables: Sequence[str]) -> Resnapshot:
         tables: their full names.
     """
     before, begun = pending(state, offset), _carried(offset)
+    # A batch that is planned already reads what its offset names: what is asked for meanwhile waits for the next one.
     waiting = before.tables if before is not None and (begun is None or begun.id != before.id) else ()
     made = Resnapshot(uuid.uuid4().hex, tuple(dict.fromkeys([*waiting, *tables])))
     state.put(KEPT_AS, made.to_json())

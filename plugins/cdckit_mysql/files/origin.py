@@ -137,7 +137,7 @@ class FilesOrigin:
         history: Callable[[], SchemaHistory],
         run_id: str,
     ) -> NoSnapshots:
-        """There are none."""
+        """What refuses them: files of a log hold no tables."""
         return NoSnapshots()
 
     def readable(self, filters: Filters) -> Sequence[str]:
@@ -157,7 +157,7 @@ class FilesOrigin:
         return ()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """No file stays open between two readings."""
 
     def _files(self) -> LogFiles:
         return LogFiles(self._config)

@@ -122,7 +122,7 @@ class HistoryTopic:
         return open_producer({**self._settings, **_LOSSLESS}, self._errors)
 
     def _make(self, admin: AdminClient) -> None:
-        from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415 - an optional extra
+        from confluent_kafka.admin import NewTopic  # noqa: PLC0415 - an optional extra
 
         topic = self._topic
         known = ask(self._errors, admin.poll, lambda: admin.list_topics(timeout=self._query)).topics.get(topic)

@@ -47,12 +47,12 @@ class ServerOrigin:
 
     @property
     def dialect(self) -> Dialect:
-        """The server's."""
+        """Asked once, of the server that answers first."""
         return self._asked.dialect
 
     @property
     def lower_case_table_names(self) -> int:
-        """The server's."""
+        """The variable of that name of the server that answers now."""
         return self._asked.ready()[0].lower_case_table_names
 
     def begin(self, history: SchemaHistory) -> LogOffset:
@@ -80,7 +80,7 @@ class ServerOrigin:
         return self._asked.bytes_between(start, end)
 
     def cuts(self, start: LogOffset) -> bool:
-        """Each may."""
+        """A server's log may be cut wherever a transaction ends."""
         return True
 
     def lag_bytes(self, at: LogOffset) -> int | None:
@@ -128,7 +128,7 @@ class ServerOrigin:
         return nullcontext()
 
     def take_over_missing(self, filters: Filters, definitions: Definitions, position: LogPosition) -> None:
-        """The server's."""
+        """The definitions of captured tables that the history lacks, as the server has them now."""
         take_over_missing(self._asked.ready()[1], self._config, filters, definitions, position)
 
     def snapshots(
@@ -143,7 +143,7 @@ class ServerOrigin:
         return ServerSnapshots(self._config, filters, mode, self._asked, renewal, history, run_id)
 
     def readable(self, filters: Filters) -> Sequence[str]:
-        """The server's."""
+        """The captured tables that the server has now."""
         return self._asked.captured(filters)
 
     def unmatched(self) -> Sequence[Unmatched]:

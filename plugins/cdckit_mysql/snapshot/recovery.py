@@ -19,7 +19,7 @@ from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.consistent_point import consistent_point
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opening import LogOpener, on_server
-from cdckit_mysql.streaming.range_scan import LogSurvey
+from cdckit_mysql.streaming.range_scan import RangeScan
 from cdckit_mysql.table import Tables
 
 log = logging.getLogger("cdckit.mysql")
@@ -68,7 +68,7 @@ def _first_change(
     with connection:
         if (start.file, start.pos) == (end.file, end.pos):
             return None
-        survey = LogSurvey(
+        scan = RangeScan(
             connection,
             definitions,
             start,
@@ -78,7 +78,7 @@ def _first_change(
             patience=config.connect_keep_alive_interval_ms / 1000,
         )
         try:
-            survey.pieces(end)
+            scan.pieces(end)
         except DecodeError as error:  # the definitions of now contradict a statement: it was carried out since
             return changes.found[0] if changes.found else str(error)
     return changes.found[0] if changes.found else None

@@ -48,7 +48,7 @@ class StateSession:
         self.place = f"{place(config)}, database '{config.database_dbname}'"
         self._turn = threading.RLock()
         self._logged_in = False
-        with self.told("logging in"):
+        with self.state_errors("logging in"):
             self._connection = self._log_in()
         self._logged_in = True
         try:
@@ -92,7 +92,7 @@ class StateSession:
         Raises:
             StateError: it fails.
         """
-        with self._turn, self.told(doing), self._connection.cursor() as cursor:
+        with self._turn, self.state_errors(doing), self._connection.cursor() as cursor:
             cursor.execute(self.tables.named(statement), arguments or None)
             return list(cursor.fetchall())
 
@@ -102,7 +102,7 @@ class StateSession:
         Raises:
             StateError: it fails; nothing of it was done, unless the connection was lost.
         """
-        with self._turn, self.told(doing):
+        with self._turn, self.state_errors(doing):
             for attempt in range(1, _ATTEMPTS + 1):
                 try:
                     self._run(change)
@@ -161,7 +161,7 @@ class StateSession:
         return found is not None
 
     def _format(self) -> int | None:
-        with self._turn, self.told("looking for the tables"), self._connection.cursor() as cursor:
+        with self._turn, self.state_errors("looking for the tables"), self._connection.cursor() as cursor:
             try:
                 cursor.execute(self.tables.named("SELECT version FROM {format}"))
             except pymysql.ProgrammingError as error:
@@ -182,7 +182,7 @@ class StateSession:
         Raises:
             StateError: the connection is lost.
         """
-        with self._turn, self.told("waiting"):
+        with self._turn, self.state_errors("waiting"):
             self._connection.ping(reconnect=False)
 
     def close(self) -> None:
@@ -190,7 +190,7 @@ class StateSession:
         release(self._connection)
 
     @contextmanager
-    def told(self, doing: str) -> Iterator[None]:
+    def state_errors(self, doing: str) -> Iterator[None]:
         """Faults as `StateError`, with server, database and what to do."""
         try:
             yield

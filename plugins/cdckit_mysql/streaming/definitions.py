@@ -113,6 +113,8 @@ class Definitions:
         self.changes += 1
         if self._history is not None and changes:
             self._topics.arrived([table])
+            # A statement of the log may end at the same place, and has the name `ddl` in the history; the time keeps
+            # several of these in their order behind it.
             self._history.changed(position, changes, self.tables, f"told-{time.time_ns():020d}")
         return changes
 

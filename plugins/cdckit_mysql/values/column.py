@@ -99,7 +99,7 @@ def column_value(column: Column, options: ValueOptions, table: TableId, *, in_ke
 
 def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:
     native = value.native
-    convert = _told(converter.convert, value.column.name)
+    convert = _naming_column(converter.convert, value.column.name)
     if converter.takes_null:
         readable = native.replace(optional=True, default=None)
         options = replace(value.options, zero_timestamps=False)  # null to begin with
@@ -115,10 +115,10 @@ def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:
     )  # fmt: skip
 
 
-def _told(convert: Convert, column: str) -> Convert:
+def _naming_column(convert: Convert, column: str) -> Convert:
     """A user's function; what it raises names the column."""
 
-    def told(value: Any) -> Any:
+    def converted(value: Any) -> Any:
         try:
             return convert(value)
         except Exception as error:
@@ -126,7 +126,7 @@ def _told(convert: Convert, column: str) -> Convert:
                 f"the converter of column {column}: {type(error).__name__}: {error}", number="CDC5107"
             ) from error
 
-    return told
+    return converted
 
 
 def _guarded(value: ColumnValue, failures: ConversionFailures, table: TableId) -> ColumnValue:

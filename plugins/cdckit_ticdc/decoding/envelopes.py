@@ -22,7 +22,7 @@ from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.rows import MakeRow, compile_row
 from cdckit_ticdc.columns.seen import seen_struct, transaction_metadata
 from cdckit_ticdc.decoding.avro import read_registered
-from cdckit_ticdc.decoding.decoder import FAULTS, told, topic_name
+from cdckit_ticdc.decoding.decoder import FAULTS, briefly, topic_name
 from cdckit_ticdc.decoding.documents import read_document
 from cdckit_ticdc.decoding.headers import read_headers
 from cdckit_ticdc.decoding.schemaless import SchemalessEnvelopes
@@ -97,7 +97,7 @@ class EnvelopeDecoder:
             raise DecodeError(f"{message.place}: {error}") from error
         except FAULTS as error:
             raise DecodeError(
-                f"{message.place}: no message in Debezium's format ({told(error)})", number="CDC5204"
+                f"{message.place}: no message in Debezium's format ({briefly(error)})", number="CDC5204"
             ) from error
 
     def _decoded(self, message: Message) -> Sequence[Record | Ddl]:

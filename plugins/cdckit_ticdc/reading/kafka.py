@@ -295,7 +295,7 @@ class KafkaLog(MessageLog):
         try:
             return ask(self._errors, consumer.poll, lambda: call(consumer))
         except KafkaClientError as fault:
-            raise self._told(fault) from fault
+            raise self._source_error(fault) from fault
         except StoppedError:
             self._consumer = None
             raise
@@ -335,9 +335,9 @@ class KafkaLog(MessageLog):
             return SourceError(
                 f"{said}: messages between the saved offset and the oldest one left are lost", number="CDC3101"
             )
-        return self._told(self._errors.fault(error))
+        return self._source_error(self._errors.fault(error))
 
-    def _told(self, fault: KafkaClientError) -> SourceError:
+    def _source_error(self, fault: KafkaClientError) -> SourceError:
         kind = SourceError if fault.lasting else RetriableSourceError
         return kind(f"{self._at_brokers()}: {fault}", number="CDC3202" if fault.lasting else "CDC3201")
 

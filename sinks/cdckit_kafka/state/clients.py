@@ -89,7 +89,7 @@ class StateClients:
         return open_producer({**_UNLESS_TOLD, **self.config.producer_settings, **_WRITES, **own}, self.errors)
 
     @contextmanager
-    def told(self, doing: str) -> Iterator[None]:
+    def state_errors(self, doing: str) -> Iterator[None]:
         """Kafka's faults as `StateError`, with the topic, and what may help."""
         try:
             yield

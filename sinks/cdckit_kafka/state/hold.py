@@ -11,8 +11,7 @@ import threading
 import time
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._group import MemberDescription
+from confluent_kafka.admin import AdminClient, MemberDescription
 
 from cdckit import StateError, StateHeldError
 from cdckit.waiting import ended_by_stop
@@ -49,7 +48,7 @@ class Hold:
         self._admin = admin
         self._given = False
         self._ended = threading.Event()
-        with clients.told("looking who holds the state"):
+        with clients.state_errors("looking who holds the state"):
             self._wait_for_others()
             self._member = clients.member()
             try:
@@ -91,6 +90,7 @@ class Hold:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """The group's answer. Nothing is read by this consumer."""
+        # The group only says who is first. What is assigned is not fetched: the state is read by a consumer of its own.
         ends = [TopicPartition(each.topic, each.partition, OFFSET_END) for each in partitions]
         consumer.incremental_assign(ends)
         consumer.pause(ends)

@@ -62,6 +62,8 @@ class KafkaStateStore(StateStore):
         with ExitStack() as opened:
             hold = Hold(clients, admin)
             opened.callback(hold.end)
+            # Before anything is read: from here on no other process adds to the topics, so what is read is the last
+            # state.
             self._writer = StateWriter(clients, hold.other)
             for topic in self._topics:
                 reader = TopicReader(clients, topic, self._saved.take)

@@ -48,7 +48,7 @@ class StateWriter:
         self._lost: StateError | None = None
         self._refused: KafkaError | None = None
         self._producer = clients.writer()
-        with clients.told("beginning with transactions"):
+        with clients.state_errors("beginning with transactions"):
             self._producer.init_transactions(clients.seconds)
 
     def require(self) -> None:

@@ -43,7 +43,7 @@ class CheckedEnvironment:
         return next(self.home.glob("lib/python*/site-packages"))
 
     def make(self) -> None:
-        """Makes it."""
+        """Lays it out without pip, over the packages of the environment that runs this."""
         venv.create(self.home, with_pip=False, symlinks=True)
         here = sorted({sysconfig.get_paths()[part] for part in ("purelib", "platlib")})
         lines = [f"import site; site.addsitedir({folder!r})\n" for folder in here]

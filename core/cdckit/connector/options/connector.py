@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from cdckit.connector.notifications.options import NotificationOptions
@@ -36,3 +38,23 @@ class ConnectorOptions(
     def beside(self) -> Self:
         """Without signals."""
         return self.model_copy(update={"signal_enabled_channels": ""})
+
+    def whole(self, tables: Sequence[str]) -> Self:
+        """A snapshot of all rows without its own choice of them, and none of the records that are not about rows."""
+        update = {
+            "snapshot_mode": "initial",
+            "snapshot_include_collection_list": "",
+            "snapshot_delay_ms": 0,
+            "streaming_delay_ms": 0,
+            "skipped_operations": "none",
+            "provide_transaction_metadata": False,
+            "heartbeat_interval_ms": 0,
+        }
+        return self.beside().model_copy(update={**update, **self._confined(tables)})
+
+    def _confined(self, tables: Sequence[str]) -> dict[str, str]:
+        """The lists of tables, which stand in the last two of `choosing`, for these alone."""
+        if not tables:
+            return {}
+        include, exclude = (name for name in self.choosing[2:4])
+        return {include: ",".join(re.escape(name) for name in tables), exclude: ""}

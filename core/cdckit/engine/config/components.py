@@ -55,7 +55,7 @@ class ComponentReader:
             return None
         own = {name: value for name, value in options.items() if name != "type"}
         try:
-            registration = find(kind, str(options["type"]), f"{where}.type")
+            registration = find(kind, str(options["type"]), self.label(f"{path}.type"))
             model = config_model(registration)
         except ConfigError as error:
             self.problems += error.problems

@@ -21,7 +21,7 @@ SEPARATE_PARTS = ("key", "header")
 
 
 @dataclass(slots=True)
-class Draft:
+class RawPipeline:
     """Options in the shape of a pipeline file, whatever kind of file they come from.
 
     Attributes:
@@ -114,8 +114,8 @@ def _options_under(options: Options, name: str) -> Options:
     return found
 
 
-def pipeline_draft(tree: Mapping[str, Any], fallback_name: str) -> Draft:
-    """The draft of a pipeline file: nested mappings (TOML's dotted keys, for one) become dotted names."""
+def raw_pipeline(tree: Mapping[str, Any], fallback_name: str) -> RawPipeline:
+    """The options of a pipeline file: nested mappings (TOML's dotted keys, for one) become dotted names."""
     options: Options = {}
     for name, value in tree.items():
         if name in (*COMPONENTS, STATE) and isinstance(value, dict):
@@ -130,7 +130,7 @@ def pipeline_draft(tree: Mapping[str, Any], fallback_name: str) -> Draft:
             options[name] = value
         else:
             options.update(flatten({name: value}))
-    return Draft(options, fallback_name)
+    return RawPipeline(options, fallback_name)
 
 
 def state_options(options: Options) -> Options:

@@ -24,12 +24,13 @@ State = Literal["never run", "running", "stopped", "failed", "killed"]
 
 
 class TableStatus(NamedTuple):
-    """The snapshot of one table: its rows so far, about how many it has, and whether all were read."""
+    """The snapshot of one table: its rows so far, about how many it has, whether all were read, and seconds left."""
 
     name: str
     rows: int
     estimate: int | None
     finished: bool
+    seconds_left: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

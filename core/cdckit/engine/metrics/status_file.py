@@ -65,7 +65,7 @@ class StatusFile:
             self.changed()
 
     def write(self) -> None:
-        """Writes."""
+        """Puts a whole new file in the old one's place, so that no reader meets half of one."""
         if self._lock is None:
             return
         new = self._path.with_suffix(".new")
@@ -161,6 +161,8 @@ def _content(figures: Figures) -> dict[str, Any]:
         "lag_seconds": figures.lag_seconds,
         "lag_bytes": figures.lag_bytes,
         "lag_messages": figures.lag_messages,
+        "source_lag": figures.pace.source_lag,
+        "sink_lag": figures.pace.sink_lag,
         "records": figures.records,
         "log_bytes": figures.log_bytes,
         "operations": dict(figures.counts.operations),
@@ -171,6 +173,7 @@ def _content(figures: Figures) -> dict[str, Any]:
         "unmatched": list(figures.unmatched),
         "forecast": None if figures.forecast is None else figures.forecast.to_json(now()),
         "snapshot": _snapshot(figures),
+        **figures.place.to_json(),
     }
 
 
@@ -184,9 +187,11 @@ def _snapshot(figures: Figures) -> dict[str, Any] | None:
         "ended": snapshot.ended,
         "seconds": snapshot.seconds,
         "paused": snapshot.paused_since is not None,
+        "incremental": snapshot.incremental,
         "tables": {name: _table(table) for name, table in snapshot.tables.items()},
     }
 
 
 def _table(table: TableFigures) -> dict[str, Any]:
-    return {"rows": table.rows, "estimate": table.estimate, "finished": table.finished}
+    left = None if table.finished else table.seconds_left
+    return {"rows": table.rows, "estimate": table.estimate, "finished": table.finished, "seconds_left": left}

@@ -11,7 +11,7 @@ from cdckit.api.messages import Messages
 from cdckit.api.record import Record
 from cdckit.api.sink import QueueFill, Sink, SinkContext
 from cdckit.api.undecoded import Undecoded
-from cdckit.engine.blame import told
+from cdckit.engine.blame import naming_the_plugin
 from cdckit.engine.chain import StepError
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.fault_counts import FaultCounts
@@ -79,7 +79,7 @@ class TolerantEncoder(Encoder):
         if isinstance(error, StepError):
             self._faulty.record_failed(record, "transform", error.step, error)
         else:
-            fault = error if isinstance(error, TransformError) else TransformError(told(error))
+            fault = error if isinstance(error, TransformError) else TransformError(naming_the_plugin(error))
             self._faulty.record_failed(record, "serialize", self._serializer_name, fault)
 
 
@@ -96,7 +96,7 @@ class TolerantSink(Sink):
         self._faulty = faulty
 
     def open(self, context: SinkContext) -> None:
-        """Opens the sink."""
+        """Opens the sink, and takes what it refuses for faulty records."""
         self._sink.open(replace(context, refused=self._faulty.message_failed))
 
     def write(self, messages: Messages) -> None:
@@ -109,7 +109,7 @@ class TolerantSink(Sink):
         self._faulty.sync()
 
     def queue_fill(self) -> QueueFill | None:
-        """The sink's."""
+        """How full the sink's own queue is."""
         return self._sink.queue_fill()
 
     def close(self) -> None:

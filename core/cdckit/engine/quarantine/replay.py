@@ -69,6 +69,8 @@ def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quar
         blocked: set[str] = set()
         for record in kept_records(folder):
             waits = record.stage == "wait" or pipeline.errors.later_changes == "wait"
+            # What stays holds up later changes of its key, also where it was not to be tried: else an older row would
+            # come last.
             if not chosen(record):
                 blocked.add(record.key)
                 continue
@@ -79,6 +81,7 @@ def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quar
                 store.change(record.number, error.stage, error.by, str(error))
                 yield Replayed(record, str(error))
             else:
+                # Out of the quarantine only when the sink has it: a crash in between delivers it twice.
                 store.remove([record.number])
                 yield Replayed(record, "")
 
@@ -127,6 +130,7 @@ class _Delivery:
         if record.key in blocked:
             raise _StaysError("wait", "", "an earlier change of its key is in quarantine")
         messages = self._messages(record)
+        # The chain may give messages other keys than the record had; order is that of what the sink is given.
         if blocked & {key_of_message(*where) for where in zip(messages.topics, messages.keys, strict=True)}:
             raise _StaysError("wait", "", "an earlier message of its key is in quarantine")
         self._refusals.clear()

@@ -10,6 +10,8 @@ from cdckit.api.sink import Sink
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.engine.metrics.absence import Absence
+from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.sink_offset import SinkOffset
@@ -35,7 +37,9 @@ class Progress:
         source: Source,
         notices: RunNotices,
         counts: SourceCounts,
+        away: Absence,
         kept: SinkOffset | None = None,
+        pace: Pace | None = None,
         ahead: Forecaster | None = None,
     ) -> None:
         self.offset = saved
@@ -46,7 +50,10 @@ class Progress:
         self._source = source
         self._notices = notices
         self._counts = counts
+        self._away = away
+        """How long the sink has not answered."""
         self._kept = kept
+        self._pace = pace or Pace()
         self._ahead = ahead
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
@@ -64,7 +71,9 @@ class Progress:
             SinkError: it does not take them.
         """
         self._behind = self._written = True
+        self._away.begin()
         self._sink.write(messages)
+        self._away.end()
 
     def took(self, batch: Batch) -> None:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""
@@ -73,6 +82,8 @@ class Progress:
         self.look_ahead()
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
+            # A batch without an offset ends where reading cannot resume; what it holds is covered by a later one's.
+            self._pace.read_at = time.time()
         if batch.offset is not None:
             self.offset = batch.offset
             self._behind = batch.repeats
@@ -113,8 +124,7 @@ class Progress:
         """
         if self._kept is None:
             if self._written:
-                self._sink.flush()
-                self._written = False
+                self._flush()
         elif self._behind:
             self.offset = self._kept.rollback()
             self._behind = self._written = False
@@ -124,11 +134,20 @@ class Progress:
         """Commits what the offset tells of, unless the sink has more than that."""
         if self._behind or self.offset is None or not (self._written or self.offset != kept.committed):
             return
+        self._away.begin()
         try:
             kept.commit(self.offset)
+        # Whether it was committed after all is not known: `rewind` reads what the sink says.
         except RetriableSinkError:
             self._behind = True
             raise
+        self._away.end()
+        self._written = False
+
+    def _flush(self) -> None:
+        self._away.begin()
+        self._sink.flush()
+        self._away.end()
         self._written = False
 
     def _keep(self, offset: Offset | None) -> None:
@@ -136,10 +155,11 @@ class Progress:
         if offset is None or offset == self._saved:
             return
         if self._kept is None:
-            self._sink.flush()
-            self._written = False
+            # The offset must not be ahead of the sink: what is acknowledged now is all that lies before it.
+            self._flush()
         self._state.save_offset(offset)
         self._saved = offset
+        # Behind the save: what the source lets go of now (signals, a place in the log) nobody will ask for again.
         self._source.committed(offset)
         self._notices.batch_committed(
             records=self._records,

@@ -53,6 +53,7 @@ class Retries:
         """
         if self._stopping():
             return
+        # Each series of faults has the schedule from its begin; what is read in between ends a series.
         if not self.attempts:
             self._waits = self._schedule.waits(reached=self._reached)
         wait = next(self._waits, None)

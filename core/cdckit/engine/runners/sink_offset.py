@@ -51,6 +51,9 @@ class SinkOffset:
         found = self._transactions.committed()
         offset, made = _read(found)
         local, owner = state.load_offset(), state.get(KEPT_AS)
+        # The sink's transaction has records and offset together, so its offset is the true one; the state's copy is
+        # behind after a crash. Only where a user said `cdc offsets keep`, or the pipeline was not exactly-once
+        # meanwhile, the state's counts.
         taken = found is not None and owner != STATE and local != offset
         if taken:
             self._require_authority(owner, local)
@@ -77,6 +80,7 @@ class SinkOffset:
 
     def own(self, state: StateStore) -> None:
         """Has the sink note the state's offset, and the state that it is the sink's from now on."""
+        # First the sink, then the note that it owns the offset: a crash in between leaves two equal ones.
         self.committed = state.load_offset()
         self._commit(self.committed)
         if state.get(KEPT_AS) != SINK:

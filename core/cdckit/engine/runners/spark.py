@@ -69,13 +69,16 @@ class SparkRunner(Runner):
         place = self._checkpoints(session)
         copied = self._copied(place)
         if copied is not None:
+            # Before the state is opened: the machine may be a new one, whose folder is empty, or one that was away for
+            # a while.
             restore_state(*copied)
         generation, saved = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
         faults = self._fault_inbox(session, stack)
         delivery.open(session, generation, faults)
+        # Behind the query's end: the direct runner, `cdc status` and commands find the offset in the store.
         stack.callback(self._take_back, place)
         self.notices.started(self.name, saved)
-        told = QueryNotices(self.notices)
+        told = QueryNotices(self.notices, self.figures.pace)
         relay = Relay(told, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
         stack.callback(relay.close)
         job = Job(
@@ -140,6 +143,7 @@ class SparkRunner(Runner):
             except (SourceError, RetriableSinkError) as error:
                 if query.told.connected:
                     retries.reached()
+                # A batch or an idle round says that the source was there: what is counted are attempts in a row.
                 if query.committed != committed or query.told.is_idle:
                     retries.progressed()
                 refused = not isinstance(error, RetriableSourceError | RetriableSinkError)

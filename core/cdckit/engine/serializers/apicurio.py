@@ -79,19 +79,19 @@ class ApicurioSerializer(RegisteredSerializer):
             return self._id(artifact, self._connection.ask(path, body, headers)), written
         if self._registry.find_latest:
             number = self._id(artifact, self._connection.ask(f"{one}/meta"))
-            return number, self._told(artifact, self._connection.ask(one))
+            return number, self._unless_refused(artifact, self._connection.ask(one))
         headers = {"Content-Type": "application/get.extended+json"}
         wrapped = orjson.dumps({"content": body.decode()})
         answer = self._connection.ask(f"{one}/meta?canonical=true", wrapped, headers)
         return self._id(artifact, answer), written
 
     def _id(self, artifact: Artifact, answer: Any) -> int:
-        found = self._told(artifact, answer)
+        found = self._unless_refused(artifact, answer)
         if isinstance(found, dict) and isinstance(number := found.get(self.use_id), int):
             return number
         raise self._connection.no_registry()
 
-    def _told(self, artifact: Artifact, answer: Any) -> Any:
+    def _unless_refused(self, artifact: Artifact, answer: Any) -> Any:
         if not isinstance(answer, Refusal):
             return answer
         at, shown = self._connection.shown, f"{artifact[1]} of the group {artifact[0]}"

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.connector.avro_names import NameAdjustment
 from cdckit.engine.serializers.avro.config import AvroConfig
-from cdckit.engine.serializers.inner_options import InnerOptions, told_by_pydantic, without_prefix
+from cdckit.engine.serializers.inner_options import InnerOptions, as_pydantic_errors, without_prefix
 
 _FIELDS = ("id", "type", "traceparent", "dataSchemaName")
 
@@ -72,6 +72,10 @@ class CloudEventsConfig(PluginConfig):
 
     Unset it is `simple` for the sink `kafka`, and in a connector's configuration without `header.converter`.
     """
+    content_mode: Literal["structured", "binary"] = Field(default="structured", alias="content.mode")
+    """Where an event's attributes stand: in the value, with its data, or in the message's headers (`binary`),
+    `content-type` and `ce_*`, while the value is the data. Debezium has the first one alone.
+    """
     serializer_type: Literal["json", "avro"] = "json"
     """Events as JSON, or in Avro, which wants `data` in Avro, too."""
     data_serializer_type: Literal["json", "avro"] = "json"
@@ -117,8 +121,10 @@ class CloudEventsConfig(PluginConfig):
     def _avro_is_complete(self) -> Self:
         if self.serializer_type == "avro" and self.data_serializer_type != "avro":
             raise ValueError("data.serializer.type: should be avro where serializer.type is")
+        if self.serializer_type == "avro" and self.content_mode == "binary":
+            raise ValueError("serializer.type: in binary mode there are data alone, which data.serializer.type says")
         if self.data_serializer_type == "avro":
-            with told_by_pydantic():
+            with as_pydantic_errors():
                 self.avro  # noqa: B018 - it raises what is wrong with its options
         return self
 

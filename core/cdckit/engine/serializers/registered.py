@@ -112,11 +112,11 @@ class RegisteredSerializer(Serializer):
         return False
 
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:
-        """The keys."""
+        """Keys with the ids of their schemas, which are registered when they first come."""
         return self._column(records, "key", [record.key for record in records])
 
     def values(self, records: Sequence[Record]) -> list[bytes | None]:
-        """The values."""
+        """Values, likewise."""
         return self._column(records, "value", [record.value for record in records])
 
     def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:

@@ -24,7 +24,7 @@ from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.job import Form
 from cdckit.engine.spark.packets import messages_of
-from cdckit.engine.spark.worker_cache import Kept
+from cdckit.engine.spark.worker_cache import WorkerCache
 from cdckit.engine.spark.writer import Address, SinkWriter, host_of, send_all
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
@@ -112,6 +112,9 @@ class TaskDelivery(Delivery):
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Writes the batch from the tasks; each flushes before it ends."""
         if frame.rdd.getNumPartitions() > 1:
+            # Splits are read at the same time, so a key's messages come from several tasks: all of a bucket meet in
+            # one, and the packets sort by their first position. Ranges of the log do not overlap, so packets of a
+            # bucket do not either.
             frame = frame.repartition("bucket").sortWithinPartitions("position")
         counts = frame.select("data").mapInArrow(self.write_share, "records bigint").collect()
         return sum(row.records for row in counts)
@@ -146,7 +149,7 @@ class _OpenSink:
         self.sink.close()
 
 
-_sinks: Kept[_OpenSink] = Kept()
+_sinks: WorkerCache[_OpenSink] = WorkerCache()
 
 
 def _share_writer(
@@ -163,6 +166,7 @@ def _share_writer(
                         messages.positions = [""] * len(messages)
                     opened.sink.write(messages)
                     records += len(messages)
+            # Each task's share is safe before the task counts as done; Spark repeats the others without this one.
             opened.flush()
         yield pa.RecordBatch.from_pydict({"records": [records]})
 
@@ -205,6 +209,7 @@ class WriterDelivery(Delivery):
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Writes the batch and flushes."""
+        # Two jobs go over it: without this the source would be read twice.
         frame = frame.persist(StorageLevel.DISK_ONLY)
         try:
             records: int = sum(row.rows for row in frame.select("rows").collect())
@@ -228,6 +233,8 @@ class WriterDelivery(Delivery):
             yield pa.RecordBatch.from_pydict({"sent": [True]})
 
         try:
+            # The splits have been read at the same time, to be counted; here one task hands them on, in the log's
+            # order.
             frame.select("data").coalesce(1).mapInArrow(send, "sent boolean").collect()
         except Exception:
             if self.writer.fault is not None:

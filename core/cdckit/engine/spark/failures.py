@@ -79,6 +79,7 @@ def behind(failure: BaseException, more: str = "") -> CdcError | None:
         more: what else is known.
     """
     said = [more, str(failure)]
+    # PySpark keeps the JVM's stack and causes beside the message, which names only the last of them.
     at: object = failure
     while at is not None and len(said) < _CAUSES:
         said.append(str(getattr(at, "_stackTrace", "")))

@@ -66,6 +66,7 @@ class FaultInbox:
     def _listen(self, connection: Connection) -> None:
         with connection, suppress(OSError, EOFError):
             entries, records = connection.recv()
+            # Counts, shares and the store are for one thread; tasks wait in line, for less than a disk's sync each.
             with self._one_task:
                 answer = self._taken(entries, records)
             connection.send(answer)
@@ -76,6 +77,8 @@ class FaultInbox:
             try:
                 self._faulty.take(entries, records)
             finally:
+                # Also where no more is taken: what came before the limit is kept, and the next start need not meet it
+                # again.
                 self._faulty.sync()
         except CdcError as error:
             return nearest_kind(type(error)), str(error), number_of(error)

@@ -144,6 +144,7 @@ class PipelineQuery:
 
     def _deliver(self, frame: DataFrame, batch: int) -> None:
         if self._refusing:
+            # An error is the one way by which `foreachBatch` can keep Spark from noting a batch as done.
             raise _RefusedError
         self._in_hand = batch
         try:
@@ -158,6 +159,8 @@ class PipelineQuery:
         """Tells the hooks of the batches that Spark has committed since it was last asked."""
         if not self._delivered:
             return
+        # A batch that the sink has is not done before Spark has noted so: a kill in between repeats it. Only what the
+        # next start will not repeat is told of.
         now = committed_batch(self.checkpoint)
         if now is None or now == self.committed:
             return
@@ -182,6 +185,8 @@ class PipelineQuery:
         """Waits for the batch in hand and for Spark's note that it is done, and refuses the next one."""
         self._refusing = True
         deadline = time.monotonic() + DRAIN_SECONDS
+        # `query.stop()` breaks a batch off in mid-write, and repeats it at the next start. Refusing the next batch lets
+        # this one end, and lets Spark write its note.
         while query.isActive and (self._in_hand is not None or self._delivered):
             if time.monotonic() > deadline:
                 log.warning("the batch in hand is not done after %.0f s; the next start repeats it", DRAIN_SECONDS)

@@ -69,8 +69,10 @@ class SinkWriter:
             try:
                 self._write(messages_of(data))
             except Exception as error:
+                # The task learns only that the line was cut; the driver, which has the error itself, raises it.
                 self.fault = error
                 raise EOFError from error
+            # One packet at a time: the task waits for this, so the driver holds one packet, however fast tasks read.
             connection.send_bytes(_DONE)
 
     def _write(self, messages: Messages) -> None:
@@ -83,6 +85,7 @@ class SinkWriter:
         if not self._closed:
             self._closed = True
             with suppress(OSError):
+                # `accept` does not end when its listener is closed by another thread: a last caller ends it.
                 Client(self.address.place, self.address.family, authkey=self.address.secret).close()
             self._listener.close()
 

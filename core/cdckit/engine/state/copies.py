@@ -58,6 +58,7 @@ def copy_state(state: Path, folder: CopyFolder) -> None:
     number = SqliteStateView(state).get(NUMBER) or 0
     try:
         with closing(sqlite3.connect(f"file:{state / 'state.db'}?mode=ro", uri=True)) as db:
+            # `serialize` is one read transaction: a copy is whole, whatever the planner writes meanwhile.
             content = zlib.compress(db.serialize(), 1)
         (folder / f"{_PREFIX}{number:012d}").write_bytes(content)
         for _, old in sorted(_copies(folder))[:-_KEPT]:
@@ -80,6 +81,8 @@ def restore_state(state: Path, folder: CopyFolder) -> None:
         for number, name in copies:
             if number <= mine:
                 return
+            # A copy that was broken off in mid-write belongs to a batch that was never planned: the one before it will
+            # do.
             with suppress(*_FAULTS):
                 _put(zlib.decompress((folder / name).read_bytes()), state)
                 log.warning("the state in %s was %s: it is restored from %s", state, _was(mine), folder / name)
@@ -108,6 +111,7 @@ def _put(content: bytes, state: Path) -> None:
     with closing(sqlite3.connect(new)) as db:
         if db.execute("pragma quick_check").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("the copy is malformed")
+    # A log that belongs to another file would be played into this one.
     for rest in ("state.db-wal", "state.db-shm"):
         (state / rest).unlink(missing_ok=True)
     new.replace(state / "state.db")

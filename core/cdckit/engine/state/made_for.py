@@ -15,6 +15,7 @@ from cdckit.api.plugin_config import dotted
 from cdckit.api.state_store import Json, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.state.state_format import keep_format
 from cdckit.errors import ConfigError, StateError
 
 log = logging.getLogger("cdckit.runner")
@@ -109,7 +110,8 @@ def require_fitting(state: StateStore, pipeline: ResolvedPipeline) -> MadeFor | 
 
 
 def keep(state: StateStore, pipeline: ResolvedPipeline) -> None:
-    """Notes that a state is this pipeline's."""
+    """Notes that a state is this pipeline's, in this version's format."""
+    keep_format(state)
     wanted = MadeFor.of(pipeline).to_json()
     if state.get(KEPT_AS) != wanted:
         state.put(KEPT_AS, wanted)

@@ -117,11 +117,14 @@ def hand_to_spark(
     """
     last = _note(store.get(NOTE)) or _found(store, folder, checkpoints)
     offset, place = store.load_offset(), "" if checkpoints is None else str(checkpoints)
+    # A checkpoint whose `commits` are lost would begin at batch 0 again, and Delta would take the batches for those
+    # that it has: it may not be gone on with under its old name.
     if last is not None and (last.place != place or not _can_go_on(_checkpoint(last, folder, checkpoints))):
         last = None
     if last is None or anew or offset != _reached(last, folder, checkpoints):
         last = Generation(uuid.uuid4().hex, offset, authority=True, place=place)
     generation = replace(last, authority=True)
+    # Noted before Spark starts: whoever opens the state from now on looks into the checkpoint.
     store.put(NOTE, asdict(generation))
     _remove_others(folder / "spark", generation.id)
     return generation
@@ -145,6 +148,7 @@ def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None
         return
     committed = _committed(last, folder, checkpoints)
     if committed is not None:
+        # Two steps, in this order: killed in between, the next start takes the same offset once more.
         store.save_offset(committed.end)
     store.put(NOTE, asdict(replace(last, authority=False)))
 

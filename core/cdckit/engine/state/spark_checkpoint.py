@@ -104,6 +104,8 @@ def show_batch(checkpoint: Path, batch: CommittedBatch) -> None:
     for log, text in (("offsets", f"v1\n{{}}\n{offset}"), ("commits", "v1\n{}")):
         (checkpoint / log).mkdir(parents=True, exist_ok=True)
         (checkpoint / log / str(batch.number)).write_text(text)
+    # Behind both: who reads meanwhile goes by the newest of `commits`, whose offset must be there.
+    for log in ("commits", "offsets"):
         for old in (checkpoint / log).iterdir():
             if old.name.isdecimal() and int(old.name) < batch.number:
                 old.unlink()

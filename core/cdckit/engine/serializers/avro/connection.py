@@ -41,6 +41,9 @@ class Access:
         keystore: the file of the client's own; None: it has none.
         keystore_password: what it is locked with.
         seconds: how long an answer is waited for.
+        key_password: what the client's key is locked with, where that is not what its file is.
+        any_host: whether a certificate need not bear the registry's name.
+        proxy: the URL of the HTTP proxy between; None: that of the environment.
     """
 
     option: str
@@ -53,6 +56,9 @@ class Access:
     keystore: str | None
     keystore_password: SecretStr | None
     seconds: float
+    key_password: SecretStr | None = None
+    any_host: bool = False
+    proxy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ class Connection:
         self._headers = dict(headers)
         if access.authorization is not None:
             self._headers["Authorization"] = access.authorization.get_secret_value()
-        self._opener = urllib.request.build_opener(_Redirects, *_tls(access))
+        self._opener = urllib.request.build_opener(_Redirects, *_proxy(access), *_tls(access))
         self.shown = f"the schema registry {', '.join(self._places)}"
 
     def ask(self, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Any:
@@ -182,10 +188,16 @@ def _refusal(error: urllib.error.HTTPError) -> Refusal:
         return Refusal(error.code, None, error.reason if isinstance(error.reason, str) else "")
 
 
+def _proxy(access: Access) -> Iterator[urllib.request.ProxyHandler]:
+    if access.proxy is not None:
+        yield urllib.request.ProxyHandler({"http": access.proxy, "https": access.proxy})
+
+
 def _tls(access: Access) -> Iterator[urllib.request.HTTPSHandler]:
-    if access.truststore is None and access.keystore is None:
+    if access.truststore is None and access.keystore is None and not access.any_host:
         return
     context = ssl.create_default_context()
+    context.check_hostname = not access.any_host
     option = f"{access.tls}.truststore.location"
     with ExitStack() as files:
         try:
@@ -196,6 +208,8 @@ def _tls(access: Access) -> Iterator[urllib.request.HTTPSHandler]:
             if access.keystore is not None:
                 option, secret = f"{access.tls}.keystore.location", _text(access.keystore_password)
                 pem = files.enter_context(pem_file(option, access.keystore, secret))
+                if pem == access.keystore:  # and not what a store was made into, which its own password locks
+                    secret = _text(access.key_password) or secret
                 context.load_cert_chain(pem, password=secret or "")
         except ssl.SSLError as error:
             raise ConfigError(f"{option}: {error.reason or error}") from error

@@ -8,9 +8,11 @@ from cdckit.api.struct import Struct
 from cdckit.engine.serializers.avro.numbers import long_bytes
 from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.confluent import ConfluentSerializer
+from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.one_by_one import MISFITS
 from cdckit.engine.serializers.protobuf.binary import ProtobufCompiler
 from cdckit.engine.serializers.protobuf.config import ProtobufConfig
+from cdckit.engine.serializers.protobuf.fields import protobuf_fields
 from cdckit.engine.serializers.protobuf.messages import ProtobufFile
 from cdckit.engine.serializers.protobuf.schemas import ProtobufSchemas
 from cdckit.engine.serializers.registered import Registered
@@ -37,8 +39,12 @@ class ProtobufSerializer(ConfluentSerializer):
         return found._replace(head=found.head + place)
 
     def text(self, written: ProtobufFile) -> str:
-        """The schema's text."""
+        """The `.proto` file, as the registry keeps it."""
         return written.text
+
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema's text."""
+        return protobuf_fields(text)
 
     def name(self, written: ProtobufFile) -> str:
         """The message's full name."""
