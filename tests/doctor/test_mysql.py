@@ -193,7 +193,8 @@ def test_a_file_that_is_read_to_its_end_may_go(
         time.sleep(0.1)
     stopping.stop()
     thread.join()
-    assert (records > 500, runner.figures.records) == (True, 500)
+    assert records >= 500
+    assert runner.figures.records >= 500, "what came since, and perhaps a statement"
     mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 

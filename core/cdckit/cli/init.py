@@ -108,7 +108,7 @@ class Answers:
         if self._asks:
             return self._plain(_ask(option))
         if option.required and not option.default:
-            raise ConfigError(f"--set {full}=VALUE: is needed. {option.description}")
+            raise ConfigError(f"--set {full}=VALUE: is needed. {option.description}", number="CDC2509")
         return self._plain(option.default) if option.default else None
 
     def _secret(self, full: str, option: Option) -> str:
@@ -117,7 +117,8 @@ class Answers:
         if given is not None and not re.fullmatch(r"\$\{\w+\}", given):
             raise ConfigError(
                 f"--set {full}: a secret is not written into the file: give the variable that has it, as "
-                f"'{full}=${{{variable_of(option.name)}}}'"
+                f"'{full}=${{{variable_of(option.name)}}}'",
+                number="CDC2509",
             )
         name = given[2:-1] if given is not None else variable_of(option.name)
         self.variables[name] = option.name
@@ -140,21 +141,25 @@ class Answers:
             ConfigError: with those that had none.
         """
         if self._given:
-            raise ConfigError(*(f"--set {full}: should begin with source. or sink." for full in self._given))
+            raise ConfigError(
+                *(f"--set {full}: should begin with source. or sink." for full in self._given), number="CDC2509"
+            )
 
 
 def _require_free(file: Path, *, force: bool, asks: bool) -> None:
     if not file.exists() or force:
         return
     if not asks:
-        raise ConfigError(f"{file}: is there already; --force replaces it, or name another file")
+        raise ConfigError(f"{file}: is there already; --force replaces it, or name another file", number="CDC2509")
     click.confirm(f"{file} is there already; replace it?", abort=True)
 
 
 def _assigned(assignments: Sequence[str]) -> dict[str, str]:
     found = dict(assignment.partition("=")[::2] for assignment in assignments)
     if wrong := [assignment for assignment in assignments if "=" not in assignment]:
-        raise ConfigError(f"--set {wrong[0]}: write it as KEY=VALUE, such as source.database.user=cdc")
+        raise ConfigError(
+            f"--set {wrong[0]}: write it as KEY=VALUE, such as source.database.user=cdc", number="CDC2509"
+        )
     return found
 
 
@@ -179,7 +184,7 @@ def _choose_tables(made: FirstFile, tables: list[str], *, asks: bool, connect: b
     option = include_list(config_model(find("source", made.source["type"])))
     if option is None:
         if tables:
-            raise ConfigError(f"--table: the source '{made.source['type']}' has no list of tables")
+            raise ConfigError(f"--table: the source '{made.source['type']}' has no list of tables", number="CDC2509")
         return
     if not tables and connect and option not in made.source:
         tables = _of_the_source(made, asks=asks)
@@ -218,7 +223,9 @@ def _runner(sink: str, named: str | None, *, asks: bool) -> str:
     made_by = factory(find("sink", sink))
     keeps_tables = isinstance(made_by, type) and issubclass(made_by, TableSink)
     if named == "direct" and keeps_tables:
-        raise ConfigError(f"--runner: the sink '{sink}' keeps Spark tables and needs the runner spark")
+        raise ConfigError(
+            f"--runner: the sink '{sink}' keeps Spark tables and needs the runner spark", number="CDC2509"
+        )
     if named is not None or keeps_tables or not asks:
         return named or ("spark" if keeps_tables else "direct")
     for name, cost in COSTS.items():

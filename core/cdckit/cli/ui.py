@@ -48,7 +48,9 @@ def ui(
     try:
         from cdckit.ui.serving import serve  # noqa: PLC0415 - the extra may be missing
     except ModuleNotFoundError as error:
-        raise ConfigError(f"cdc ui: needs the package {error.name}: pip install 'cdckit[ui]'") from error
+        raise ConfigError(
+            f"cdc ui: needs the package {error.name}: pip install 'cdckit[ui]'", number="CDC2301"
+        ) from error
 
     where = _address(address)
     access = Access(where, _token(token_file), acts=allow_actions)
@@ -61,7 +63,7 @@ def _address(given: str) -> ListenAddress:
     try:
         return parse_address(given)
     except ValueError as error:
-        raise ConfigError(f"--address: {error}") from error
+        raise ConfigError(f"--address: {error}", number="CDC2602") from error
 
 
 def _token(file: Path | None) -> str | None:
@@ -70,4 +72,4 @@ def _token(file: Path | None) -> str | None:
     try:
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--token-file: {file} cannot be read: {error}") from error
+        raise ConfigError(f"--token-file: {file} cannot be read: {error}", number="CDC2605") from error

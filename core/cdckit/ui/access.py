@@ -30,11 +30,11 @@ class Access:
 
     def __init__(self, address: ListenAddress, token: str | None, *, acts: bool) -> None:
         if token is None and not is_this_machine(address.host):
-            raise ConfigError(f"--address: {address} can be reached from other machines: {_ASK}")
+            raise ConfigError(f"--address: {address} can be reached from other machines: {_ASK}", number="CDC2605")
         if token is None and acts:
-            raise ConfigError(f"--allow-actions: whoever reaches the page could act: {_ASK}")
+            raise ConfigError(f"--allow-actions: whoever reaches the page could act: {_ASK}", number="CDC2605")
         if token is not None and len(token) < SHORTEST:
-            raise ConfigError(f"{TOKEN_VARIABLE}: should have {SHORTEST} characters or more")
+            raise ConfigError(f"{TOKEN_VARIABLE}: should have {SHORTEST} characters or more", number="CDC2605")
         self.acts = acts
         self.needs_token = token is not None
         self._token = token or ""

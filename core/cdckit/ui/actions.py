@@ -87,9 +87,9 @@ def act(member: Member, action: str, asked: Mapping[str, Any]) -> str:
         StateError: it failed.
     """
     if action not in ACTIONS:
-        raise ConfigError(f"no action is called '{action}': there are {', '.join(ACTIONS)}")
+        raise ConfigError(f"no action is called '{action}': there are {', '.join(ACTIONS)}", number="CDC2504")
     if why := refusals(member)[action]:
-        raise ConfigError(f"{ACTIONS[action].lower()}: {why}")
+        raise ConfigError(f"{ACTIONS[action].lower()}: {why}", number="CDC2504")
     assert member.status is not None and member.status.run is not None
     if action in _SIGNALS:
         return _signal(member, _SIGNALS[action], {"type": "incremental"})
@@ -107,7 +107,7 @@ def _signal(member: Member, kind: str, data: Mapping[str, Any]) -> str:
     assert member.status is not None and member.status.run is not None
     known = member.status.run.get("signals") or []
     if kind not in known:
-        raise ConfigError(f"type: no signal is called '{kind}' (there are: {', '.join(known)})")
+        raise ConfigError(f"type: no signal is called '{kind}' (there are: {', '.join(known)})", number="CDC2504")
     made = Signal(str(uuid.uuid4()), kind, data)
     try:
         leave(member.folder, made)
@@ -141,7 +141,7 @@ def _command(run: Mapping[str, Any], command: str, *options: str) -> str:
 def _text(asked: Mapping[str, Any], member: str) -> str:
     given = asked.get(member)
     if not isinstance(given, str) or not given:
-        raise ConfigError(f"{member}: should be a text")
+        raise ConfigError(f"{member}: should be a text", number="CDC2504")
     return given
 
 
@@ -150,9 +150,9 @@ def _data(asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
         data = json.loads(given) if isinstance(given, str) else given
     except ValueError as error:
-        raise ConfigError(f"data: no JSON ({error})") from error
+        raise ConfigError(f"data: no JSON ({error})", number="CDC2504") from error
     if not isinstance(data, dict):
-        raise ConfigError("data: should be a JSON object")
+        raise ConfigError("data: should be a JSON object", number="CDC2504")
     return data
 
 
@@ -160,9 +160,9 @@ def _tables(asked: Mapping[str, Any]) -> list[str]:
     given = asked.get("tables")
     named = [name for name in given if isinstance(name, str) and name] if isinstance(given, list) else []
     if not 0 < len(named) <= _MOST_TABLES or len(named) != len(given or ()):
-        raise ConfigError(f"tables: should be a list of 1 to {_MOST_TABLES} names of tables")
+        raise ConfigError(f"tables: should be a list of 1 to {_MOST_TABLES} names of tables", number="CDC2504")
     if wrong := next((name for name in named if name.startswith("-")), None):
-        raise ConfigError(f"tables: '{wrong}' is no name of a table")
+        raise ConfigError(f"tables: '{wrong}' is no name of a table", number="CDC2504")
     return named
 
 
@@ -170,5 +170,5 @@ def _numbers(asked: Mapping[str, Any]) -> list[str]:
     """The options for the records that are named; none: all."""
     given = asked.get("numbers") or []
     if not isinstance(given, list) or not all(isinstance(each, int) and each > 0 for each in given):
-        raise ConfigError("numbers: should be a list of records' numbers")
+        raise ConfigError("numbers: should be a list of records' numbers", number="CDC2504")
     return [word for number in given for word in ("--id", str(number))]

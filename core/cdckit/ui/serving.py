@@ -99,5 +99,6 @@ def _listening(address: ListenAddress) -> socket.socket:
     except OSError as error:
         raise ConfigError(
             f"--address: cannot listen at {address}: {error.strerror or error}; name an address of this machine and a "
-            "free port, or port 0 for any"
+            "free port, or port 0 for any",
+            number="CDC2602",
         ) from error

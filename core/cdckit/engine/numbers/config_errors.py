@@ -152,6 +152,12 @@ ENTRIES = (
         "see the message.",
     ),
     Entry(
+        "CDC2509",
+        "a first pipeline file cannot be made",
+        "`cdc init` lacks an option, or a file of that name is there.",
+        "give it by `--set`, or name another file, as the message says.",
+    ),
+    Entry(
         "CDC2601",
         "a certificate or key cannot be read",
         "The file is missing, no PEM or PKCS12, or its password is another.",
@@ -159,8 +165,9 @@ ENTRIES = (
     ),
     Entry(
         "CDC2602",
-        "the address of the metrics is taken",
-        "Another process listens at `metrics.address`, or the address is not this machine's.",
+        "an address is taken",
+        "Another process listens at `metrics.address`, or at the page's `--address`, or the address is not this "
+        "machine's.",
         "name a free port, or port 0.",
     ),
     Entry(
@@ -174,5 +181,11 @@ ENTRIES = (
         "two tables share a topic",
         "Their names become the same topic, so that their records would be mixed.",
         "rename one by a router, or leave one out.",
+    ),
+    Entry(
+        "CDC2605",
+        "the page would be open to anyone",
+        "`cdc ui` on an address that other machines reach, or with actions, needs a token, and a token of some length.",
+        "give one as the message says, or keep to this machine's own address.",
     ),
 )
