@@ -30,7 +30,7 @@ class MessageImages(Images):
         context: what a runner would give the sink.
 
     Raises:
-        ConfigError: keys or values are not JSON.
+        ConfigError: keys or values are not JSON, or the sink cannot be read back.
     """
 
     def __init__(self, serializer: Serializer, sink: Sink, context: SinkContext) -> None:
@@ -39,6 +39,7 @@ class MessageImages(Images):
             raise ConfigError(
                 "serializer.type: cdc diff reads keys and values as JSON, and this serializer writes others"
             )
+        sink.read_back(context, ())  # one that cannot says so before anything is read
         self._serializer = serializer
         self._sink = sink
         self._context = context

@@ -55,6 +55,7 @@ class TableProof:
         seconds: how long it took.
         note: why it is undecided, and what else should be known.
         differences: some of the rows that differ.
+        plain_key: whether keys are numbers and texts as the source itself has them, of one table alone.
     """
 
     table: str
@@ -68,6 +69,7 @@ class TableProof:
     seconds: float = 0.0
     note: str = ""
     differences: tuple[Difference, ...] = field(default=(), repr=False)
+    plain_key: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What is kept: no value of any row."""

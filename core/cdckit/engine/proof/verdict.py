@@ -116,6 +116,7 @@ class Verdict:
             found.position,
             note="; ".join(self._notes(found, topic, routes, gone if missing else None, moving)),
             differences=tuple(_differences(found, still)),
+            plain_key=len(routes) == 1 and routes[0].plain_key,
         )
 
     def _gone(self, topic: str, routes: Sequence[Route]) -> str | None:
