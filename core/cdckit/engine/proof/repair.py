@@ -58,9 +58,7 @@ class Repair:
         if not any(map(_is_mended, table.differences)):
             return f"reading again takes no row away that the source does not have, and no double; {_RESNAPSHOT}"
         if not table.plain_key:
-            return (
-                f"its key holds values that a condition does not name, or several tables share its topic; {_RESNAPSHOT}"
-            )
+            return f"its key is not of plain numbers and texts, or several tables share its topic; {_RESNAPSHOT}"
         if not isinstance(config, SignalOptions) or "in-process" not in config.channels:
             return f"source.signal.enabled.channels should name in-process, by which rows are asked for; {_RESNAPSHOT}"
         if pipeline_status(StatePlace.of(self._pipeline)).state != "running":
