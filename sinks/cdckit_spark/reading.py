@@ -27,7 +27,7 @@ _PARTIAL = (
 )
 _READ = frozenset({"timestampNtz", "typeWidening", "typeWidening-preview"})
 """The features of tables that are read here: files of another type are cast."""
-_FLAT = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+_SORTED = orjson.OPT_SORT_KEYS
 
 
 class DeltaImages(Images):
@@ -67,6 +67,10 @@ class DeltaImages(Images):
         schema = self._types[topic] = pa.schema(table.schema().to_arrow())
         if lacking := [name for name in self._columns[topic] if name not in schema.names]:
             self.undecidable[topic] = f"its table has no column {', '.join(lacking)} (schema.evolution)"
+
+    def fields(self, topic: str, row: bytes) -> dict[str, Any]:
+        """Those of the table's row."""
+        return dict(zip(self._columns[topic], orjson.loads(row), strict=True))
 
     def _document_columns(self) -> list[str]:
         declared = [column.name for column in self._declared]
@@ -126,11 +130,13 @@ class DeltaImages(Images):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             self.undecidable[topic] = f"the source's values do not fit the table's columns: {_first_line(error)}"
             return
-        for name in self._documents[topic]:
+        for name in self._documents[topic] & columns.keys():
             columns[name] = [text and parsed(text) for text in columns[name]]
-        keys = _objects({name: columns[name] for name in self._keys[topic]}, len(positions))
-        for key, row, removed, position in zip(keys, _objects(columns, len(positions)), gone, positions, strict=True):
-            yield Image(topic, key, None if removed else row, position)
+        keys = _keys({name: columns[name] for name in self._keys[topic]})
+        wanted = (columns.get(name, [None] * len(positions)) for name in self._columns[topic])
+        dumps = orjson.dumps
+        for key, row, removed, position in zip(keys, zip(*wanted, strict=True), gone, positions, strict=True):
+            yield Image(topic, key, None if removed else dumps(row, option=_SORTED), position)
 
     def _table(self, topic: str) -> Any:
         from deltalake import DeltaTable  # noqa: PLC0415 - the extra need not be there
@@ -213,13 +219,9 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else repr(value)
 
 
-def _objects(columns: Mapping[str, list[Any]], rows: int) -> Iterable[bytes]:
+def _keys(columns: Mapping[str, list[Any]]) -> Iterable[bytes]:
     names, dumps = list(columns), orjson.dumps
-    if not names:
-        return [b"{}"] * rows
-    return (
-        dumps(dict(zip(names, values, strict=True)), option=_FLAT) for values in zip(*columns.values(), strict=True)
-    )
+    return (dumps(dict(zip(names, values, strict=True))) for values in zip(*columns.values(), strict=True))
 
 
 def _first_line(error: Exception) -> str:

@@ -111,8 +111,8 @@ def _difference(each: Difference) -> dict[str, Any]:
         "key": json.loads(each.key),
         "fault": each.fault,
         "columns": list(each.columns),
-        "source": None if each.source is None else json.loads(each.source),
-        "sink": None if each.sink is None else json.loads(each.sink),
+        "source": each.source,
+        "sink": each.sink,
         "source_position": each.source_position,
         "sink_position": each.sink_position,
     }
@@ -138,10 +138,10 @@ def _differing(table: TableProof, one: Difference) -> Sequence[str]:
     return table.table, one.key, one.fault, source, sink, one.sink_position
 
 
-def _values(row: str | None, columns: Sequence[str]) -> str:
+def _values(row: dict[str, Any] | None, columns: Sequence[str]) -> str:
     if row is None:
         return "none"
-    return " ".join(_cut(f"{name}={value}") for name, value in _shown(json.loads(row), columns))
+    return " ".join(_cut(f"{name}={value}") for name, value in _shown(row, columns))
 
 
 def _shown(row: dict[str, Any], columns: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import orjson
 
@@ -68,6 +69,10 @@ class MessageImages(Images):
                 yield image
             elif value is not None:
                 self.undecidable[topic] = _NO_KEY
+
+    def fields(self, topic: str, row: bytes) -> dict[str, Any]:
+        """Those of the message's row."""
+        return self._reader(topic).fields(row)
 
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """Those of the sink's messages."""
