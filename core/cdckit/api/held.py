@@ -47,8 +47,8 @@ class Image(NamedTuple):
     Attributes:
         topic: where the row's changes go.
         key: the key as canonical JSON; None: all rows of the topic are gone.
-        row: the row as canonical JSON: an object, or a list of values whose names `Images.fields` knows; None: there
-            is no such row any more.
+        row: the row, in a form that equal rows share and others do not, and that `Images.fields` reads; None: there is
+            no such row any more.
         position: where in the source's log; "" where that is not known.
     """
 
