@@ -124,7 +124,7 @@ def mismatches(source: Rows, sink: Folded, later: dict[bytes, set[bytes | None]]
     held = sink.rows
     if not sink.doubled and source == held:
         return
-    for key in source.keys() | held.keys():
+    for key in sorted(source.keys() | held.keys()):  # two rounds are to meet the same ones first
         row, topic = source.get(key, _NONE)
         other, other_topic = held.get(key, _NONE)
         doubled = key in sink.doubled
