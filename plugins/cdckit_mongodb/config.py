@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
@@ -95,6 +95,10 @@ class MongoDbConfig(
             "capture_collection_groups": [],
         }
         return super().whole(tables).model_copy(update=update)
+
+    def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
+        """As a query document; a record's key holds the `_id` as a JSON text."""
+        return f'{{"_id": {{"$in": [{", ".join(str(key["id"]) for key in keys)}]}}}}'
 
     def rows_left_out(self, table: str) -> str | None:
         """Also where a filter chooses the snapshot's documents."""

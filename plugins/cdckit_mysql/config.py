@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import IgnoredOptions
+from cdckit import ConfigError, IgnoredOptions
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
@@ -24,6 +24,19 @@ from cdckit_mysql.options.history import HistoryOptions
 from cdckit_mysql.options.ignored_options import IGNORED_OPTIONS
 from cdckit_mysql.options.snapshot import SignallingOptions, SnapshotOptions
 from cdckit_mysql.options.values import ValueOptions
+
+
+def _quoted(column: str) -> str:
+    return "`" + column.replace("`", "``") + "`"
+
+
+def _literal(value: Any) -> str:
+    """A number or text as SQL writes it, whatever the server takes a backslash for."""
+    if isinstance(value, int):
+        return str(value)
+    if not isinstance(value, str) or "\\" in value:
+        raise ConfigError(f"a key has the value {value!r}, which no condition is written for here")
+    return "'" + value.replace("'", "''") + "'"
 
 
 class MySqlConfig(
@@ -95,6 +108,13 @@ class MySqlConfig(
             "include_schema_changes": False,
         }
         return super().whole(tables).model_copy(update=update)
+
+    def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
+        """In SQL."""
+        return " OR ".join(
+            "(" + " AND ".join(f"{_quoted(name)} = {_literal(value)}" for name, value in key.items()) + ")"
+            for key in keys
+        )
 
     def rows_left_out(self, table: str) -> str | None:
         """Also where a statement chooses the snapshot's rows."""

@@ -10,6 +10,7 @@ import orjson
 
 from cdckit import POSITION_HEADER, UNAVAILABLE_HEADER, HeldMessage, SinkError
 
+_PARTIAL = UNAVAILABLE_HEADER.encode()
 _BATCH_BYTES = 1 << 20
 
 
@@ -36,7 +37,7 @@ def held_lines(path: Path, topics: Collection[str]) -> Iterator[list[HeldMessage
 def _messages(path: Path, lines: list[bytes], before: int) -> Iterator[HeldMessage]:
     for number, line in enumerate(lines, before + 1):
         try:
-            yield _message(orjson.loads(line))
+            yield _message(orjson.loads(line), partial=_PARTIAL in line)
         except (ValueError, TypeError, KeyError) as error:
             raise SinkError(
                 f"sink.path {path}, line {number}: is none that this sink wrote ({type(error).__name__}); restore the "
@@ -44,11 +45,10 @@ def _messages(path: Path, lines: list[bytes], before: int) -> Iterator[HeldMessa
             ) from error
 
 
-def _message(found: dict[str, Any]) -> HeldMessage:
-    position, partial = "", False
-    for header in found["headers"]:
-        if header["key"] == POSITION_HEADER:
-            position = header["value"]
-        elif header["key"] == UNAVAILABLE_HEADER:
-            partial = True
+def _message(found: dict[str, Any], *, partial: bool) -> HeldMessage:
+    """The position is the last header, where there is one."""
+    headers = found["headers"]
+    position = headers[-1]["value"] if headers and headers[-1]["key"] == POSITION_HEADER else ""
+    if partial:
+        partial = any(header["key"] == UNAVAILABLE_HEADER for header in headers)
     return HeldMessage(found["topic"], found["key"], found["value"], position, partial)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,11 @@ _PARTIAL = (
 )
 _READ = frozenset({"timestampNtz", "typeWidening", "typeWidening-preview"})
 """The features of tables that are read here: files of another type are cast."""
-_FLAT = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+_SORTED = orjson.OPT_SORT_KEYS
+_NULL, _BETWEEN = "\x1d", "\x1f"
+"""What stands for no value, and between the columns of a row."""
+_ESCAPES = {"\x1e": "\x1e0", "\x1d": "\x1e1", "\x1f": "\x1e2"}
+"""What stands for these in values; the first one, which the others begin with, comes first."""
 
 
 class DeltaImages(Images):
@@ -68,6 +73,11 @@ class DeltaImages(Images):
         if lacking := [name for name in self._columns[topic] if name not in schema.names]:
             self.undecidable[topic] = f"its table has no column {', '.join(lacking)} (schema.evolution)"
 
+    def fields(self, topic: str, row: bytes) -> dict[str, Any]:
+        """Those of the table's row."""
+        texts = row.decode().split(_BETWEEN)
+        return {name: _unescaped(text) for name, text in zip(self._columns[topic], texts, strict=True)}
+
     def _document_columns(self) -> list[str]:
         declared = [column.name for column in self._declared]
         return declared or [DOCUMENT]
@@ -99,7 +109,9 @@ class DeltaImages(Images):
                 continue
             wanted = [*self._columns[topic], POSITION, *(() if self._mirror else ("__deleted", "__op"))]
             try:
-                for rows in _files(table).to_batches(columns=wanted, batch_size=_BATCH_ROWS):
+                for rows in _files(table).to_batches(
+                    columns=wanted, batch_size=_BATCH_ROWS, batch_readahead=1, fragment_readahead=1
+                ):
                     yield list(self._rows(topic, rows))
             except (pa.ArrowException, OSError) as error:
                 raise SinkError(f"table {self._path(topic)}: {_first_line(error)}; nothing can be compared") from error
@@ -120,17 +132,20 @@ class DeltaImages(Images):
         self, topic: str, rows: pa.RecordBatch, gone: Sequence[bool | None], positions: Sequence[str]
     ) -> Iterator[Image]:
         types = self._types.get(topic)
-        present = [name for name in self._columns[topic] if name in rows.schema.names]
+        nothing = pa.nulls(rows.num_rows)
+        present = {name: rows.column(name) for name in self._columns[topic] if name in rows.schema.names}
         try:
-            columns = {name: _values(_as_held(rows.column(name), types, name)) for name in present}
+            columns = {name: _as_held(column, types, name) for name, column in present.items()}
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             self.undecidable[topic] = f"the source's values do not fit the table's columns: {_first_line(error)}"
             return
-        for name in self._documents[topic]:
-            columns[name] = [text and parsed(text) for text in columns[name]]
-        keys = _objects({name: columns[name] for name in self._keys[topic]}, len(positions))
-        for key, row, removed, position in zip(keys, _objects(columns, len(positions)), gone, positions, strict=True):
-            yield Image(topic, key, None if removed else row, position)
+        keys = _keys({name: columns[name] for name in self._keys[topic]})
+        documents = self._documents[topic]
+        texts = [_texts(columns.get(name, nothing), document=name in documents) for name in self._columns[topic]]
+        whole = pc.binary_join_element_wise(*texts, _BETWEEN).cast(pa.binary()).to_pylist()
+        if any(gone):
+            whole = [None if removed else row for row, removed in zip(whole, gone, strict=True)]
+        yield from map(Image, repeat(topic), keys, whole, positions)
 
     def _table(self, topic: str) -> Any:
         from deltalake import DeltaTable  # noqa: PLC0415 - the extra need not be there
@@ -180,6 +195,33 @@ def _as_held(column: pa.Array, types: pa.Schema | None, name: str) -> pa.Array:
     return column.cast(types.field(name).type)
 
 
+def _texts(column: pa.Array, *, document: bool) -> pa.Array:
+    """A column's values as texts, none of which holds what stands between columns, or is that of no value."""
+    kind = column.type
+    if document:
+        values = (None if text is None else parsed(text) for text in column.to_pylist())
+        column = pa.array([v if v is None else orjson.dumps(v, option=_SORTED).decode() for v in values], pa.string())
+    elif pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
+    elif pa.types.is_date32(kind):
+        column = column.cast(pa.int32())
+    elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        column = pa.array([v if v is None else repr(v) for v in column.to_pylist()], pa.string())
+    texts = column.cast(pa.string())
+    if pa.types.is_string(column.type) and pc.any(pc.match_substring_regex(texts, "[\x1d-\x1f]")).as_py():
+        for mark, escaped in _ESCAPES.items():
+            texts = pc.replace_substring(texts, mark, escaped)
+    return pc.fill_null(texts, _NULL)
+
+
+def _unescaped(text: str) -> str | None:
+    if text == _NULL:
+        return None
+    for mark, escaped in reversed(_ESCAPES.items()):
+        text = text.replace(escaped, mark)
+    return text
+
+
 def _values(column: pa.Array) -> list[Any]:
     """A column's values as JSON takes them, each kind of value in one form alone."""
     kind = column.type
@@ -213,13 +255,17 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else repr(value)
 
 
-def _objects(columns: Mapping[str, list[Any]], rows: int) -> Iterable[bytes]:
+def _keys(columns: Mapping[str, pa.Array]) -> Iterable[bytes]:
+    """The keys as JSON objects."""
+    if all(pa.types.is_integer(column.type) for column in columns.values()):
+        parts: list[Any] = []
+        for name, column in columns.items():
+            parts += [f"{',' if parts else '{'}{orjson.dumps(name).decode()}:", column.cast(pa.string())]
+        keys: list[bytes] = pc.binary_join_element_wise(*parts, "}", "").cast(pa.binary()).to_pylist()
+        return keys
     names, dumps = list(columns), orjson.dumps
-    if not names:
-        return [b"{}"] * rows
-    return (
-        dumps(dict(zip(names, values, strict=True)), option=_FLAT) for values in zip(*columns.values(), strict=True)
-    )
+    values = zip(*map(_values, columns.values()), strict=True)
+    return (dumps(dict(zip(names, row, strict=True))) for row in values)
 
 
 def _first_line(error: Exception) -> str:

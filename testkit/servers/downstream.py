@@ -84,14 +84,6 @@ def flink_avro_jars() -> Path:
 
 
 def ensure_downstream() -> None:
-    """Fetches all of it, where it is not there yet."""
-    for fetched in (
-        polars,
-        quix_streams,
-        confluent_deserializers,
-        cloud_events,
-        iceberg_jars,
-        flink_jars,
-        flink_avro_jars,
-    ):
+    """Fetches what every run of the tests needs, where it is not there yet; the nightly ones fetch the rest."""
+    for fetched in (polars, iceberg_jars, flink_jars):
         fetched()

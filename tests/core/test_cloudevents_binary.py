@@ -65,7 +65,7 @@ def test_data_in_avro_are_the_value(schema_registry: SchemaRegistry, unique_name
     number = int.from_bytes(value[1:5], "big")
     assert headers["ce_dataschema"] == f"{schema_registry.url}/schemas/ids/{number}".encode()
     assert (headers["content-type"], headers["ce_id"]) == (b"application/avro", b"name:n;position:00042")
-    assert json.loads(schema_registry.get(f"/subjects/{unique_name}-data-value/versions/latest"))["id"] == number
+    assert json.loads(schema_registry.get(f"/subjects/{unique_name}-value/versions/latest"))["id"] == number
     assert (made.value_form, made.header_form) == ("bytes", "text")
 
 

@@ -93,7 +93,13 @@ def ours(made: Serializer, schema: Schema | None, value: Any) -> bytes | None:
 def test_numbers_are_what_they_are_there(data: JavaData, kind: str) -> None:
     name = f"org.apache.kafka.connect.converters.{kind.capitalize()}Converter"
     java, made = JavaConverter(data, name, {}), serializer(name)
-    more = [(BOOLEAN, False), (INT16, -2), (INT16.as_optional(), 2**15 - 1), (INT32, -(2**31)), (FLOAT32, 0.1)]
+    more: list[tuple[Schema | None, Any]] = [
+        (BOOLEAN, False),
+        (INT16, -2),
+        (INT16.as_optional(), 2**15 - 1),
+        (INT32, -(2**31)),
+        (FLOAT32, 0.1),
+    ]
     more += [(INT64.as_optional(), -(2**63)), (FLOAT64, -1e300), (INT32.as_optional(), None)]
     taken = 0
     for schema, value in [*VALUES, *more]:

@@ -104,8 +104,24 @@ def test_a_schema_must_be_there_where_none_is_registered(
 def test_a_latest_version_that_is_another(schema_registry: SchemaRegistry, unique_name: str) -> None:
     serializer(schema_registry.url).values([record(unique_name)])
     other = struct_schema("pb.shop.t.Value", {"id": STRING})
-    with pytest.raises(TransformError, match=rf"topic {unique_name}, .* latest schema is another than the record's"):
+    with pytest.raises(
+        TransformError, match=rf"topic {unique_name}, .* \(id: string id cannot be read as the .* int32 id"
+    ):
         serializer(schema_registry.url, **LATEST).values([record(unique_name, Struct(other, ("7",)))])
+
+
+def test_a_latest_version_that_reads_the_record(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    """It has a field more, and its message stands behind another one."""
+    serializer(schema_registry.url).values([record(unique_name)])
+    text = json.loads(schema_registry.get(f"/subjects/{unique_name}-value/versions/latest"))["schema"]
+    more = text.replace("message Value {", "message Other { }\nmessage Value { int32 age = 9; ")
+    body = json.dumps({"schema": more, "schemaType": "PROTOBUF"}).encode()
+    number = json.loads(schema_registry.get(f"/subjects/{unique_name}-value/versions", body))["id"]
+    [before], [written] = (
+        serializer(schema_registry.url, **options).values([record(unique_name)]) for options in ({}, LATEST)
+    )
+    assert before is not None
+    assert written == b"\0" + number.to_bytes(4, "big") + b"\2\2" + before[6:]
 
 
 def test_an_incompatible_schema_is_refused_by_name(schema_registry: SchemaRegistry, unique_name: str) -> None:

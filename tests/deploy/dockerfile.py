@@ -1,4 +1,4 @@
-"""A Dockerfile's steps, run in a folder that stands for the image: as the builder runs them, without its root."""
+"""A Dockerfile's steps, run in a folder that stands for the image: what a builder does, as far as it needs no root."""
 
 from __future__ import annotations
 

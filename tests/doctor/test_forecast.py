@@ -17,7 +17,7 @@ from cdckit.api.retention import Retention
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.metrics import forecast as forecasts
 from cdckit.engine.metrics.collector import FiguresCollector
-from cdckit.engine.metrics.forecast import Forecast, Pace, Sample, needed
+from cdckit.engine.metrics.forecast import CatchUp, Forecast, Sample, needed
 from cdckit.engine.runners import forecaster
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit_file.file import FileSink
@@ -29,8 +29,8 @@ WEEKS = 21 * 86_400_000
 """In milliseconds."""
 
 
-def paced(*samples: tuple[float, int, float | None, int | None, float | None]) -> Pace:
-    pace = Pace()
+def paced(*samples: tuple[float, int, float | None, int | None, float | None]) -> CatchUp:
+    pace = CatchUp()
     for sample in samples:
         pace.add(Sample(*sample))
     return pace
@@ -61,7 +61,7 @@ def test_without_bytes_the_time_counts() -> None:
 
 def test_one_sample_tells_no_pace() -> None:
     assert paced((0, 0, 1.0, 100, 50.0)).needs is None
-    assert Pace().needs is None
+    assert CatchUp().needs is None
 
 
 def test_one_that_stands_needs_what_its_last_pace_gives_less_what_is_written() -> None:

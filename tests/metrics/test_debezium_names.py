@@ -27,7 +27,7 @@ def served(names: Names, source: str = "mysql") -> Scrape:
     figures = Figures("p", source, "shop", "direct", queue=lambda: QueueFill(3, 10, 1000))
     figures.snapshot.begin({"a.b": 3})
     registry = CollectorRegistry()
-    for collector in collectors(figures, names, {"region": "eu"}):
+    for collector in collectors(figures, names, {"region": "eu", "context": "theirs"}):
         registry.register(collector)
     return Scrape([(one.name, dict(one.labels), one.value) for family in registry.collect() for one in family.samples])
 

@@ -15,7 +15,7 @@ from proof.planting import plant
 from proof.shop import change, deliver, fill, proved, to_file
 from testkit.servers.mysql_family import SQLServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(3600)
 
 
 @pytest.mark.parametrize("db_server", ["mysql", "mariadb"], indirect=True)
@@ -53,8 +53,9 @@ def test_nothing_is_found_while_both_move(db_server: SQLServer, database: str, t
     pipeline = to_file(db_server, database, tmp_path)
     with pipeline.running() as process, written(db_server, database) as statements:
         process.wait_until(lambda: pipeline.offset() is not None)
-        for _ in range(runs):
+        for number in range(1, runs + 1):
             before = len(statements)
+            print(f"run {number}, {before} statements so far", flush=True)
             found = proved(pipeline)["orders"]
             assert (found.outcome, found.note, found.differences) == ("equal", "", ())
             assert len(statements) > before, "nothing was written meanwhile"
@@ -79,7 +80,7 @@ def written(server: SQLServer, database: str) -> Iterator[list[str]]:
                 ):
                     cursor.execute(statement)
                     done.append(statement)
-                ended.wait(0.005)
+                ended.wait(0.03)
 
     writer = threading.Thread(target=write)
     writer.start()

@@ -53,7 +53,7 @@ def _plant(place: Path, mode: str) -> dict[int, tuple[str, tuple[str, ...]]]:
     rows = pa.table(table.to_pyarrow_dataset().to_table())
     one = rows.filter(pa.compute.equal(rows.column("id"), 3))
     write_deltalake(str(place), one, mode="append")
-    planted = {3: ("doubled", ())}
+    planted: dict[int, tuple[str, tuple[str, ...]]] = {3: ("doubled", ())}
     table = DeltaTable(str(place))
     table.update(predicate="id = 4", updates={"name": "'name of'"})
     planted[4] = ("changed", ("name",))

@@ -47,7 +47,8 @@ class Image(NamedTuple):
     Attributes:
         topic: where the row's changes go.
         key: the key as canonical JSON; None: all rows of the topic are gone.
-        row: the row as canonical JSON, an object; None: there is no such row any more.
+        row: the row, in a form that equal rows share and others do not, and that `Images.fields` reads; None: there is
+            no such row any more.
         position: where in the source's log; "" where that is not known.
     """
 
@@ -95,6 +96,10 @@ class Images(ABC):
     @abstractmethod
     def show(self, topic: str, shown: Shown) -> None:
         """Says of a topic, before its first rows, what of them is compared."""
+
+    @abstractmethod
+    def fields(self, topic: str, row: bytes) -> dict[str, Any]:
+        """The values of an image's row by their names, for people."""
 
     @abstractmethod
     def of(self, records: Sequence[Record]) -> Iterable[Image]:

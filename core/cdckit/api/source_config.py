@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from cdckit.api.plugin_config import PluginConfig, dotted
 from cdckit.errors import ConfigError
@@ -93,6 +93,19 @@ class SourceConfig(PluginConfig):
             ConfigError: this source has no rows to read.
         """
         raise ConfigError("source.type: this source reads no tables, so that there is nothing to compare the sink with")
+
+    def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
+        """The condition that chooses rows by their keys, as `additional-conditions` of a signal take one.
+
+        Not known by default.
+
+        Args:
+            keys: at least one, each as JSON has it in records: numbers and texts alone.
+
+        Raises:
+            ConfigError: this source takes no such conditions.
+        """
+        raise ConfigError("source.type: no rows of this source can be asked for by their keys")
 
     def rows_left_out(self, table: str) -> str | None:
         """Why rows of a captured table from before the pipeline may rightly be missing in the sink; None: none may."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,8 +14,10 @@ import click
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import INTERRUPTED, Chosen, Command, pipeline_options
 from cdckit.cli.tables import print_table
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.proof.hashing import HashName
 from cdckit.engine.proof.proving import Proof, Wishes
+from cdckit.engine.proof.repair import Repair
 from cdckit.engine.proof.report import Difference, TableProof, exit_code, keep
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.stop import StopSignal
@@ -23,6 +27,8 @@ log = logging.getLogger("cdckit.proof")
 
 _COLUMNS = ("table", "outcome", "rows", "missing", "extra", "changed", "seconds", "note")
 _LONGEST = 60
+_AGAIN_SECONDS = 2.0
+"""How long the rows that were asked for may take before they are looked for, each time."""
 
 
 @click.command("diff", cls=Command)
@@ -41,9 +47,17 @@ _LONGEST = 60
     "--max-load", type=click.IntRange(min=1), metavar="ROWS",
     help="Read no more rows a second from the source.",
 )  # fmt: skip
+@click.option("--repair", is_flag=True, help="Have rows that are missing or changed read again, and compare once more.")
 @click.option("--hash", "name", type=click.Choice(["xxh3", "blake2b"]), default="xxh3", show_default=True)
 def diff(
-    chosen: Chosen, tables: tuple[str, ...], as_json: bool, show: int, wait: float, max_load: int | None, name: HashName
+    chosen: Chosen,
+    tables: tuple[str, ...],
+    as_json: bool,
+    show: int,
+    wait: float,
+    max_load: int | None,
+    repair: bool,
+    name: HashName,
 ) -> int:
     """Compare what the sink of the pipeline in FILE holds with its source; the pipeline runs on meanwhile.
 
@@ -55,6 +69,8 @@ def diff(
         wishes = Wishes(tables, name, wait, max_load)
         try:
             found = Proof(pipeline, wishes, stopping, log.info).tables()
+            if repair:
+                found = _repaired(pipeline, wishes, stopping, found)
         except StoppedError:
             return INTERRUPTED if stopping.interrupted else 0
     keep(pipeline.folder, found)
@@ -63,6 +79,27 @@ def diff(
     else:
         _print(found, show)
     return exit_code(found)
+
+
+def _repaired(
+    pipeline: ResolvedPipeline, wishes: Wishes, stopping: StopSignal, found: list[TableProof]
+) -> list[TableProof]:
+    """What is found once the rows that could be asked for have come, or have not for as long as the user waits."""
+    asked = []
+    for table in (each for each in found if each.outcome == "unequal"):
+        why = Repair(pipeline).ask(table)
+        if why is None:
+            asked.append(table.table)
+            log.info("%s: rows that are missing or changed are read again", table.table)
+        else:
+            log.warning("%s: nothing is read again: %s", table.table, why)
+    by_name = {each.table: each for each in found}
+    deadline = time.monotonic() + wishes.wait_seconds
+    while asked and time.monotonic() < deadline and not stopping.wait(_AGAIN_SECONDS):
+        again = Proof(pipeline, replace(wishes, tables=tuple(asked)), stopping).tables()
+        by_name |= {each.table: each for each in again}
+        asked = [each.table for each in again if any(one.fault in ("missing", "changed") for one in each.differences)]
+    return list(by_name.values())
 
 
 def _whole(table: TableProof, show: int) -> dict[str, Any]:
@@ -74,8 +111,8 @@ def _difference(each: Difference) -> dict[str, Any]:
         "key": json.loads(each.key),
         "fault": each.fault,
         "columns": list(each.columns),
-        "source": None if each.source is None else json.loads(each.source),
-        "sink": None if each.sink is None else json.loads(each.sink),
+        "source": each.source,
+        "sink": each.sink,
         "source_position": each.source_position,
         "sink_position": each.sink_position,
     }
@@ -101,10 +138,10 @@ def _differing(table: TableProof, one: Difference) -> Sequence[str]:
     return table.table, one.key, one.fault, source, sink, one.sink_position
 
 
-def _values(row: str | None, columns: Sequence[str]) -> str:
+def _values(row: dict[str, Any] | None, columns: Sequence[str]) -> str:
     if row is None:
         return "none"
-    return " ".join(_cut(f"{name}={value}") for name, value in _shown(json.loads(row), columns))
+    return " ".join(_cut(f"{name}={value}") for name, value in _shown(row, columns))
 
 
 def _shown(row: dict[str, Any], columns: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -67,7 +67,9 @@ def _run_folder(chosen: Chosen, limits: Limits, *, once: bool) -> int:
     from cdckit.cli.fleet.memory import can_be_told  # noqa: PLC0415
 
     if limits.memory is not None and not can_be_told():
-        raise ConfigError("--memory: this system does not tell in /proc how much memory a process has; leave it out")
+        raise ConfigError(
+            "--memory: this system does not tell in /proc how much memory a process has; leave it out", number="CDC2402"
+        )
     settings = current_settings()
     os.environ.update(settings.variables)
     arguments = [*chosen.arguments, *(["--once"] if once else [])]

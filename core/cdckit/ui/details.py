@@ -166,9 +166,12 @@ def proof(folder: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, RecursionError, ValueError) as error:
-        raise StateError(f"{folder / PROOF}: {error}; the next `cdc diff` writes it anew") from error
+        raise StateError(f"{folder / PROOF}: {error}; the next `cdc diff` writes it anew", number="CDC7102") from error
     if not isinstance(found, dict) or found.get("version") != PROOF_VERSION:
-        raise StateError(f"{folder / PROOF}: another version of cdckit wrote it; the next `cdc diff` writes it anew")
+        raise StateError(
+            f"{folder / PROOF}: another version of cdckit wrote it; the next `cdc diff` writes it anew",
+            number="CDC7102",
+        )
     tables = found.get("tables")
     named = tables.items() if isinstance(tables, dict) else ()
     rows = [{"name": name, **told} for name, told in named if isinstance(told, dict)]

@@ -102,6 +102,7 @@ class SchemaHistory:
             behind: gives the offset where the log goes on behind a statement of its own.
         """
         if self._topic is not None and behind is not None:
+            # The topic first: Debezium's history may know more than was read, and never less.
             self._topic.changed(changes, tables, behind())
         names = dict.fromkeys(name for change in changes for name in (change.before, change.after) if name)
         entry = {
@@ -122,6 +123,7 @@ class SchemaHistory:
         Only for a position from which everything is read again at the most. What lies behind it stays, and the state
         store makes the change as a whole or not at all.
         """
+        # Each fold writes all definitions, so it waits for as many changes: on the whole a statement costs the same.
         if self._outdated < max(FOLDED_AT, self._known) or not self.reaches(position):
             return
         tables = self._replay(position)
@@ -145,6 +147,8 @@ class SchemaHistory:
             tables = _read(place, entry, tables)
             read, last = read + 1, place
         notices.schema_history(recovering=False, changes=read, last=last)
+        # An offset that the history does not reach back to must not be gone on from with later definitions: rows would
+        # be read by columns that they did not have.
         if tables is None:
             raise StateError(
                 f"the schema history knows no definitions at {position}: the state is incomplete; where none has "

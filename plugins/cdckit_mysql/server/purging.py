@@ -14,6 +14,7 @@ from cdckit_mysql.server.asked_server import AskedServer
 from cdckit_mysql.server.connection import Connection, at_once, connect_for_log, driver_errors
 from cdckit_mysql.server.facts import Server, log_end, log_files, query
 from cdckit_mysql.streaming.planning import bytes_between
+from cdckit_mysql.streaming.retention import why_lost
 
 DAY = 86_400
 SECONDS, DAYS = "binlog_expire_logs_seconds", "expire_logs_days"
@@ -21,6 +22,8 @@ _TOTALS = ("max_binlog_total_size", "binlog_space_limit")
 """MariaDB's and Percona's names of what all files may take together."""
 _VARIABLES = (SECONDS, DAYS, "binlog_expire_logs_auto_purge", *_TOTALS)
 _FIRST_EVENT = 4
+_ROTATION = 19 + 8 + 4
+"""What ends a file: an event's header, a position and a checksum, besides the next file's name."""
 _PATIENCE = 5.0
 _WEEK = 7 * DAY
 
@@ -85,11 +88,16 @@ class Purging:
             return None
         with driver_errors(self._config, "asking for the log files"), at_once(connection, self._config):
             files, expiry, end = log_files(connection), read_expiry(connection), log_end(connection, server)
+            lost = None if at.file in files else why_lost(connection, server, at, self._config)
+        file = _needed(at, files)
         lag_bytes = max(0, bytes_between(files, at, end))
         written = self._written(files, server)
-        purged_in, because, remedy = self._purge(at.file, files, expiry, server, written)
+        if lost is None:
+            purged_in, because, remedy = self._purge(file, files, expiry, server, written)
+        else:
+            purged_in, because, remedy = 0.0, lost, "cdc offsets reset FILE takes a new snapshot"
         return Retention(
-            oldest_needed=at.file,
+            oldest_needed=file,
             purged_in=purged_in,
             because=because,
             remedy=remedy,
@@ -102,8 +110,6 @@ class Purging:
         self, file: str, files: dict[str, int], expiry: Expiry, server: Server, written: float | None
     ) -> tuple[float | None, str, str]:
         """In how many seconds the file may go, by which setting, and what has it stay."""
-        if file not in files:
-            return 0.0, "the server does not have it any more", "cdc offsets reset FILE takes a new snapshot"
         found: list[tuple[float, str, str]] = []
         if expiry.seconds:
             left = max(0.0, self._last_written(file, files, server) + expiry.seconds - time.time())
@@ -160,6 +166,14 @@ class Purging:
     def _written_so_far(self, files: dict[str, int], server: Server) -> float | None:
         begun = self._asked_begin(next(iter(files)), server) if files else None
         return None if begun is None else sum(files.values()) / max(1.0, time.time() - begun)
+
+
+def _needed(at: LogOffset, files: dict[str, int]) -> str:
+    """The file that is read next: the one behind the place's own where that is read to its end, or is gone unneeded."""
+    names = [name for name in files if name >= at.file]
+    if len(names) > 1 and names[0] == at.file and files[at.file] - at.pos <= _ROTATION + len(names[1]):
+        return names[1]
+    return at.file if at.file in files else next(iter(names), at.file)
 
 
 def _longer(expiry: Expiry, server: Server) -> str:

@@ -42,12 +42,16 @@ _OPTIONS = ClientOptions("source.kafka", "source.bootstrap.servers", patience="r
 _DEFAULTS = {
     "enable.auto.commit": "false",
     "enable.auto.offset.store": "false",
+    # A place that is gone is told, and not passed over in silence as by `earliest` and `latest`.
     "auto.offset.reset": "error",
+    # The end of a partition has to be seen: the last offsets may be markers of transactions, which are no messages.
     "enable.partition.eof": "true",
     "fetch.message.max.bytes": "10485760",
     "queued.max.messages.kbytes": "65536",
     "fetch.wait.max.ms": "100",
     "allow.auto.create.topics": "false",
+    # librdkafka does not look by default, and a batch that is damaged on a broker's disk would be read as if it were
+    # none.
     "check.crcs": "true",
 }
 _OF_CONSUMERS = re.compile(r"(enable|auto|fetch|queued|group|check|allow|isolation|partition|max\.poll)\.")
@@ -219,6 +223,7 @@ class KafkaLog(MessageLog):
                 looked = time.monotonic()
                 partitions = self._partitions()
                 require_kept(at, partitions)
+                # A topic that was deleted and made anew under its name has the same offsets, and other messages.
                 require_same(identities, self.identities())
                 new = {partition: self._range(partition).low for partition in partitions if partition not in at}
                 if new:
@@ -245,6 +250,8 @@ class KafkaLog(MessageLog):
                 ends.append(_end(message))
             elif error.code() == KafkaError._BAD_MSG:
                 place = f"topic {message.topic()}, partition {message.partition()}"
+                # librdkafka goes on behind a batch that it cannot read, which would leave its messages out. So this is
+                # kept, and nothing more is read from there.
                 self._damage = DecodeError(
                     f"{place}: {error.str()}: it is damaged on the broker's disk or on its way", number="CDC5110"
                 )

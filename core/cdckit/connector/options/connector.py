@@ -13,6 +13,7 @@ from cdckit.connector.options.events import EventOptions
 from cdckit.connector.options.logical_name import LogicalName
 from cdckit.connector.options.processing import ProcessingOptions
 from cdckit.connector.signals.options import SignalOptions
+from cdckit.errors import ConfigError
 
 
 class ConnectorOptions(
@@ -53,8 +54,11 @@ class ConnectorOptions(
         return self.beside().model_copy(update={**update, **self._confined(tables)})
 
     def _confined(self, tables: Sequence[str]) -> dict[str, str]:
-        """The lists of tables, which stand in the last two of `choosing`, for these alone."""
+        """The narrowest of the lists in `choosing`, which name whole tables or collections, for these alone."""
         if not tables:
             return {}
-        include, exclude = (name for name in self.choosing[2:4])
-        return {include: ",".join(re.escape(name) for name in tables), exclude: ""}
+        lists = [name for name in self.choosing if name.endswith("_include_list")]
+        if not lists:
+            raise ConfigError("--table: this source has no list of tables that could be confined; leave it out")
+        include = lists[-1]
+        return {include: ",".join(map(re.escape, tables)), include.replace("_include_", "_exclude_"): ""}

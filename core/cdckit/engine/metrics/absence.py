@@ -6,24 +6,28 @@ import time
 
 
 class Absence:
-    """Begins with the first sign that somebody is away, and ends with the first answer. Read by any thread."""
+    """Begins with the first sign that somebody is away, and ends with the first answer. Read by any thread.
 
-    __slots__ = ("_since",)
+    Attributes:
+        since: when it began, by the monotonic clock in seconds; None while nobody is away.
+    """
+
+    __slots__ = ("since",)
 
     def __init__(self) -> None:
-        self._since: float | None = None
+        self.since: float | None = None
 
     def begin(self) -> None:
         """No answer is there yet, or there was none; what has begun already goes on."""
-        if self._since is None:
-            self._since = time.monotonic()
+        if self.since is None:
+            self.since = time.monotonic()
 
     def end(self) -> None:
         """There is an answer."""
-        self._since = None
+        self.since = None
 
     @property
     def seconds(self) -> float:
         """How long it has lasted; 0 while nobody is away."""
-        since = self._since
+        since = self.since
         return 0.0 if since is None else time.monotonic() - since

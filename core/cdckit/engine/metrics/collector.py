@@ -8,7 +8,7 @@ from prometheus_client import Metric as Family
 from prometheus_client.registry import Collector
 
 from cdckit.engine.metrics.debezium import HISTORY, SNAPSHOT, STREAMING
-from cdckit.engine.metrics.debezium_names import DEBEZIUM_NAMES, debezium_labels
+from cdckit.engine.metrics.debezium_names import DEBEZIUM_LABELS, DEBEZIUM_NAMES, debezium_labels
 from cdckit.engine.metrics.engine import ENGINE
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.metrics.metric import Metric
@@ -50,9 +50,10 @@ def collectors(figures: Figures, names: Names, tags: Mapping[str, str]) -> Itera
     Args:
         figures: the pipeline's.
         names: whose.
-        tags: labels of every sample beside those that the names bring.
+        tags: labels of every sample beside those that the names bring, which win.
     """
     if names != "debezium":
         yield FiguresCollector(figures, {"pipeline": figures.pipeline, "server": figures.server, **tags})
     if names != "cdckit":
-        yield FiguresCollector(figures, {**debezium_labels(figures), **tags}, DEBEZIUM_NAMES)
+        others = {name: value for name, value in tags.items() if name not in DEBEZIUM_LABELS}
+        yield FiguresCollector(figures, {**others, **debezium_labels(figures)}, DEBEZIUM_NAMES)

@@ -17,6 +17,8 @@ from cdckit.engine.metrics.metric import Metric, Sample
 from cdckit.engine.metrics.snapshot_figures import now
 
 PREFIX = "debezium_metrics_"
+DEBEZIUM_LABELS = frozenset({"plugin", "name", "context", "table"})
+"""Labels that mean something on Debezium's boards."""
 NONE_YET = -1
 """What Debezium tells where nothing has happened."""
 

@@ -35,7 +35,7 @@ class Sample(NamedTuple):
     late: float | None
 
 
-class Pace:
+class CatchUp:
     """How fast a pipeline comes closer to the log's end, by samples of the last minutes.
 
     Attributes:

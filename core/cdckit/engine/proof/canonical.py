@@ -31,9 +31,10 @@ class RowReader:
     def __init__(self, topic: str, envelope: bool | None = None, shown: Shown | None = None) -> None:
         self.topic = topic
         self._envelope = envelope
-        self._columns = None if shown is None else shown.columns
-        self._documents = () if shown is None else tuple(shown.documents)
-        self._times = () if shown is None else tuple(shown.times)
+        self._columns = None if shown is None or shown.columns is None else sorted(shown.columns)
+        columns = self._columns or ()
+        self._documents = [at for at, name in enumerate(columns) if shown is not None and name in shown.documents]
+        self._times = [at for at, name in enumerate(columns) if shown is not None and name in shown.times]
 
     def image(self, key: Any, value: Any, position: str) -> Image | None:
         """The image of a message; None where it has no key, and so tells of no row that could be found again.
@@ -64,21 +65,29 @@ class RowReader:
                 return None if row is None else orjson.dumps({DOCUMENT: row})
         elif row.get("__deleted") in ("true", True):
             return None
-        return orjson.dumps(self._shown(row), option=_SORTED)
+        if self._columns is None:
+            return orjson.dumps({name: item for name, item in row.items() if item is not None}, option=_SORTED)
+        return orjson.dumps(self._values(list(map(row.get, self._columns))), option=_SORTED)
 
-    def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
-        columns = self._columns
-        if columns is not None and not row.keys() <= columns:
-            row = {name: item for name, item in row.items() if item is not None and name in columns}
-        elif None in row.values():
-            row = {name: item for name, item in row.items() if item is not None}
-        for name in self._documents:
-            if isinstance(text := row.get(name), str):
-                row[name] = parsed(text)
-        for name in self._times:
-            if isinstance(text := row.get(name), str) and "." in text:
-                row[name] = _FRACTION.sub(_without_zeros, text)
-        return row
+    def _values(self, values: list[Any]) -> list[Any]:
+        for at in self._documents:
+            if isinstance(text := values[at], str):
+                values[at] = parsed(text)
+        for at in self._times:
+            text = values[at]
+            if isinstance(text, str) and "." in text and not (text[-1] == "Z" and text[-2] != "0"):
+                values[at] = _FRACTION.sub(_without_zeros, text)
+        return values
+
+    def fields(self, row: bytes) -> dict[str, Any]:
+        """The values of an image's row by their names; of one that is a single document, those in it."""
+        found = orjson.loads(row)
+        if isinstance(found, list):
+            return dict(zip(self._columns or (), found, strict=True))
+        if found.keys() == {DOCUMENT} and isinstance(text := found[DOCUMENT], str):
+            inside = parsed(text)
+            return inside if isinstance(inside, dict) else found
+        return dict(found)
 
 
 _WITH_SCHEMA = {"schema", "payload"}
@@ -98,18 +107,3 @@ def parsed(text: str) -> Any:
         return orjson.loads(text)
     except ValueError:
         return text
-
-
-def changed_columns(before: bytes, after: bytes) -> list[str]:
-    """The names of the fields in which two rows differ; of documents, of those inside them."""
-    old, new = _fields(before), _fields(after)
-    return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
-
-
-def _fields(row: bytes) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads(row)
-    document = found.get(DOCUMENT)
-    if len(found) == 1 and isinstance(document, str):
-        inside = parsed(document)
-        return inside if isinstance(inside, dict) else found
-    return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from cdckit.engine.proof.entries import Entry, Kind, PlacedEntry
+from cdckit.engine.proof.entries import EMPTIED, GONE, ROW, Entry, PlacedEntry
 
 Rows = dict[bytes, tuple[bytes, int]]
 """By the hashes of keys: the hash of the newest row, and the number of its topic."""
@@ -61,11 +61,11 @@ def fold(entries: Iterable[Entry], *, once: bool = False) -> Folded:
     folded = Folded()
     rows = folded.rows
     for key, row, topic, kind in entries:
-        if kind == Kind.ROW:
+        if kind == ROW:
             if once and key in rows:
                 folded.doubled.add(key)
             rows[key] = row, topic
-        elif kind == Kind.GONE:
+        elif kind == GONE:
             rows.pop(key, None)
         else:
             _empty(rows, topic)
@@ -89,7 +89,7 @@ def fold_placed(entries: Iterable[PlacedEntry], *, once: bool) -> Folded:
     folded = Folded()
     for entry in entries:
         key, _, topic, kind, position = entry
-        if kind == Kind.EMPTIED:
+        if kind == EMPTIED:
             emptied[topic] = max(position, emptied.get(topic, b""))
             continue
         known = newest.get(key)
@@ -98,7 +98,7 @@ def fold_placed(entries: Iterable[PlacedEntry], *, once: bool) -> Folded:
         if known is None or known[4] <= position:
             newest[key] = entry
     for key, (_, row, topic, kind, position) in newest.items():
-        if kind == Kind.ROW and position >= emptied.get(topic, b""):
+        if kind == ROW and position >= emptied.get(topic, b""):
             folded.rows[key] = row, topic
     folded.doubled &= folded.rows.keys()
     return folded
@@ -108,8 +108,8 @@ def versions(entries: Iterable[Entry]) -> dict[bytes, set[bytes | None]]:
     """By key, the rows that there were one after another; None among them where there was none."""
     found: dict[bytes, set[bytes | None]] = {}
     for key, row, _, kind in entries:
-        if kind != Kind.EMPTIED:
-            found.setdefault(key, set()).add(row if kind == Kind.ROW else None)
+        if kind != EMPTIED:
+            found.setdefault(key, set()).add(row if kind == ROW else None)
     return found
 
 
@@ -124,7 +124,7 @@ def mismatches(source: Rows, sink: Folded, later: dict[bytes, set[bytes | None]]
     held = sink.rows
     if not sink.doubled and source == held:
         return
-    for key in source.keys() | held.keys():
+    for key in sorted(source.keys() | held.keys()):  # two rounds are to meet the same ones first
         row, topic = source.get(key, _NONE)
         other, other_topic = held.get(key, _NONE)
         doubled = key in sink.doubled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from enum import IntEnum
 
 from cdckit.api.held import Image
 from cdckit.engine.proof.hashing import Hash
@@ -16,17 +15,12 @@ _LONGEST_POSITION = 96
 _NOTHING = bytes(16)
 
 
-class Kind(IntEnum):
-    """What an image says."""
-
-    ROW = 0
-    GONE = 1
-    EMPTIED = 2
-
+ROW, GONE, EMPTIED = 0, 1, 2
+"""What an image says: there is a row, there is none any more, all rows of the topic are gone."""
 
 Entry = tuple[bytes, bytes, int, int]
 """An image without its texts: the hash of topic and key, whose first byte says which bucket it belongs to; the hash of
-key and row; the topic's number; what it says (`Kind`)."""
+key and row; the topic's number; what it says."""
 
 PlacedEntry = tuple[bytes, bytes, int, int, bytes]
 """The same with the position in the log behind it."""
@@ -70,16 +64,19 @@ class Entries:
         Raises:
             SinkError: a position is longer than any source writes it.
         """
-        pack, digest = self._packed.pack, self._digest
+        pack, digest, topics, positioned = self._packed.pack, self._digest, self._topics, self._positioned
         for topic, key, row, position in images:
-            number, name = self._topics.get(topic) or self._topic(topic)
+            number, name = topics.get(topic) or self._topic(topic)
             if key is None:
-                parts = (_NOTHING, _NOTHING, number, Kind.EMPTIED)
+                hashed, content, kind = _NOTHING, _NOTHING, EMPTIED
             elif row is None:
-                parts = (digest(name + key), _NOTHING, number, Kind.GONE)
+                hashed, content, kind = digest(name + key), _NOTHING, GONE
             else:
-                parts = (digest(name + key), digest(key + b"\0" + row), number, Kind.ROW)
-            yield pack(*parts, self._place(position)) if self._positioned else pack(*parts)
+                hashed, content, kind = digest(name + key), digest(key + b"\0" + row), ROW
+            if positioned:
+                yield pack(hashed, content, number, kind, _place(position))
+            else:
+                yield pack(hashed, content, number, kind)
 
     def read(self, data: bytes) -> Iterator[Entry]:
         """The entries that were put together, of those that keep no position."""
@@ -92,8 +89,9 @@ class Entries:
     def _topic(self, topic: str) -> tuple[int, bytes]:
         return self._topics.setdefault(topic, (len(self._topics), topic.encode() + b"\0"))
 
-    def _place(self, position: str) -> bytes:
-        text = position.encode()
-        if len(text) > _LONGEST_POSITION:
-            raise SinkError(f"position {position}: it is longer than {_LONGEST_POSITION} bytes, which no source writes")
-        return text
+
+def _place(position: str) -> bytes:
+    text = position.encode()
+    if len(text) > _LONGEST_POSITION:
+        raise SinkError(f"position {position}: it is longer than {_LONGEST_POSITION} bytes, which no source writes")
+    return text

@@ -28,7 +28,8 @@ def hash_of(name: HashName) -> Hash:
         import xxhash  # noqa: PLC0415 - the extra need not be there
     except ImportError as error:
         raise ConfigError(
-            "--hash: xxh3 needs the package xxhash: pip install 'cdckit[diff]', or choose --hash blake2b"
+            "--hash: xxh3 needs the package xxhash: pip install 'cdckit[diff]', or choose --hash blake2b",
+            number="CDC2301",
         ) from error
     digest: Hash = xxhash.xxh3_128_digest
     return digest

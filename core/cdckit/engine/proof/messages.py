@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import orjson
 
@@ -30,7 +31,7 @@ class MessageImages(Images):
         context: what a runner would give the sink.
 
     Raises:
-        ConfigError: keys or values are not JSON.
+        ConfigError: keys or values are not JSON, or the sink cannot be read back.
     """
 
     def __init__(self, serializer: Serializer, sink: Sink, context: SinkContext) -> None:
@@ -39,6 +40,7 @@ class MessageImages(Images):
             raise ConfigError(
                 "serializer.type: cdc diff reads keys and values as JSON, and this serializer writes others"
             )
+        sink.read_back(context, ())  # one that cannot says so before anything is read
         self._serializer = serializer
         self._sink = sink
         self._context = context
@@ -67,6 +69,10 @@ class MessageImages(Images):
                 yield image
             elif value is not None:
                 self.undecidable[topic] = _NO_KEY
+
+    def fields(self, topic: str, row: bytes) -> dict[str, Any]:
+        """Those of the message's row."""
+        return self._reader(topic).fields(row)
 
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """Those of the sink's messages."""

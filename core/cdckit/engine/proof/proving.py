@@ -25,6 +25,7 @@ from cdckit.engine.proof.report import TableProof
 from cdckit.engine.proof.rounds import Found, Round, routes_of
 from cdckit.engine.proof.verdict import Verdict
 from cdckit.engine.state.place import StatePlace
+from cdckit.errors import ConfigError
 
 _MOST_ROUNDS = 5
 _SHOWN_KEYS = 1000
@@ -92,7 +93,10 @@ class Proof:
             placed = Entries(self._digest, positioned=images.by_position)
             placed.share(self._plain)
             rounds = _Rounds(self, encoder, images, placed, folder)
-            return rounds.run(self._chosen(encoder, folder))
+            found = rounds.run(self._chosen(encoder, folder))
+        if not found:
+            raise ConfigError("source: no table is captured, so that nothing can be compared: check the include lists")
+        return found
 
     def _room(self) -> Path:
         self._pipeline.folder.mkdir(parents=True, exist_ok=True)

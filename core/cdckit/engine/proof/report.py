@@ -24,8 +24,8 @@ class Difference:
         key: the key, as JSON.
         fault: `missing`, `extra`, `changed` or `doubled`, as the sink has it.
         columns: the columns that differ.
-        source: the row at the source, as JSON; None: there is none.
-        sink: the row in the sink, as JSON; None: there is none.
+        source: the row at the source, its values by name; None: there is none.
+        sink: the row in the sink; None: there is none.
         source_position: where the log tells of the source's row.
         sink_position: the same of the sink's.
     """
@@ -33,8 +33,8 @@ class Difference:
     key: str
     fault: str
     columns: tuple[str, ...]
-    source: str | None
-    sink: str | None
+    source: dict[str, Any] | None
+    sink: dict[str, Any] | None
     source_position: str
     sink_position: str
 
@@ -55,6 +55,7 @@ class TableProof:
         seconds: how long it took.
         note: why it is undecided, and what else should be known.
         differences: some of the rows that differ.
+        plain_key: whether keys are numbers and texts as the source itself has them, of one table alone.
     """
 
     table: str
@@ -68,6 +69,7 @@ class TableProof:
     seconds: float = 0.0
     note: str = ""
     differences: tuple[Difference, ...] = field(default=(), repr=False)
+    plain_key: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What is kept: no value of any row."""

@@ -20,6 +20,7 @@ from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
 
 _LATER = 86_400_000
 """What times of example events differ by, in their own unit."""
+_PLAIN_TYPES = frozenset({"int8", "int16", "int32", "int64", "string"})
 _OF_JSON = (JSON.name,)
 _OF_TIMES = (ZONED_TIMESTAMP.name, ZONED_TIME.name)
 _KINDS = {"r": "reads", "c": "creates", "u": "updates", "d": "deletes"}
@@ -36,6 +37,7 @@ class Route:
         key: the fields of the key.
         documents: the fields that hold JSON as text.
         times: the fields that hold times as text.
+        plain_key: whether the key is as the source has it, of numbers and texts.
         left_out: fields that tell of the event, and are not.
         undecidable: why the table cannot be compared; None: it can.
     """
@@ -46,6 +48,7 @@ class Route:
     key: tuple[str, ...] = ()
     documents: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()
+    plain_key: bool = False
     left_out: tuple[str, ...] = ()
     undecidable: str | None = None
 
@@ -69,7 +72,8 @@ def route_of(example: TableExample, chain: TransformChain) -> Route:
     key = made["c"][0].key
     fields = tuple(field.name for field in key.schema.fields) if isinstance(key, Struct) else ()
     documents, times = (frozenset(_named(made["c"][0], names)) for names in (_OF_JSON, _OF_TIMES))
-    return Route(example.table, topic, columns, fields, documents, times, tuple(of_events))
+    plain = _plain(key) == _plain(example.records[0].key) and _is_plain(key)
+    return Route(example.table, topic, columns, fields, documents, times, plain, tuple(of_events))
 
 
 def _undecidable(example: TableExample, made: Mapping[str, list[Record]], later: list[Record]) -> str | None:
@@ -136,6 +140,12 @@ def _named(record: Record, schemas: Collection[str | None]) -> list[str]:
     """The fields of the row whose schemas have one of these names."""
     row = _struct(record)
     return [] if row is None else [field.name for field in row.schema.fields if field.schema.name in schemas]
+
+
+def _is_plain(key: Any) -> bool:
+    return isinstance(key, Struct) and all(
+        field.schema.name is None and field.schema.type in _PLAIN_TYPES for field in key.schema.fields
+    )
 
 
 def _plain(key: Any) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from cdckit.api.held import Images
+from cdckit.api.held import Image, Images
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.proof.canonical import changed_columns
 from cdckit.engine.proof.comparing import Mismatch
 from cdckit.engine.proof.report import Difference, Outcome, TableProof
 from cdckit.engine.proof.rounds import Found
@@ -115,7 +115,8 @@ class Verdict:
             changed,
             found.position,
             note="; ".join(self._notes(found, topic, routes, gone if missing else None, moving)),
-            differences=tuple(_differences(found, still)),
+            differences=tuple(_differences(found, self._images, still)),
+            plain_key=len(routes) == 1 and routes[0].plain_key,
         )
 
     def _gone(self, topic: str, routes: Sequence[Route]) -> str | None:
@@ -140,21 +141,20 @@ def _stands_still(one: Mismatch, before: Mapping[bytes, Mismatch]) -> bool:
     return not one.moved and one.same_as(before.get(one.key))
 
 
-def _differences(found: Found, still: Mapping[bytes, Mismatch]) -> Iterator[Difference]:
+def _differences(found: Found, images: Images, still: Mapping[bytes, Mismatch]) -> Iterator[Difference]:
     for key, one in list(still.items())[:_SHOWN]:
         source, sink = found.source.get(key), found.sink.get(key)
         known = source or sink
-        if known is None or known.key is None:
-            continue
-        row = source.row if source is not None else None
-        held = sink.row if sink is not None else None
-        columns = changed_columns(row, held) if row is not None and held is not None else ()
-        yield Difference(
-            known.key.decode(),
-            one.fault,
-            tuple(columns),
-            None if row is None else row.decode(),
-            None if held is None else held.decode(),
-            source.position if source is not None else "",
-            sink.position if sink is not None else "",
-        )
+        if known is not None and known.key is not None:
+            row, held = _fields(images, source), _fields(images, sink)
+            columns = () if row is None or held is None else _changed(row, held)
+            positions = ("" if each is None else each.position for each in (source, sink))
+            yield Difference(known.key.decode(), one.fault, columns, row, held, *positions)
+
+
+def _fields(images: Images, image: Image | None) -> dict[str, Any] | None:
+    return None if image is None or image.row is None else images.fields(image.topic, image.row)
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)))

@@ -9,7 +9,7 @@ from cdckit.api.record import Offset
 from cdckit.api.retention import Retention
 from cdckit.api.source import Source
 from cdckit.engine.metrics.figures import Figures
-from cdckit.engine.metrics.forecast import AT_THE_END, Forecast, Pace, Sample
+from cdckit.engine.metrics.forecast import AT_THE_END, CatchUp, Forecast, Sample
 from cdckit.engine.metrics.snapshot_figures import now
 
 log = logging.getLogger("cdckit.forecast")
@@ -35,7 +35,7 @@ class Forecaster:
         self._source = source
         self._figures = figures
         self._warning_seconds = warning_seconds
-        self._pace = Pace()
+        self._catching_up = CatchUp()
         self._pause = FIRST_SECONDS
         self._due = 0.0
         self._warned: float | None = None
@@ -53,7 +53,7 @@ class Forecaster:
         self._warn(moment)
 
     def _note(self, moment: float, found: Retention) -> None:
-        figures, pace = self._figures, self._pace
+        figures, pace = self._figures, self._catching_up
         pace.add(Sample(moment, figures.log_bytes, figures.log_time, found.lag_bytes, found.lag_seconds))
         at = now()
         figures.forecast = Forecast(

@@ -71,9 +71,11 @@ class Progress:
             SinkError: it does not take them.
         """
         self._behind = self._written = True
-        self._away.begin()
+        away = self._away
+        if away.since is None:
+            away.since = time.monotonic()
         self._sink.write(messages)
-        self._away.end()
+        away.since = None
 
     def took(self, batch: Batch) -> None:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""

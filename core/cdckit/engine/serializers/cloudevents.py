@@ -63,8 +63,13 @@ class CloudEventsSerializer(Serializer):
         self._avro: AvroEvents | None = None
         write_data = json_data(texts)
         if config.data_serializer_type == "avro":
-            extensions = config.extension_attributes_enable
-            self._avro = AvroEvents(config.avro, config.schema_cloudevents_name, adjust, extensions=extensions)
+            self._avro = AvroEvents(
+                config.avro,
+                config.schema_cloudevents_name,
+                adjust,
+                extensions=config.extension_attributes_enable,
+                whole=config.serializer_type == "avro",
+            )
             write_data = self._avro.data
         binary = config.content_mode == "binary"
         written_by = config.data_serializer_type if binary else config.serializer_type

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.connector.avro_names import NameAdjustment
+from cdckit.engine.serializers.avro.apicurio_config import ApicurioAvroConfig
 from cdckit.engine.serializers.avro.config import AvroConfig
 from cdckit.engine.serializers.inner_options import InnerOptions, as_pydantic_errors, without_prefix
 
@@ -81,7 +82,9 @@ class CloudEventsConfig(PluginConfig):
     data_serializer_type: Literal["json", "avro"] = "json"
     """`data` as JSON, or in Avro: in an event as JSON as base64 of what a message in Avro is."""
     avro_options: InnerOptions = Field(default_factory=dict)
-    """`avro.OPTION`: an option of the serializer `avro`, such as `avro.schema.registry.url`."""
+    """`avro.OPTION`: an option of the serializer `avro`, such as `avro.schema.registry.url`; or of `avro-apicurio`,
+    where `avro.apicurio.registry.url` is given.
+    """
     schema_cloudevents_name: str | None = None
     """The name of the Avro schema of events. By default it is made of the topic prefix and the database."""
     schema_name_adjustment_mode: NameAdjustment = "avro"
@@ -107,8 +110,7 @@ class CloudEventsConfig(PluginConfig):
     """
 
     apart: ClassVar[tuple[str, ...]] = ()
-    patterns: ClassVar[Mapping[str, str]] = {r"avro\.(?!apicurio\.).+": "avro_options"}
-    not_yet_patterns: ClassVar[tuple[str, ...]] = (r"avro\.apicurio\..+",)
+    patterns: ClassVar[Mapping[str, str]] = {r"avro\..+": "avro_options"}
     passed_over: ClassVar[tuple[str, ...]] = (r"(json\.)?schemas\.cache\.size|value\.schemas\.enable",)
 
     @model_validator(mode="after")
@@ -129,13 +131,14 @@ class CloudEventsConfig(PluginConfig):
         return self
 
     @property
-    def avro(self) -> AvroConfig:
+    def avro(self) -> AvroConfig | ApicurioAvroConfig:
         """The checked options of Avro.
 
         Raises:
             ConfigError: one of them is wrong, or the registry's URL lacks.
         """
-        return AvroConfig.load(without_prefix(self.avro_options, "avro."), "avro")[0]
+        model = ApicurioAvroConfig if "avro.apicurio.registry.url" in self.avro_options else AvroConfig
+        return model.load(without_prefix(self.avro_options, "avro."), "avro")[0]
 
     @property
     def sources(self) -> MetadataSource:

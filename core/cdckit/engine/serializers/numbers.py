@@ -24,12 +24,12 @@ class _NumberSerializer(OneByOne):
     """Values of one type, which is that of their schema; a null is no value.
 
     Attributes:
-        type: that of Connect's schemas.
+        kind: the type of Connect's schemas.
         format: `struct`'s name of it.
         python: of which class a value without a schema is; None: such a value is refused, as in Java.
     """
 
-    type: ClassVar[str]
+    kind: ClassVar[str]
     format: ClassVar[str]
     python: ClassVar[type[Any] | None] = None
 
@@ -44,14 +44,14 @@ class _NumberSerializer(OneByOne):
         """
         if value is None and self._takes_null(schema):
             return None
-        fits = type(value) is self.python if schema is None else schema.type == self.type and schema.name not in _OTHERS
+        fits = type(value) is self.python if schema is None else schema.type == self.kind and schema.name not in _OTHERS
         if not fits:
-            kind = type(value).__name__ if schema is None else schema.name or schema.type
-            raise ValueError(f"it is {kind}, and this serializer takes {self.type} alone")
+            found = type(value).__name__ if schema is None else schema.name or schema.type
+            raise ValueError(f"it is {found}, and this serializer takes {self.kind} alone")
         try:
             return self._pack(value)
         except struct.error as error:
-            raise ValueError(f"{value!r} is no {self.type}: {error}") from error
+            raise ValueError(f"{value!r} is no {self.kind}: {error}") from error
 
     def _takes_null(self, schema: Schema | None) -> bool:
         """Whether a null may have such a schema."""
@@ -61,37 +61,37 @@ class _NumberSerializer(OneByOne):
 class ShortSerializer(_NumberSerializer):
     """Two bytes."""
 
-    type, format = "int16", ">h"
+    kind, format = "int16", ">h"
 
 
 class IntegerSerializer(_NumberSerializer):
     """Four bytes."""
 
-    type, format = "int32", ">i"
+    kind, format = "int32", ">i"
 
 
 class LongSerializer(_NumberSerializer):
     """Eight bytes."""
 
-    type, format, python = "int64", ">q", int
+    kind, format, python = "int64", ">q", int
 
 
 class FloatSerializer(_NumberSerializer):
     """Four bytes, as IEEE 754 has them."""
 
-    type, format = "float32", ">f"
+    kind, format = "float32", ">f"
 
 
 class DoubleSerializer(_NumberSerializer):
     """Eight bytes, as IEEE 754 has them."""
 
-    type, format, python = "float64", ">d", float
+    kind, format, python = "float64", ">d", float
 
 
 class BooleanSerializer(_NumberSerializer):
     """A byte, 1 or 0."""
 
-    type, format, python = "boolean", ">?", bool
+    kind, format, python = "boolean", ">?", bool
 
     def _takes_null(self, schema: Schema | None) -> bool:
-        return schema is None or schema.type == self.type
+        return schema is None or schema.type == self.kind

@@ -16,6 +16,7 @@ import orjson
 from pydantic import SecretStr
 
 from cdckit.api.checks import Finding
+from cdckit.engine.serializers.avro.token import Tokens, TokenSource
 from cdckit.errors import ConfigError, RetriableSinkError, SinkError
 from cdckit.java.key_stores import pem_file
 from cdckit.waiting import answer_of
@@ -44,6 +45,8 @@ class Access:
         key_password: what the client's key is locked with, where that is not what its file is.
         any_host: whether a certificate need not bear the registry's name.
         proxy: the URL of the HTTP proxy between; None: that of the environment.
+        token: who gives the token that is shown in the place of `authorization`; None: nobody.
+        headers: what else HTTP's headers say.
     """
 
     option: str
@@ -59,6 +62,8 @@ class Access:
     key_password: SecretStr | None = None
     any_host: bool = False
     proxy: str | None = None
+    token: TokenSource | None = None
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,15 @@ class Connection:
         self._places = [self._place(url.strip()) for url in access.urls.split(",") if url.strip()]
         if not self._places:
             raise ConfigError(f"{access.option}: should name a registry")
-        self._headers = dict(headers)
+        self._headers = {**headers, **dict(access.headers)}
         if access.authorization is not None:
             self._headers["Authorization"] = access.authorization.get_secret_value()
         self._opener = urllib.request.build_opener(_Redirects, *_proxy(access), *_tls(access))
+        self._tokens: Tokens | None = None
+        if access.token is not None:
+            if urlsplit(access.token.url).scheme not in ("http", "https"):
+                raise ConfigError(f"{access.token.option}: should be an http or https URL")
+            self._tokens = Tokens(access.token, self._opener, access.seconds)
         self.shown = f"the schema registry {', '.join(self._places)}"
 
     def ask(self, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Any:
@@ -112,9 +122,12 @@ class Connection:
         Raises:
             SinkError: it does not let one in, or is no registry; a `RetriableSinkError` where none can be reached now.
         """
+        own = {**self._headers, **(headers or {})}
+        if self._tokens is not None:
+            own["Authorization"] = self._tokens.header()
         away: list[str] = []
         for place in self._places:
-            request = urllib.request.Request(f"{place}{path}", body, {**self._headers, **(headers or {})})  # noqa: S310 - http and https alone
+            request = urllib.request.Request(f"{place}{path}", body, own)  # noqa: S310 - http and https alone
             try:
                 answer = answer_of(lambda asked=request: self._answer(asked))  # type: ignore[misc]
             except (OSError, urllib.error.URLError, HTTPException) as error:

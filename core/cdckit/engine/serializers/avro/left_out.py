@@ -10,7 +10,7 @@ from cdckit.api.ignored_options import IgnoredOptions
 _SERIALIZERS = "io.confluent.kafka.serializers"
 _TLS = r"schema\.registry\.ssl\."
 
-WITHOUT_MEANING = (
+IGNORED_OPTIONS = (
     IgnoredOptions(
         r"(schema\.registry\.)?basic\.auth\.credentials\.source",
         "a login stands in basic.auth.user.info, and nowhere else",

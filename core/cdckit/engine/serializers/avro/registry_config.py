@@ -11,8 +11,9 @@ from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, model_valid
 from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.engine.serializers.avro.connection import Access
-from cdckit.engine.serializers.avro.left_out import WITHOUT_MEANING
+from cdckit.engine.serializers.avro.left_out import IGNORED_OPTIONS
 from cdckit.engine.serializers.avro.subjects import CLASSES, Strategy
+from cdckit.engine.serializers.avro.token import TokenSource
 
 SubjectStrategy = Annotated[Strategy, BeforeValidator(lambda name: CLASSES.get(name, name))]
 
@@ -26,10 +27,22 @@ class RegistryConfig(PluginConfig):
     """
     basic_auth_user_info: SecretStr | None = None
     """`USER:PASSWORD`, where the registry wants a login."""
-    bearer_auth_credentials_source: Literal["STATIC_TOKEN"] | None = None
-    """Whether there is a token, in `bearer.auth.token`."""
+    bearer_auth_credentials_source: Literal["STATIC_TOKEN", "OAUTHBEARER"] | None = None
+    """Whether there is a token: that in `bearer.auth.token`, or one that `bearer.auth.issuer.endpoint.url` gives."""
     bearer_auth_token: SecretStr | None = None
     """The token."""
+    bearer_auth_issuer_endpoint_url: str | None = None
+    """Where tokens are asked for, by OAuth's grant for client credentials."""
+    bearer_auth_client_id: str | None = None
+    """The client."""
+    bearer_auth_client_secret: SecretStr | None = None
+    """Its secret."""
+    bearer_auth_scope: str | None = None
+    """What tokens are to be good for."""
+    bearer_auth_logical_cluster: str | None = None
+    """The registry's cluster, told in the header `target-sr-cluster`."""
+    bearer_auth_identity_pool_id: str | None = None
+    """The pool of identities, told in the header `Confluent-Identity-Pool-Id`."""
     ssl_truststore_location: str | None = Field(default=None, alias="schema.registry.ssl.truststore.location")
     """The certificates that are trusted: PEM or PKCS #12. By default the system's."""
     ssl_truststore_password: SecretStr | None = Field(default=None, alias="schema.registry.ssl.truststore.password")
@@ -80,8 +93,9 @@ class RegistryConfig(PluginConfig):
         r"schemas\.cache\.(config|size)|max\.schemas\.per\.subject|schemas\.enable",
         r"schema\.registry\.ssl\.(trust|key)store\.type",
         r"(key|value)\.schema\.id\.deserializer|schema\.format|missing\..+\.cache\.ttl\.sec|missing\.cache\.size",
+        r"bearer\.auth\.(scope\.claim\.name|sub\.claim\.name|cache\.expiry\.buffer\.seconds)",
     )
-    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = WITHOUT_MEANING
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = IGNORED_OPTIONS
     not_yet: ClassVar[Mapping[str, str | None]] = {"propagate.schema.tags": "false"}
 
     @model_validator(mode="after")
@@ -90,8 +104,13 @@ class RegistryConfig(PluginConfig):
             raise ValueError("schema.registry.url: user and password belong in basic.auth.user.info, USER:PASSWORD")
         if bool(self.proxy_host) != (self.proxy_port > 0):
             raise ValueError("proxy.host and proxy.port are given together")
-        if self.bearer_auth_credentials_source is not None and self.bearer_auth_token is None:
+        if self.bearer_auth_credentials_source == "STATIC_TOKEN" and self.bearer_auth_token is None:
             raise ValueError("bearer.auth.credentials.source=STATIC_TOKEN wants bearer.auth.token")
+        if self.bearer_auth_credentials_source == "OAUTHBEARER" and self._token() is None:
+            raise ValueError(
+                "bearer.auth.credentials.source=OAUTHBEARER wants bearer.auth.issuer.endpoint.url, "
+                "bearer.auth.client.id and bearer.auth.client.secret"
+            )
         return self
 
     @property
@@ -106,7 +125,7 @@ class RegistryConfig(PluginConfig):
             option="schema.registry.url",
             urls=self.schema_registry_url,
             authorization=self._authorization(),
-            login="basic.auth.user.info or bearer.auth.token",
+            login="basic.auth.user.info, or what begins with bearer.auth",
             tls="schema.registry.ssl",
             truststore=self.ssl_truststore_location,
             truststore_password=self.ssl_truststore_password,
@@ -114,6 +133,8 @@ class RegistryConfig(PluginConfig):
             keystore_password=self.ssl_keystore_password,
             key_password=self.ssl_key_password,
             any_host=not self.ssl_endpoint_identification_algorithm,
+            token=self._token(),
+            headers=tuple((name, value) for name, value in self._told() if value),
             proxy=f"http://{self.proxy_host}:{self.proxy_port}" if self.proxy_host else None,
             seconds=self.request_timeout_ms / 1000,
         )
@@ -121,9 +142,32 @@ class RegistryConfig(PluginConfig):
     def _authorization(self) -> SecretStr | None:
         if bool(self.proxy_host) != (self.proxy_port > 0):
             raise ValueError("proxy.host and proxy.port are given together")
-        if self.bearer_auth_credentials_source is not None and self.bearer_auth_token is not None:
+        if self.bearer_auth_credentials_source == "STATIC_TOKEN" and self.bearer_auth_token is not None:
             return SecretStr(f"Bearer {self.bearer_auth_token.get_secret_value()}")
         return None if self.basic_auth_user_info is None else basic(self.basic_auth_user_info.get_secret_value())
+
+    def _token(self) -> TokenSource | None:
+        url, client, secret = (
+            self.bearer_auth_issuer_endpoint_url,
+            self.bearer_auth_client_id,
+            self.bearer_auth_client_secret,
+        )
+        if self.bearer_auth_credentials_source != "OAUTHBEARER" or url is None or client is None or secret is None:
+            return None
+        return TokenSource(
+            "bearer.auth.issuer.endpoint.url",
+            "bearer.auth.client.id and bearer.auth.client.secret",
+            url,
+            client,
+            secret,
+            self.bearer_auth_scope,
+        )
+
+    def _told(self) -> tuple[tuple[str, str | None], ...]:
+        return (
+            ("target-sr-cluster", self.bearer_auth_logical_cluster),
+            ("Confluent-Identity-Pool-Id", self.bearer_auth_identity_pool_id),
+        )
 
 
 def basic(pair: str) -> SecretStr:

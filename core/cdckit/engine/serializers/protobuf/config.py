@@ -14,7 +14,7 @@ class ProtobufConfig(RegistryConfig):
     """How keys and values become Protobuf, and where their schemas are registered."""
 
     use_latest_version: bool = False
-    """With `auto.register.schemas=false`: take the id of the subject's latest schema, which has to be the record's."""
+    """With `auto.register.schemas=false`: take the id of the subject's latest schema, which has to read the record."""
     id_compatibility_strict: bool = True
     """Has to be true, as `latest.compatibility.strict`."""
     latest_compatibility_strict: bool = True
