@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import math
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,18 @@ import pytest
 
 from cdckit.api.retention import Retention
 from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.doctor import outlook
 from cdckit.engine.metrics import forecast as forecasts
 from cdckit.engine.metrics.collector import FiguresCollector
 from cdckit.engine.metrics.forecast import CatchUp, Forecast, Sample, needed
 from cdckit.engine.runners import forecaster
 from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.stop import StopSignal
 from cdckit_file.file import FileSink
-from doctor.conftest import NewPatient
+from doctor.conftest import Finding, NewPatient, Patient
 from doctor.test_mysql import filled, setting, source
+from testkit.background import repeated
+from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
 
 WEEKS = 21 * 86_400_000
@@ -160,3 +165,48 @@ def test_a_pipeline_at_the_end_is_not_warned_of(
         assert made.run() == 0
     assert 80_000 < made.status["forecast"]["purged_in_s"] <= 86_400
     assert [record for record in records if record.name == "cdckit.forecast"] == []
+
+
+def test_a_lag_that_grows_is_told_while_it_does(
+    mysql_server: MySQLServer, unique_name: str, patient: NewPatient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More is written than a slow sink takes; then it is fast, and catches up."""
+    for module in (forecasts, forecaster, outlook):
+        monkeypatch.setattr(module, "AT_THE_END", 1.0)
+    monkeypatch.setattr(forecaster, "FIRST_SECONDS", 0.5)
+    monkeypatch.setattr(forecaster, "SECONDS", 0.5)
+    mysql_server.execute(f"CREATE DATABASE {unique_name}")
+    filled(mysql_server, unique_name, 500)
+    made = patient(source(mysql_server, unique_name, snapshot__mode="no_data"), **{"offset.flush.interval.ms": 0})
+    assert made.run() == 0
+    write, slow = FileSink.write, threading.Event()
+    slow.set()
+
+    def slowly(sink: FileSink, messages: Any) -> None:
+        time.sleep(0.3 if slow.is_set() else 0)
+        write(sink, messages)
+
+    monkeypatch.setattr(FileSink, "write", slowly)
+    runner = DirectRunner(load_pipeline(Path(made.file)), stopping := StopSignal())
+    thread = threading.Thread(target=runner.run)
+    thread.start()
+    try:
+        with repeated(lambda: filled(mysql_server, unique_name, 500), 0.2):
+            told = _until(made, lambda found: {"CDC1102", "CDC1105"} <= set(found))
+        assert told["CDC1102"]["message"].startswith("the lag grows by ")
+        assert told["CDC1105"]["severity"] == "warn"
+        slow.clear()
+        _until(made, lambda found: not {"CDC1102", "CDC1105"} & set(found))
+    finally:
+        stopping.stop()
+        thread.join()
+        mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+def _until(made: Patient, wanted: Callable[[dict[str, Finding]], bool]) -> dict[str, Finding]:
+    """What the doctor finds once it finds what is wanted."""
+    deadline = time.monotonic() + 90
+    while not wanted(found := made.findings()):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.5)
+    return found

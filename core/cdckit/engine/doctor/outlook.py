@@ -70,7 +70,7 @@ def forecast_findings(pipeline: ResolvedPipeline, status: PipelineStatus) -> Ite
     if forecast.needs is not None and math.isinf(forecast.needs):
         said = "the pipeline is behind the log's end, and does not come closer"
         yield Examined("source", Finding("pace", "warn", said, _FASTER, "CDC1105"))
-    elif forecast.lag_growth is not None and forecast.lag_growth > _GROWS and (forecast.needs or 0) > AT_THE_END:
+    if forecast.lag_growth is not None and forecast.lag_growth > _GROWS and (forecast.needs or 0) > AT_THE_END:
         said = f"the lag grows by {duration(round(forecast.lag_growth))} an hour"
         yield Examined("source", Finding("lag", "warn", said, _FASTER, "CDC1102"))
 

@@ -46,6 +46,10 @@ def _no_queue() -> QueueFill | None:
     return None
 
 
+def _nothing() -> None:
+    return
+
+
 @dataclass(slots=True)
 class HistoryFigures:
     """The schema history. Times are in seconds since 1970.
@@ -114,6 +118,7 @@ class Figures:
         queue: tells how full the sink's buffer is.
         metrics: where Prometheus finds the metrics, or None.
         forecast: when the log is purged that is to be read, or None while not known.
+        changed: called by who changes a figure beside the hooks, so that it is shown.
         activity: what everything waits for; empty: nothing.
         activity_began: since when.
     """
@@ -156,6 +161,7 @@ class Figures:
     queue: Callable[[], QueueFill | None] = _no_queue
     metrics: str | None = None
     forecast: Forecast | None = None
+    changed: Callable[[], None] = _nothing
     activity: str = ""
     activity_began: float = field(default_factory=now)
 

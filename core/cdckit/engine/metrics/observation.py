@@ -48,6 +48,7 @@ def observed(pipeline: ResolvedPipeline, figures: Figures) -> Iterator[None]:
             stack.enter_context(served(figures, pipeline.metrics, pipeline.source_config.metric_labels))
         status = StatusFile(pipeline.folder, figures)
         stack.callback(status.close)
+        figures.changed = status.changed
         details = DetailsFile(pipeline.folder, figures)
         stack.callback(details.close)
 

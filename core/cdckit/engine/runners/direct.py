@@ -146,13 +146,13 @@ class DirectRunner(Runner):
         except RetriableSinkError as fault:
             error = fault
         retries.pause(error)
-        progress.look_ahead()
+        progress.look_ahead(waiting=True)
         while not self.stopping():
             try:
                 progress.rewind()
             except RetriableSinkError as fault:
                 retries.pause(fault)
-                progress.look_ahead()
+                progress.look_ahead(waiting=True)
             else:
                 break
 

@@ -40,8 +40,13 @@ class Forecaster:
         self._due = 0.0
         self._warned: float | None = None
 
-    def look(self, offset: Offset | None) -> None:
-        """Does nothing but for once a minute: asks the source about the saved offset."""
+    def look(self, offset: Offset | None, *, heard: bool = True) -> None:
+        """Does nothing but for once a minute: asks the source about the saved offset.
+
+        Args:
+            offset: the saved one.
+            heard: whether that is a sign of life, so that the status is written; not while the pipeline waits.
+        """
         moment = time.monotonic()
         if moment < self._due or offset is None:
             return
@@ -50,6 +55,8 @@ class Forecaster:
         found = self._source.retention(offset)
         if found is not None:
             self._note(moment, found)
+            if heard:
+                self._figures.changed()
         self._warn(moment)
 
     def _note(self, moment: float, found: Retention) -> None:

@@ -98,10 +98,10 @@ class Progress:
                 if late:
                     self._keep(self._kept.committed)
 
-    def look_ahead(self) -> None:
+    def look_ahead(self, *, waiting: bool = False) -> None:
         """Looks, once a minute, how long the log behind the saved offset is kept."""
         if self._ahead is not None:
-            self._ahead.look(self._saved)
+            self._ahead.look(self._saved, heard=not waiting)
 
     def save(self) -> None:
         """Flushes the sink, then saves the offset; nothing where nothing is new.

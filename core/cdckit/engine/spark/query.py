@@ -104,7 +104,7 @@ class PipelineQuery:
             while query.isActive and not stopping():
                 stopping.wait(POLL_SECONDS)
                 self._tell()
-                self.ahead.look(None if self.committed is None else self.committed.end)
+                self.ahead.look(None if self.committed is None else self.committed.end, heard=self.told.is_idle)
             if query.isActive:
                 self._drain(query)
             failure = query.exception()
