@@ -139,8 +139,8 @@ def test_faults_are_called_by_the_connectors_own_names(tmp_path: Path) -> None:
     ("options", "said"),
     [
         (
-            {"value__converter": "org.apache.kafka.connect.converters.DoubleConverter"},
-            "value.converter: 'org.apache.kafka.connect.converters.DoubleConverter' is not yet supported (these are: ",
+            {"value__converter": "org.apache.kafka.connect.converters.NumberConverter"},
+            "value.converter: 'org.apache.kafka.connect.converters.NumberConverter' is not yet supported (these are: ",
         ),
         (
             {"key__converter": "org.apache.kafka.connect.storage.LongConverter"},
