@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 
 from cdckit.api.messages import Messages
 from cdckit.api.sink import Sink, SinkContext
+from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.quarantine.store import kept_records
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.packets import message_packets
@@ -105,6 +108,22 @@ def test_each_change_is_seen_once_and_in_order_whatever_is_repeated(
     more()
     SparkRunner(pipeline).run(once=True)
     assert_seen()
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_what_the_broker_refuses_is_kept_before_the_rest_of_its_batch_is_committed(
+    kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
+) -> None:
+    kafka_broker.create_topic(f"script.shop.{unique_name}", max_message_bytes=1_200)
+    for number in range(4):
+        script.change("c", {"id": number, "name": "1" * (1_500 if number == 1 else 1)}, table=unique_name)
+    handling = ErrorHandling("quarantine", folder=tmp_path / "quarantine")
+    pipeline = exactly(script, tmp_path / "state", kafka_broker, unique_name, waited_for=True, kafka_batch_size=1_200)
+    SparkRunner(replace(pipeline, errors=handling)).run(once=True)
+    assert [key for key, _ in committed(kafka_broker, unique_name)] == [0, 2, 3]
+    (kept,) = kept_records(tmp_path / "quarantine")
+    assert (kept.stage, kept.by) == ("write", "kafka")
 
 
 class Written(Sink):

@@ -25,8 +25,8 @@ def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: StopSigna
         return TableDelivery(pipeline, sink, stopping)
     if isinstance(sink, TableSink):
         raise ConfigError(f"sink.type: '{pipeline.sink.registration.name}' keeps tables, but not through Spark")
-    if (transactions := sink.transactions) is not None:
-        return TransactionDelivery(pipeline, sink, transactions, once=once, stopping=stopping)
+    if sink.transactions is not None:
+        return TransactionDelivery(pipeline, sink, once=once, stopping=stopping)
     if sink.in_tasks:
         return TaskDelivery(pipeline, once=once)
     return WriterDelivery(pipeline, sink, once=once, stopping=stopping)

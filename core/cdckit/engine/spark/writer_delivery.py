@@ -9,8 +9,10 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.api.sink import Sink, Transactions
+from cdckit.api.messages import Messages
+from cdckit.api.sink import Sink
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.quarantine.delivery import TolerantSink
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.spark.delivery import Delivery, task_context, task_faults
 from cdckit.engine.spark.failures import sealed_errors
@@ -100,16 +102,16 @@ class TransactionDelivery(WriterDelivery):
     taken back before anything is written again, also where a task is repeated.
     """
 
-    def __init__(
-        self,
-        pipeline: ResolvedPipeline,
-        sink: Sink,
-        transactions: Transactions,
-        *,
-        once: bool,
-        stopping: Callable[[], bool],
-    ) -> None:
-        super().__init__(pipeline, sink, once=once, stopping=stopping)
+    def __init__(self, pipeline: ResolvedPipeline, sink: Sink, *, once: bool, stopping: Callable[[], bool]) -> None:
+        self._refused = None if pipeline.errors.tolerance == "none" else _Refused()
+        super().__init__(
+            pipeline,
+            sink if self._refused is None else TolerantSink(sink, self._refused),
+            once=once,
+            stopping=stopping,
+        )
+        transactions = self.sink.transactions
+        assert transactions is not None  # it is made for such a sink
         self.interval_ms = transactions.interval_ms or 0
         self._kept = SinkOffset(transactions, pipeline)
         self._in_doubt = False
@@ -124,6 +126,8 @@ class TransactionDelivery(WriterDelivery):
         self, session: SparkSession, generation: Generation, checkpoint: Folder, faults: Address | None = None
     ) -> None:
         """Listens for tasks."""
+        if self._refused is not None:
+            self._refused.faults = task_faults(self.pipeline, faults)
         self._generation, self._checkpoint = generation.id, checkpoint
         self._listen(session, self._begin)
 
@@ -150,3 +154,22 @@ class TransactionDelivery(WriterDelivery):
         if self._in_doubt:
             self._kept.rollback()
             self._in_doubt = False
+
+
+class _Refused:
+    """Has the driver keep what the sink's target never takes, before the transaction that lacks it is committed."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, str] = {}
+        self.faults: TaskFaults | None = None
+
+    def message_failed(self, message: Messages, reason: str) -> None:
+        assert self.faults is not None  # tasks send once the delivery is open
+        self.faults.message_failed(message, reason)
+
+    def due_messages(self, messages: Messages) -> Messages:
+        return messages
+
+    def sync(self) -> None:
+        if self.faults is not None:
+            self.faults.sync()
