@@ -90,6 +90,7 @@ def pipelines(broker: KafkaBroker, commits: int) -> list[Latency]:
                     found.append(
                         latency.measure(server, system, Path(folder), commits=commits, rate=rate, idle_seconds=5)
                     )
+                    Console(stderr=True).print(f"[dim]{found[-1]}[/]")
     return found
 
 

@@ -14,9 +14,9 @@ from testkit.servers.mysql import MySQLServer
 from testkit.servers.process import tail
 
 TABLE = "live"
-START_SECONDS = 120.0
+START_SECONDS = 400.0
 SETTLE_SECONDS = 2.0
-LATE_SECONDS = 30.0
+LATE_SECONDS = 120.0
 """How long after the last commit its event is waited for."""
 WARM_UP_SECONDS = 3.0
 """Of commits that do not count."""
