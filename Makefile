@@ -11,7 +11,7 @@ FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 # Tests start hundreds of processes: none of them should compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup servers lint test test-fast matrix nightly demo bench docs face lock
+.PHONY: help setup servers lint test test-fast matrix nightly demo bench docs face screenshots lock
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,11 +57,15 @@ demo: setup ## Capture a live shop database into Delta tables, and show it
 bench: setup ## Measure cdckit, and Debezium beside it where its wheel is installed
 	@$(BIN)/python -m benchmarks
 
-docs: $(INSTALLED) ## Write the option tables of the docs anew
+docs: $(INSTALLED) ## Write the option tables and the numbers of errors in the docs anew
 	@$(BIN)/python -m cdckit.engine.config.docs docs/options
+	@$(BIN)/python -m cdckit.engine.numbers.registry docs/errors.md
 
 face: $(INSTALLED) ## Record the public face anew; CHANGELOG.md has to tell of what changed
 	@$(BIN)/python -m testkit.face
+
+screenshots: $(INSTALLED) ## Take the pictures of the page for the docs anew
+	@$(BIN)/python -m testkit.screenshots
 
 lock: $(INSTALLED) ## Resolve requirements.lock anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

@@ -114,6 +114,7 @@ class Cdckit:
         runner: who drives it.
         options: of the connector.
         settings: of the pipeline.
+        python: that it is installed for; this one by default.
     """
 
     name: str
@@ -121,11 +122,12 @@ class Cdckit:
     runner: Literal["direct", "spark"] = "direct"
     options: Options = NO_SCHEMAS
     settings: Options = ()
+    python: str = sys.executable
 
     def command(self, pipeline: Placed, *arguments: str) -> list[str]:
         """The command line of `cdc run`."""
         return [
-            *(sys.executable, "-m", "cdckit", "run", str(pipeline.write()), "--runner", self.runner),
+            *(self.python, "-m", "cdckit", "run", str(pipeline.write()), "--runner", self.runner),
             *("--set", f"state={pipeline.folder / 'state'}", *self.target.arguments(pipeline.place)),
             *(("--set", "spark.master=local[2]") if self.runner == "spark" else ()),
             *(part for name, value in self.settings for part in ("--set", f"{name}={value}")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +23,15 @@ TABLES = 100
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """cdckit under `--once`."""
+    """cdckit under `--once`.
+
+    Attributes:
+        cdckit: with its runner and target.
+        measure: runs a command whose output goes to a file, and says what it took.
+    """
 
     cdckit: Cdckit
+    measure: Callable[[Sequence[str], Path], Usage] = run
 
     @property
     def name(self) -> str:
@@ -41,7 +47,7 @@ class CatchUp:
         """Runs up to the log's end and counts what arrived."""
         target, place = self.cdckit.target, pipeline.place
         before = target.count(place)
-        used = run(self.cdckit.command(pipeline, "--once"), pipeline.log)
+        used = self.measure(self.cdckit.command(pipeline, "--once"), pipeline.log)
         found = target.count(place) - before
         if found != events:
             raise AssertionError(f"{self.name} delivered {found} events, {events} were expected")

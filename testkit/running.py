@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -36,9 +37,8 @@ class Ended:
 
     @property
     def errors(self) -> str:
-        """The errors that it ended with, without the trace behind them."""
-        said = [line for line in self.stderr.splitlines() if line.startswith("error: ")]
-        return "\n".join(said)
+        """The errors that it ended with, without their numbers and the trace behind them."""
+        return "\n".join(f"error: {said}" for said in re.findall(r"^error CDC\d{4}: (.*)$", self.stderr, re.MULTILINE))
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,19 @@ from .api.checks import (
     Checks as Checks,
     Finding as Finding,
     PositionChecks as PositionChecks,
+    TopicChecks as TopicChecks,
     Unmatched as Unmatched,
     unmatched_findings as unmatched_findings,
     why_unwritable as why_unwritable,
 )
 from .api.event_traits import EventTraits as EventTraits
+from .api.held import (
+    HeldMessage as HeldMessage,
+    HeldMessages as HeldMessages,
+    Image as Image,
+    Images as Images,
+    Shown as Shown,
+)
 from .api.hookspecs import (
     ColumnConverter as ColumnConverter,
     ColumnDescription as ColumnDescription,
@@ -17,7 +25,7 @@ from .api.hookspecs import (
     hookimpl as hookimpl,
     hookspec as hookspec,
 )
-from .api.ignored_options import NoMeaning as NoMeaning
+from .api.ignored_options import IgnoredOptions as IgnoredOptions
 from .api.lists import NameList as NameList, RegexList as RegexList, patterns as patterns, split_names as split_names
 from .api.marks import (
     DefinitionChange as DefinitionChange,
@@ -42,6 +50,7 @@ from .api.record import (
     SchemaAndValue as SchemaAndValue,
     lane_of as lane_of,
 )
+from .api.retention import Retention as Retention, RetentionChecks as RetentionChecks
 from .api.retry_schedule import RetrySchedule as RetrySchedule
 from .api.schema import (
     BOOLEAN as BOOLEAN,
@@ -107,6 +116,7 @@ from .errors import (
     CdcError as CdcError,
     ConfigError as ConfigError,
     DecodeError as DecodeError,
+    Problem as Problem,
     RetriableSinkError as RetriableSinkError,
     RetriableSourceError as RetriableSourceError,
     SinkError as SinkError,

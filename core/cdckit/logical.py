@@ -81,6 +81,13 @@ ENUM_NAME = f"{_DATA}.Enum"
 """One of the labels that its schema names."""
 ENUM_SET_NAME = f"{_DATA}.EnumSet"
 """Some of the labels that its schema names, with commas between."""
+TIDB_VECTOR_NAME = f"{_DATA}.TiDBVectorFloat32"
+"""What TiCDC calls a vector of single-precision numbers, which it writes as a text."""
+GENERAL_ENUM_NAME = f"{_CONNECT}.Enum"
+"""What begins the names of the parameters that tell an enumeration's symbols, where Confluent's converters have
+`generalized.sum.type.support`."""
+UNION_NAME = f"{_CONNECT}.Union"
+"""A parameter of a struct's schema: the struct stands for the one of its fields that has a value."""
 
 
 def decimal(scale: int, precision: int | None = None) -> Schema:

@@ -36,6 +36,7 @@ class EndedByStop:
 
     def __enter__(self) -> None:
         if _is_main():
+            # Before the wish is looked for: a signal that comes between the two finds a wait in hand, and raises in it.
             EndedByStop._depth += 1
             if EndedByStop._stopped:
                 EndedByStop._depth -= 1

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import NoMeaning
+from cdckit import IgnoredOptions
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
 from cdckit_mongodb.options.capture import CaptureOptions
 from cdckit_mongodb.options.connection import ConnectionOptions
 from cdckit_mongodb.options.events import FormatOptions, ProcessingOptions, TopicOptions
-from cdckit_mongodb.options.ignored_options import WITHOUT_MEANING
+from cdckit_mongodb.options.ignored_options import IGNORED_OPTIONS
 from cdckit_mongodb.options.snapshot import SnapshotOptions
 from cdckit_mongodb.options.stream import StreamOptions
 
@@ -34,6 +34,7 @@ class MongoDbConfig(
 
     connector: ClassVar[str] = "mongodb"
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix", "capture_scope", "capture_target")
+    asked: ClassVar[tuple[str, ...]] = ("mongodb_connection_string",)
     choosing: ClassVar[tuple[str, ...]] = (*capture_lists("database", "collection"), "filters_match_mode")
     renamed: ClassVar[Mapping[str, str]] = {
         "mongodb.name": "topic.prefix",
@@ -49,7 +50,7 @@ class MongoDbConfig(
         "errors.retry.delay.initial.ms": "connect.backoff.initial.delay.ms",
         "errors.retry.delay.max.ms": "connect.backoff.max.delay.ms",
     }
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = IGNORED_OPTIONS
     peer_options: ClassVar[Mapping[str, str]] = peer_options("cdckit_mongodb")
 
     @classmethod
@@ -84,3 +85,23 @@ class MongoDbConfig(
     def skipped(self) -> frozenset[str]:
         """The operations that make no record: Debezium leaves them out by its own stages alone."""
         return frozenset() if self.cursor_pipeline_order == "user_only" else super().skipped
+
+    def whole(self, tables: Sequence[str]) -> Self:
+        """Also without filters that choose documents, in one stream."""
+        update = {
+            "snapshot_collection_filter_overrides": "",
+            "snapshot_filters": {},
+            "filters_match_mode": "regex" if tables else self.filters_match_mode,
+            "capture_collection_groups": [],
+        }
+        return super().whole(tables).model_copy(update=update)
+
+    def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
+        """As a query document; a record's key holds the `_id` as a JSON text."""
+        return f'{{"_id": {{"$in": [{", ".join(str(key["id"]) for key in keys)}]}}}}'
+
+    def rows_left_out(self, table: str) -> str | None:
+        """Also where a filter chooses the snapshot's documents."""
+        if f"snapshot.collection.filter.overrides.{table}" in self.snapshot_filters:
+            return "a filter chooses which documents the snapshot reads, so that others may be missing"
+        return super().rows_left_out(table)

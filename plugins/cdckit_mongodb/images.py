@@ -37,11 +37,13 @@ def images_finding(client: Client, config: MongoDbConfig, collections: Sequence[
         without = _without_images(client, collections)
     except PyMongoError:
         remedy = "grant it, or look at db.getCollectionInfos()"
-        yield Finding(_OPTION, "warn", "cannot be told without the right listCollections", remedy)
+        yield Finding(_OPTION, "warn", "cannot be told without the right listCollections", remedy, number="CDC1224")
         return
     if without:
         remedy = f"db.runCommand({{collMod: NAME, {_OPTION}: {{enabled: true}}}})"
-        yield Finding(_OPTION, "fail" if config.requires_images else "warn", _told(config, without), remedy)
+        yield Finding(
+            _OPTION, "fail" if config.requires_images else "warn", _lacking(config, without), remedy, number="CDC1224"
+        )
     else:
         yield Finding(_OPTION, "ok", "enabled on every captured collection")
 
@@ -56,7 +58,7 @@ def warn_of_missing_images(client: Client, config: MongoDbConfig, filters: Filte
         log.info("whether %s is enabled on the captured collections cannot be told: %s", _OPTION, error)
         return
     if without:
-        log.warning("%s is %s", _OPTION, _told(config, without))
+        log.warning("%s is %s", _OPTION, _lacking(config, without))
 
 
 def _without_images(client: Client, collections: Sequence[Name]) -> list[str]:
@@ -75,7 +77,7 @@ def _keeping(client: Client, database: str) -> set[str]:
         return {one["name"] for one in found if one.get("options", {}).get(_OPTION, {}).get("enabled")}
 
 
-def _told(config: MongoDbConfig, without: Sequence[str]) -> str:
+def _lacking(config: MongoDbConfig, without: Sequence[str]) -> str:
     parts = {"before": config.asks_for_pre_images, "after": config.asks_for_post_images}
     empty = " and ".join(part for part, asked in parts.items() if asked)
     named = ", ".join(without[:_NAMED]) + (" …" if len(without) > _NAMED else "")

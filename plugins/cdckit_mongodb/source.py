@@ -17,6 +17,7 @@ from cdckit import (
     HistoryRecord,
     Offset,
     Record,
+    Retention,
     RetriableSourceError,
     RetrySchedule,
     SourceError,
@@ -42,6 +43,7 @@ from cdckit_mongodb.server.elections import Elections
 from cdckit_mongodb.server.members import Members
 from cdckit_mongodb.server.oplog import moment_behind, moment_told, newest_moment
 from cdckit_mongodb.server.oplog_readiness import place_in_oplog
+from cdckit_mongodb.server.oplog_window import retention
 from cdckit_mongodb.server.readiness import readiness
 from cdckit_mongodb.server.unmatched_lists import unmatched_entries
 from cdckit_mongodb.server.versions import check_version
@@ -85,6 +87,15 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def check_position(cls, config: MongoDbConfig, offset: Offset) -> Sequence[Finding]:
         """Whether the oplog still holds the place, and for how long."""
         return place_in_oplog(config, offset)
+
+    @classmethod
+    def check_retention(cls, config: MongoDbConfig, offset: Offset) -> Retention | None:
+        """How long the oplog keeps an offset's place."""
+        at = StreamOffset.from_json(offset)
+        if at.snapshot_due or not at.sec:
+            return None
+        with connect(config) as client, driver_errors(config, "asking for the oplog"):
+            return retention(client, at)
 
     def close(self) -> None:
         """Lets the connections go."""
@@ -353,6 +364,18 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         try:
             return 0 if self._newest() <= at.time else None
         except CdcError:  # a wish to stop, too
+            return None
+
+    def retention(self, offset: Offset) -> Retention | None:
+        """By the oplog's window, where the user may read it; not known while no primary is there."""
+        at = StreamOffset.from_json(offset)
+        client = self._client
+        if client is None or at.snapshot_due or not at.sec or not client.topology_description.has_writable_server():
+            return None
+        try:
+            with driver_errors(self._config, "asking for the oplog"):
+                return retention(client, at)
+        except CdcError:
             return None
 
     def time_ms(self, offset: Offset) -> int | None:

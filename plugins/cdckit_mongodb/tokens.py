@@ -35,6 +35,7 @@ def token_time(token: Token) -> tuple[int, int]:
     if not isinstance(data, str) or not data.startswith(_TIMESTAMP):
         raise StateError(f"the resume token {token} is of an unknown form; take a new snapshot with a new state folder")
     try:
+        # Behind the type byte a timestamp is eight bytes, big end first: seconds and number, as key strings sort.
         return int(data[2:10], 16), int(data[10:18], 16)
     except ValueError as error:
         raise StateError(f"the resume token {token} is damaged: {error}") from None
@@ -91,6 +92,7 @@ def _integer(data: str, at: int) -> tuple[int, int]:
         return 0, at + 2
     if not _ONE_BYTE <= kind <= _EIGHT_BYTES:
         raise StateError(f"the resume token {data} cannot be read: no number at {at}")
+    # The type tells the width. The lowest bit says whether a decimal follows, so the number is the rest.
     end = at + 2 + 2 * (kind - _ONE_BYTE + 1)
     return int(data[at + 2 : end], 16) >> 1, end
 

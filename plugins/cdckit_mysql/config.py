@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import NoMeaning
+from cdckit import ConfigError, IgnoredOptions
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
@@ -21,10 +21,23 @@ from cdckit_mysql.options.events import (
     TopicOptions,
 )
 from cdckit_mysql.options.history import HistoryOptions
-from cdckit_mysql.options.ignored_options import WITHOUT_MEANING
+from cdckit_mysql.options.ignored_options import IGNORED_OPTIONS
 from cdckit_mysql.options.post_processors import PostProcessorOptions
 from cdckit_mysql.options.snapshot import SignallingOptions, SnapshotOptions
 from cdckit_mysql.options.values import ValueOptions
+
+
+def _quoted(column: str) -> str:
+    return "`" + column.replace("`", "``") + "`"
+
+
+def _literal(value: Any) -> str:
+    """A number or text as SQL writes it, whatever the server takes a backslash for."""
+    if isinstance(value, int):
+        return str(value)
+    if not isinstance(value, str) or "\\" in value:
+        raise ConfigError(f"a key has the value {value!r}, which no condition is written for here")
+    return "'" + value.replace("'", "''") + "'"
 
 
 class MySqlConfig(
@@ -48,6 +61,7 @@ class MySqlConfig(
 
     connector: ClassVar[str] = "mysql"
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix",)
+    asked: ClassVar[tuple[str, ...]] = ("database_hostname", "database_port", "database_user", "database_password")
     choosing: ClassVar[tuple[str, ...]] = capture_lists("database", "table")
     renamed: ClassVar[Mapping[str, str]] = {
         "database.server.name": "topic.prefix",
@@ -66,7 +80,7 @@ class MySqlConfig(
         "database.history.skip.unparseable.ddl": "schema.history.internal.skip.unparseable.ddl",
     }
     stand_ins: ClassVar[Mapping[str, str]] = {"errors.retry.delay.max.ms": "retriable.restart.connector.wait.ms"}
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = WITHOUT_MEANING
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = IGNORED_OPTIONS
     peer_options: ClassVar[Mapping[str, str]] = peer_options("cdckit_mysql")
 
     @model_validator(mode="after")
@@ -95,6 +109,29 @@ class MySqlConfig(
             "schema_history_internal": "state",
         }
         return super().beside().model_copy(update=update)
+
+    def whole(self, tables: Sequence[str]) -> Self:
+        """Also without statements that choose rows, without a lock, and without what is told of definitions."""
+        update = {
+            "snapshot_select_statement_overrides": "",
+            "snapshot_query_mode": "select_all",
+            "snapshot_locking_mode": "none",
+            "include_schema_changes": False,
+        }
+        return super().whole(tables).model_copy(update=update)
+
+    def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
+        """In SQL."""
+        return " OR ".join(
+            "(" + " AND ".join(f"{_quoted(name)} = {_literal(value)}" for name, value in key.items()) + ")"
+            for key in keys
+        )
+
+    def rows_left_out(self, table: str) -> str | None:
+        """Also where a statement chooses the snapshot's rows."""
+        if self.statement_for(table) is not None or self.snapshot_query_mode != "select_all":
+            return "a statement chooses which rows the snapshot reads, so that others may be missing"
+        return super().rows_left_out(table)
 
 
 class MariaDbConfig(MySqlConfig):

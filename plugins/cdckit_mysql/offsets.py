@@ -269,7 +269,9 @@ def check_given(offset: Offset) -> None:
     """
     at = LogOffset.kept(offset)
     if at.snapshot is None and not (at.file and at.pos):
-        raise StateError("`file` and `pos` say where in the log to go on, as `cdc offsets show` prints them")
+        raise StateError(
+            "`file` and `pos` say where in the log to go on, as `cdc offsets show` prints them", number="CDC7108"
+        )
 
 
 def _unfinished_snapshot(offset: Offset) -> str | None:

@@ -16,6 +16,7 @@ from cdckit import (
     HistoryRecord,
     Offset,
     Record,
+    Retention,
     RetriableSourceError,
     RetrySchedule,
     SourceContext,
@@ -91,6 +92,17 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def check(cls, config: MySqlConfig) -> Sequence[Finding]:
         """Whether server and user, or the files, are fit, for `cdc validate --connect`."""
         return _origin_of(config).check()
+
+    @classmethod
+    def check_retention(cls, config: MySqlConfig, offset: Offset) -> Retention | None:
+        """How long the server keeps its log from an offset on."""
+        if config.binlog_files:
+            return None
+        origin = ServerOrigin(config)
+        try:
+            return origin.check_retention(LogOffset.from_json(offset))
+        finally:
+            origin.close()
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked.
@@ -374,6 +386,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             return self._origin.lag_bytes(at)
         except CdcError:  # a wish to stop, too
             return None
+
+    def retention(self, offset: Offset) -> Retention | None:
+        """By the ages and sizes of the log's files."""
+        return self._origin.retention(LogOffset.from_json(offset))
 
     def time_ms(self, offset: Offset) -> int | None:
         """To the second."""

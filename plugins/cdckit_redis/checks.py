@@ -35,7 +35,13 @@ def _doubts(place: str, facts: dict[str, Any]) -> list[Finding]:
     found = []
     if facts.get("role") == "slave":
         found.append(
-            Finding(_SUBJECT, "fail", f"Redis at {place} is a replica, which takes no saves", "name the primary server")
+            Finding(
+                _SUBJECT,
+                "fail",
+                f"Redis at {place} is a replica, which takes no saves",
+                "name the primary server",
+                number="CDC1303",
+            )
         )
     if facts.get("aof_enabled") == 0:
         found.append(
@@ -44,6 +50,7 @@ def _doubts(place: str, facts: dict[str, Any]) -> list[Finding]:
                 "warn",
                 f"Redis at {place} writes no append-only file: a restart of it may cost the last saves, or all of them",
                 "set appendonly to yes",
+                number="CDC1304",
             )
         )
     policy = str(facts.get("maxmemory_policy", ""))
@@ -55,6 +62,7 @@ def _doubts(place: str, facts: dict[str, Any]) -> list[Finding]:
                 f"Redis at {place} drops keys, those of states among them, where its memory is full (maxmemory-policy "
                 f"{policy})",
                 "set maxmemory-policy to noeviction, or use another server",
+                number="CDC1304",
             )
         )
     return found

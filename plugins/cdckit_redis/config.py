@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, SecretStr
 
-from cdckit import LocalPath, NoMeaning, PluginConfig
+from cdckit import IgnoredOptions, LocalPath, PluginConfig
 
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(?P<port>\d{1,5})")
 
@@ -23,8 +23,8 @@ class RedisStateConfig(PluginConfig):
     """Options of the state store `redis`."""
 
     not_yet: ClassVar[Mapping[str, str | None]] = {"redis.cluster.enabled": "false"}
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
-        NoMeaning(r"redis\.ssl\.(truststore|keystore)\.type", "the file tells what it is"),
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = (
+        IgnoredOptions(r"redis\.ssl\.(truststore|keystore)\.type", "the file tells what it is"),
     )
 
     redis_address: Annotated[str, AfterValidator(_address)]

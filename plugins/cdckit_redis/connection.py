@@ -83,8 +83,8 @@ class RedisConnection:
                 except (RedisError, OSError) as error:
                     self.close()
                     if attempt == most or not _may_pass(error):
-                        raise self._told(error, doing) from error
-                    log.warning("%s; attempt %d follows in %d ms", self._told(error, doing), attempt + 1, delay)
+                        raise self._state_error(error, doing) from error
+                    log.warning("%s; attempt %d follows in %d ms", self._state_error(error, doing), attempt + 1, delay)
                 self.wait(delay)
                 delay = min(2 * delay, self.config.redis_retry_max_delay_ms)
             raise AssertionError("there is at least one attempt")
@@ -135,9 +135,11 @@ class RedisConnection:
             found |= {"ssl_certfile": pem, "ssl_keyfile": pem, "ssl_password": _revealed(password) or ""}
         return found
 
-    def _told(self, error: Exception, doing: str) -> StateError:
+    def _state_error(self, error: Exception, doing: str) -> StateError:
         """A fault, with the server and what may help."""
-        return StateError(f"state store, Redis at {self.place}: {doing} failed: {error}; {self._advice(error)}")
+        return StateError(
+            f"state store, Redis at {self.place}: {doing} failed: {error}; {self._advice(error)}", number="CDC7301"
+        )
 
     def _advice(self, error: Exception) -> str:
         if isinstance(error, _REFUSED):

@@ -92,6 +92,8 @@ class Hold:
             other, remains = found
             if other == self._token:  # it was taken, and the answer was lost
                 return
+            # Time left that grows is a sign of life; a holder without an end of time is none of this program's; and
+            # another one than at first has come in between.
             if remains < 0 or (other == waited_for and remains > left) or (waited_for and other != waited_for):
                 raise self._held(other)
             if not waited_for:
@@ -130,6 +132,8 @@ class Hold:
         call = (*self._script(_CHANGE), self._timeout, *words)
 
         def run(execute: Execute) -> bytes | None:
+            # Looking and saving are one script: between a GET and a SET another process could take the state, and this
+            # one would save beside it.
             other: bytes | None = execute(*call)
             if other is None and commands:
                 self._wait_for_replica(execute)
@@ -168,7 +172,8 @@ class Hold:
             raise StateError(
                 f"state store, Redis at {self._connection.place}: no replica had a save after {attempts} times "
                 f"{config.redis_wait_timeout_ms} ms: look at the server's replication, or set "
-                "state.redis.wait.enabled to false"
+                "state.redis.wait.enabled to false",
+                number="CDC7301",
             )
 
     def _loss(self, token: bytes) -> StateError:
@@ -176,10 +181,12 @@ class Hold:
         return StateError(
             f"state store, Redis at {self._connection.place}: the hold on the state of '{self._pipeline}' was lost "
             f"({whose}), and nothing more is saved: check that the server keeps what it is told, and start the "
-            "pipeline again; it goes on from what was saved"
+            "pipeline again; it goes on from what was saved",
+            number="CDC7302",
         )
 
     def _live(self) -> None:
+        # Three signs within the time: one may get lost.
         while not self._ended.wait(self._timeout / 3000):
             try:
                 self.change("giving a sign of life", (), attempts=1)

@@ -34,7 +34,7 @@ class RedisBackend(StateBackend):
         try:
             return findings(connection)
         except (ConfigError, StateError) as error:
-            return [Finding("state store", "fail", str(error))]
+            return [Finding.of("state store", error)]
         finally:
             connection.close()
 
@@ -81,7 +81,8 @@ class SavedState:
             raise StateError(
                 f"state store, Redis at {self._connection.place}: the state of '{self._pipeline}' has format "
                 f"{found.decode(errors='replace')}, this version of cdckit reads format {FORMAT.decode()}: run the "
-                "version that wrote it, or name other keys by redis.key"
+                "version that wrote it, or name other keys by redis.key",
+                number="CDC7303",
             )
         return found is not None
 
@@ -121,7 +122,8 @@ class SavedState:
         return StateError(
             f"state store, Redis at {self._connection.place}: what key {key} has of pipeline '{self._pipeline}' is "
             f"damaged ({reason}); restore it from a copy, or delete the pipeline's keys to start anew (with a new "
-            "snapshot)"
+            "snapshot)",
+            number="CDC7106",
         )
 
 
@@ -169,6 +171,7 @@ class RedisStateStore(StateStore):
     def replace_history(self, history: str, entries: Iterable[HistoryEntry]) -> None:
         """Puts `entries` in the place of the whole history at once."""
         key = self._keys.history(history)
+        # Within the script's one step: a reader finds the old history or the new one.
         clear: list[Command] = [("DEL", key), ("SREM", self._keys.histories, history.encode())]
         self._save(key, clear + self._added(history, entries))
 

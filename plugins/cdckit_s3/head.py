@@ -59,7 +59,8 @@ class Head:
         if head is None:
             raise StateError(
                 f"state store, {place}: the state has format {version}, this version of cdckit reads format {FORMAT}: "
-                "run the version that wrote it, or name other objects by s3.object.name"
+                "run the version that wrote it, or name other objects by s3.object.name",
+                number="CDC7303",
             )
         return head
 
@@ -96,5 +97,6 @@ def damaged(place: str, name: str, error: Exception, body: bytes) -> StateError:
     begin = body[:80].decode(errors="replace")
     return StateError(
         f"state store, {place}: {name} is damaged ({reason_of(error)}): {begin}; restore it from a copy, or delete the "
-        "pipeline's objects to start anew (with a new snapshot)"
+        "pipeline's objects to start anew (with a new snapshot)",
+        number="CDC7106",
     )

@@ -117,7 +117,8 @@ class Hold:
             raise StateError(
                 f"state store, {self._objects.place}: the object store passes over the condition of a write "
                 f"({next(iter(condition))}), so that two pipelines could save in the same state: use one that knows "
-                "conditional writes, or a newer version of it"
+                "conditional writes, or a newer version of it",
+                number="CDC7304",
             )
 
     def change(self, head: Head) -> None:
@@ -164,7 +165,8 @@ class Hold:
         whose = f"{_shown(head.holder)} took it" if head else f"{NAME} is gone"
         return StateError(
             f"state store, {self._objects.place}: the hold on the state of '{self._pipeline}' was lost ({whose}), and "
-            "nothing more is saved: start the pipeline again; it goes on from what was saved"
+            "nothing more is saved: start the pipeline again; it goes on from what was saved",
+            number="CDC7302",
         )
 
     def _live(self) -> None:

@@ -81,7 +81,7 @@ class PipelineObjects:
         Raises:
             StateError: it cannot be read.
         """
-        with self._told(f"reading {name}"):
+        with self._state_errors(f"reading {name}"):
             try:
                 found = self._client.get_object(Bucket=self.config.s3_bucket_name, Key=self._begin + name)
                 return Found(found["Body"].read(), found["ETag"], _age(found))
@@ -102,7 +102,7 @@ class PipelineObjects:
             UnmetError: the condition does not hold.
             StateError: it cannot be written, or the store does not tell whether it is.
         """
-        with self._told(f"writing {name}"):
+        with self._state_errors(f"writing {name}"):
             try:
                 key = self._begin + name
                 done = self._client.put_object(Bucket=self.config.s3_bucket_name, Key=key, Body=body, **condition)
@@ -129,7 +129,7 @@ class PipelineObjects:
         Raises:
             StateError: they cannot be deleted.
         """
-        with self._told("deleting objects"):
+        with self._state_errors("deleting objects"):
             for at in range(0, len(names), _AT_ONCE):
                 keys = [{"Key": self._begin + name} for name in names[at : at + _AT_ONCE]]
                 self._client.delete_objects(Bucket=self.config.s3_bucket_name, Delete={"Objects": keys, "Quiet": True})
@@ -140,7 +140,7 @@ class PipelineObjects:
         Raises:
             StateError: the store does not say.
         """
-        with self._told("listing objects"):
+        with self._state_errors("listing objects"):
             pages = self._client.get_paginator("list_objects_v2").paginate(
                 Bucket=self.config.s3_bucket_name, Prefix=self._begin
             )
@@ -152,12 +152,14 @@ class PipelineObjects:
             self._client.close()
 
     @contextmanager
-    def _told(self, doing: str) -> Iterator[None]:
+    def _state_errors(self, doing: str) -> Iterator[None]:
         """Faults as `StateError`, with the place and what may help."""
         try:
             yield
         except (ClientError, BotoCoreError, OSError, ValueError) as error:
-            raise StateError(f"state store, {self.place}: {doing} failed: {error}; {self._advice(error)}") from error
+            raise StateError(
+                f"state store, {self.place}: {doing} failed: {error}; {self._advice(error)}", number="CDC7301"
+            ) from error
 
     def _advice(self, error: Exception) -> str:
         code = _code(error) if isinstance(error, ClientError) else ""

@@ -41,7 +41,7 @@ class S3Backend(StateBackend):
         try:
             objects.names()
         except StateError as error:
-            return [Finding("state store", "fail", str(error))]
+            return [Finding.of("state store", error)]
         finally:
             objects.close()
         return [Finding("state store", "ok", f"s3://{config.s3_bucket_name}: its objects are made at first use")]
@@ -167,6 +167,8 @@ class S3StateStore(StateStore):
     def _with(self, parts: Sequence[tuple[str, int]], added: Entries) -> list[tuple[str, int]]:
         """A history's objects with one more, which takes in those before it that are no larger: so they stay few."""
         stay = list(parts)
+        # As in a log-structured tree: each entry is written again only when its object at least doubles, so a long
+        # history costs a logarithm of writes and has as many objects.
         while stay and stay[-1][1] <= len(_text_of(added)):
             added = {**self._parts.read(stay.pop()[0]), **added}
         return [*stay, self._parts.write("history", added)]
@@ -226,6 +228,9 @@ class S3StateStore(StateStore):
     def _save(self, change: Callable[[Head], None]) -> None:
         with self._hold.turn:
             self._hold.require()
+            # New objects first, then `state.json` on the condition that it is still the version that was read, then the
+            # old ones go. Killed in between, a process leaves objects that nobody names, and the next start deletes
+            # them.
             before, head = self._hold.head.parts(), self._hold.head.next()
             change(head)
             self._hold.change(head)
@@ -260,6 +265,7 @@ class S3StateView(StateView):
 
     def get(self, key: str) -> Any:
         """A value kept under `key`, or None."""
+        # A save may delete an object between the two reads of a look; what `state.json` says then names another.
         for _ in range(_LOOKS - 1):
             with suppress(MissingError):
                 return self._parts.value(self._head(), key)

@@ -144,6 +144,7 @@ class TicdcConfig(TopicsConfig):
     """Options of the source `ticdc`."""
 
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix", "storage_url")
+    asked: ClassVar[tuple[str, ...]] = ("topics", "bootstrap_servers")
     named_by: ClassVar[str] = "topic_prefix"
 
     protocol: Protocol
@@ -250,6 +251,7 @@ class DebeziumConfig(TopicsConfig):
     """Options of the source `debezium`."""
 
     identifying: ClassVar[tuple[str, ...]] = ("topic_naming",)
+    asked: ClassVar[tuple[str, ...]] = ("topics", "bootstrap_servers")
 
     topic_naming: Literal["message", "table"] = "message"
     """Whether records keep the topic that their message was read from, or take `server.database.table`: for topics

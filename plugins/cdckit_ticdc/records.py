@@ -17,7 +17,7 @@ from cdckit import (
     logical,
     struct_schema,
 )
-from cdckit.connector.envelope import NEW_KEY, OLD_KEY, key_header
+from cdckit.connector.envelope import key_change
 from cdckit_ticdc.layout import Images, Layout
 from cdckit_ticdc.message import Message
 
@@ -104,18 +104,13 @@ class RecordMaker:
         assert before is not None and new is not None
         old = layout.key_of(before)
         assert old is not None
-        times = (stamp.made_ms, None, None)
-        gone = Struct(layout.envelope, (before, None, source, None, "d", *times))
-        headers = (key_header(NEW_KEY, new),)
-        position = _position(stamp, place, "d")
-        made = [Record(layout.topic, old, gone, headers, position, stamp.made_ms)]
-        if self._tombstones:
-            made.append(Record(layout.topic, old, None, headers, f"{position}-1", stamp.made_ms))
-        come = Struct(layout.envelope, (None, after, source, None, "c", *times))
-        headers = (key_header(OLD_KEY, old),)
-        position = _position(stamp, f"{place}-2", "c")
-        made.append(Record(layout.topic, new, come, headers, position, stamp.made_ms))
-        return made
+        gone = Struct(layout.envelope, (before, None, source, None, "d", stamp.made_ms, None, None))
+        come = Struct(layout.envelope, (None, after, source, None, "c", stamp.made_ms, None, None))
+        at = _position(stamp, place, "d")
+        positions = at, f"{at}-1", _position(stamp, f"{place}-2", "c")
+        return key_change(
+            layout.topic, (old, new), (gone, come), (), positions, stamp.made_ms, tombstones=self._tombstones
+        )
 
     @staticmethod
     def _source(layout: Layout, stamp: Stamp) -> Struct:

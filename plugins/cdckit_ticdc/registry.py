@@ -93,7 +93,7 @@ class Registry:
 
     def _fetched(self, number: int) -> Any:
         if urlsplit(self._place).scheme not in {"http", "https"}:
-            raise DecodeError(f"schema.registry.url: {self._place} has no schema with id {number}")
+            raise DecodeError(f"schema.registry.url: {self._place} has no schema with id {number}", number="CDC5202")
         request = urllib.request.Request(f"{self._place}/schemas/ids/{number}")  # noqa: S310 - http and https alone
         if self._credentials:
             request.add_header("Authorization", f"Basic {base64.b64encode(self._credentials.encode()).decode()}")
@@ -102,7 +102,9 @@ class Registry:
         except urllib.error.HTTPError as error:
             raise self._refusal(number, error) from error
         except (OSError, urllib.error.URLError, HTTPException) as error:
-            raise RetriableSourceError(f"schema.registry.url: {self._place} cannot be reached: {error}") from error
+            raise RetriableSourceError(
+                f"schema.registry.url: {self._place} cannot be reached: {error}", number="CDC3404"
+            ) from error
         except DAMAGE as error:
             raise self._no_registry() from error
 
@@ -116,19 +118,23 @@ class Registry:
     def _refusal(self, number: int, error: urllib.error.HTTPError) -> SourceError | DecodeError:
         if error.code == _NOT_FOUND:
             if _error_code(error) == _NO_SUCH_SCHEMA:
-                return DecodeError(f"the schema registry {self._place} has no schema with id {number}")
+                return DecodeError(
+                    f"the schema registry {self._place} has no schema with id {number}", number="CDC5202"
+                )
             return self._no_registry()
         if error.code in _REFUSED:
             return SourceError(
                 f"the schema registry {self._place} refuses (HTTP {error.code}): check "
-                "schema.registry.basic.auth.user.info"
+                "schema.registry.basic.auth.user.info",
+                number="CDC3403",
             )
-        return RetriableSourceError(f"the schema registry {self._place} answers HTTP {error.code}")
+        return RetriableSourceError(f"the schema registry {self._place} answers HTTP {error.code}", number="CDC3404")
 
     def _no_registry(self) -> SourceError:
         return SourceError(
             f"schema.registry.url: {self._place} does not answer as a schema registry does: give the URL of its "
-            "Confluent-compatible API, with the path"
+            "Confluent-compatible API, with the path",
+            number="CDC3403",
         )
 
     def _read_file(self, path: Path) -> None:

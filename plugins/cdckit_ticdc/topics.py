@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 
-from cdckit import Offset, Source, SourceContext, SourceError, Split, StateError
+from cdckit import Finding, Offset, Retention, Source, SourceContext, SourceError, Split, StateError
 from cdckit_ticdc.config import TopicsConfig
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import LogOffset, Partition
@@ -16,6 +17,7 @@ from cdckit_ticdc.passed_over import undecoded
 from cdckit_ticdc.reading.files import FileLog
 from cdckit_ticdc.reading.kafka import KafkaLog, require_same
 from cdckit_ticdc.reading.log import MessageLog, Range
+from cdckit_ticdc.reading.retention import retention_of, topic_findings
 from cdckit_ticdc.registry import Registry
 
 log = logging.getLogger("cdckit.topics")
@@ -31,6 +33,20 @@ class TopicSource(Source):
         self.base = config
         self.context = SourceContext("cdckit")
         self._compared = False
+
+    @classmethod
+    def check(cls, config: TopicsConfig) -> Sequence[Finding]:
+        """Whether topics are there and keep their messages, for `cdc validate --connect`; of files nothing is said."""
+        with closing(cls(config)) as source:
+            log = source.log
+            return list(topic_findings(log, config.bootstrap_servers or "")) if isinstance(log, KafkaLog) else []
+
+    @classmethod
+    def check_retention(cls, config: TopicsConfig, offset: Offset) -> Retention | None:
+        """How long the brokers keep what is to be read."""
+        with closing(cls(config)) as source:
+            log, places = source.log, LogOffset.from_json(offset).resume
+            return retention_of(log, config.bootstrap_servers or "", places) if isinstance(log, KafkaLog) else None
 
     def open(self, context: SourceContext) -> None:
         """Keeps the context; connects when something is asked."""
@@ -120,17 +136,19 @@ class TopicSource(Source):
         self._require_same_topics()
         for partition, at in start.resume.items():
             if partition not in held:
-                raise SourceError(f"{partition} was read up to offset {at} and is gone")
+                raise SourceError(f"{partition} was read up to offset {at} and is gone", number="CDC3104")
             low, high = held[partition]
             if at < low:
                 raise SourceError(
                     f"{partition}: offset {at} is gone, the oldest left is {low}: changes are lost; a new state folder "
-                    "begins anew, and the topic's retention should outlast the longest downtime"
+                    "begins anew, and the topic's retention should outlast the longest downtime",
+                    number="CDC3101",
                 )
             if at > high:
                 raise SourceError(
                     f"{partition}: offset {at} is beyond the end, {high}: the topic was made anew; a new state folder "
-                    "begins anew"
+                    "begins anew",
+                    number="CDC3104",
                 )
         return held
 

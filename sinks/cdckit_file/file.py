@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from cdckit import Finding, Messages, Sink, SinkContext, SinkError, why_unwritable
+from cdckit import Finding, HeldMessages, Messages, Sink, SinkContext, SinkError, why_unwritable
 from cdckit_file.config import FileConfig
 from cdckit_file.lines import LineWriter
+from cdckit_file.reading import held_lines
 from cdckit_file.writing import is_file, write_whole
 
 log = logging.getLogger("cdckit.file")
@@ -33,7 +34,11 @@ class FileSink(Sink):
         path, there = config.path, os.path.lexists(config.path)
         problem = _why_unwritable(path) if there else why_unwritable(path.parent)
         if problem is not None:
-            return [Finding("path", "fail", problem, "name a file in a folder that exists and can be written")]
+            return [
+                Finding(
+                    "path", "fail", problem, "name a file in a folder that exists and can be written", number="CDC1409"
+                )
+            ]
         return [Finding("path", "ok", f"{path} {'is appended to' if there else 'is made'}")]
 
     def open(self, context: SinkContext) -> None:
@@ -71,6 +76,10 @@ class FileSink(Sink):
         except OSError as error:
             raise self._error(error, "what was written may not be on the disk; start again to repeat it") from error
         self._unsaved = False
+
+    def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+        """The lines of the file; those that were renamed away are not seen."""
+        return HeldMessages(held_lines(self.path, topics))
 
     def close(self) -> None:
         """Closes the file."""
@@ -121,11 +130,12 @@ class FileSink(Sink):
             what = "removed" if found.st_nlink == 0 else "cut"
             raise SinkError(
                 f"sink.path {self.path} was {what}, with lines that are not saved yet: start again, which writes "
-                "them anew; to rotate the file, rename it"
+                "them anew; to rotate the file, rename it",
+                number="CDC4301",
             )
 
     def _error(self, error: OSError, advice: str) -> SinkError:
-        return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}")
+        return SinkError(f"sink.path {self.path}: {error.strerror}; {advice}", number="CDC4301")
 
 
 def _why_unwritable(file: Path) -> str | None:

@@ -32,9 +32,13 @@ class StdoutSink(Sink):
             sys.stdout.flush()
             write_whole(sys.stdout.fileno(), lines, self._stopping)
         except BrokenPipeError as error:
-            raise SinkError(f"standard output: {error.strerror}; who read it has gone away") from error
+            raise SinkError(
+                f"standard output: {error.strerror}; who read it has gone away", number="CDC4302"
+            ) from error
         except OSError as error:
-            raise SinkError(f"standard output: {error.strerror}; start again when it is: nothing is lost") from error
+            raise SinkError(
+                f"standard output: {error.strerror}; start again when it is: nothing is lost", number="CDC4302"
+            ) from error
 
     def flush(self) -> None:
         """Nothing is held back."""

@@ -24,11 +24,11 @@ def findings(config: KafkaSinkConfig) -> Iterator[Finding]:
         admin = open_admin(settings, errors)
         brokers = len(ask(errors, admin.poll, lambda: admin.list_topics(timeout=seconds)).brokers)
     except ConfigError as error:
-        yield Finding("options", "fail", str(error), "correct the option")
+        yield Finding("options", "fail", str(error), "correct the option", number="CDC1402")
         return
     except KafkaClientError as fault:
         advice = "check bootstrap.servers and the options kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"
-        yield Finding("connection", "fail", str(fault), advice)
+        yield Finding("connection", "fail", str(fault), advice, number="CDC1401")
         return
     yield Finding("connection", "ok", f"{brokers} broker{'s' if brokers > 1 else ''} at {config.bootstrap_servers}")
     if config.topic_creation_enable:
@@ -45,6 +45,7 @@ def _replicas(config: KafkaSinkConfig, brokers: int) -> Finding:
         "fail",
         f"created topics are to have {most} replicas, but there are {brokers} brokers",
         "lower topic.creation.*.replication.factor, or create the topics",
+        number="CDC1403",
     )
 
 
@@ -53,7 +54,7 @@ def _right_to_create(admin: AdminClient, seconds: float) -> Finding:
     try:
         cluster = admin.describe_cluster(include_authorized_operations=True, request_timeout=seconds).result()
     except KafkaException as error:
-        return Finding(name, "warn", f"not known: {error.args[0].str()}")
+        return Finding(name, "warn", f"not known: {error.args[0].str()}", number="CDC1404")
     if any(operation.name == "CREATE" for operation in cluster.authorized_operations or ()):
         return Finding(name, "ok", "granted for the cluster")
     return Finding(
@@ -61,4 +62,5 @@ def _right_to_create(admin: AdminClient, seconds: float) -> Finding:
         "warn",
         "not granted for the cluster; rights on single topics are seen only when they are created",
         "grant CREATE on the topics, or create them and set topic.creation.enable to false",
+        number="CDC1404",
     )

@@ -84,7 +84,7 @@ class Client:
         """What the client's refusal of a call means."""
         if self._lost is not None:
             return self._lost(error)
-        return SinkError(f"the Kafka client failed: {error.str()}")
+        return SinkError(f"the Kafka client failed: {error.str()}", number="CDC4105")
 
     def _check(self) -> None:
         """Does nothing while the client can go on, and no record was refused."""
@@ -110,7 +110,10 @@ class Client:
                 wait.over()
                 return found
             if self.errors.refused():
-                raise SinkError(f"cannot log in to Kafka ({self._config.bootstrap_servers}): {self.errors.reason()}")
+                raise SinkError(
+                    f"cannot log in to Kafka ({self._config.bootstrap_servers}): {self.errors.reason()}",
+                    number="CDC4102",
+                )
             wait.still(1)
 
     def administrator(self) -> AdminClient:

@@ -79,6 +79,8 @@ class OffsetTopic:
             SinkError: the topic cannot be read, or what is noted is damaged.
         """
         wait = client.wait(f"Kafka to give the offsets in topic {self.name}")
+        # A transaction that is open holds back what a reader of committed records is given; the end without it says how
+        # far to wait.
         end = self._end(client, wait.still) if settled else 0
         with closing(open_consumer(consumer_settings(self._settings), client.errors)) as consumer:
             consumer.assign([TopicPartition(self.name, _PARTITION, OFFSET_BEGINNING)])
@@ -113,6 +115,8 @@ class OffsetTopic:
             elif error.code() != KafkaError._PARTITION_EOF:
                 self._require_passing(error)
                 still(1)
+            # The end of the partition is told with its place, behind markers of transactions, too, which are no
+            # messages.
             elif (message.offset() or 0) >= end:
                 return found
 
@@ -120,7 +124,8 @@ class OffsetTopic:
         if error.code() in _LASTING:
             raise SinkError(
                 f"topic '{self.name}', which keeps the pipeline's offset, cannot be read: {error.str()}. Create it "
-                "(compacted, with one partition), or grant the sink's user READ, WRITE, CREATE and DESCRIBE on it"
+                "(compacted, with one partition), or grant the sink's user READ, WRITE, CREATE and DESCRIBE on it",
+                number="CDC4108",
             )
 
     def _parsed(self, value: bytes) -> Noted:
@@ -129,7 +134,8 @@ class OffsetTopic:
         except (ValueError, TypeError) as error:
             raise SinkError(
                 f"topic '{self.name}': the record with the key {self._key.decode()} is none that this sink wrote: "
-                f"{value[:200]!r}. Choose another sink.offset.topic"
+                f"{value[:200]!r}. Choose another sink.offset.topic",
+                number="CDC4108",
             ) from error
 
 

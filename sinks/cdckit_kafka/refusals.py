@@ -34,6 +34,16 @@ _ADVICE = {
     KafkaError.INVALID_RECORD: "A compacted topic takes no record without a key: change its cleanup.policy",
 }
 
+_NUMBERS = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "CDC4110",
+    KafkaError.UNKNOWN_TOPIC_OR_PART: "CDC4111",
+    KafkaError._UNKNOWN_TOPIC: "CDC4111",
+    KafkaError._UNKNOWN_PARTITION: "CDC4111",
+    KafkaError._DESTROY: "CDC4111",
+    KafkaError._MSG_TIMED_OUT: "CDC4101",
+    KafkaError.INVALID_RECORD: "CDC4112",
+}
+
 _START_AGAIN = "Start again: what was not acknowledged is sent again from the last saved offset"
 _FATAL_ADVICE = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "Grant the sink's user WRITE on its topics, and IDEMPOTENT_WRITE on the "
@@ -106,6 +116,14 @@ class Refusal:
         error = self.error.args[0] if isinstance(self.error, KafkaException) else self.error
         return isinstance(error, BufferError) or bool(error.code() == KafkaError.MSG_SIZE_TOO_LARGE)
 
+    @property
+    def number(self) -> str:
+        """That of the error which it becomes; "": a general one's."""
+        if self.never_fits:
+            return "CDC4109"
+        error = self.error.args[0] if isinstance(self.error, KafkaException) else self.error
+        return _NUMBERS.get(error.code(), "") if isinstance(error, KafkaError) else ""
+
     def sentence(self) -> str:
         """What happened and what to do."""
         partition = f" partition {self.partition}" if self.partition >= 0 else ""
@@ -166,7 +184,7 @@ class Refusals:
         if self._worst is None:
             return
         others = f" ({self._count - 1} more records were refused)" if self._count > 1 else ""
-        raise SinkError(self._worst.sentence() + others)
+        raise SinkError(self._worst.sentence() + others, number=self._worst.number)
 
 
 def refusal_of(error: KafkaError, message: Message) -> Refusal:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from cdckit import POSITION_HEADER, EncodedHeaders, Finding, Messages, QueueFill, Sink, SinkContext, SinkError
+from cdckit import (
+    POSITION_HEADER,
+    EncodedHeaders,
+    Finding,
+    HeldMessages,
+    Messages,
+    QueueFill,
+    Sink,
+    SinkContext,
+    SinkError,
+)
 from cdckit_kafka.checks import findings
 from cdckit_kafka.client import Client
 from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.reading import held_messages
 from cdckit_kafka.refusals import Refusal
 from cdckit_kafka.set_aside import Report, SetAside
 from cdckit_kafka.settings import producer_settings
+from cdckit_kafka.topic_checks import topic_findings
 from cdckit_kafka.topics import Topics
 from cdckit_kafka.transactions import KafkaTransactions
 
@@ -50,6 +62,11 @@ class KafkaSink(Sink):
     def transactions(self) -> KafkaTransactions | None:
         """With `delivery.guarantee: exactly-once`."""
         return self._transactions
+
+    @classmethod
+    def check_topics(cls, config: KafkaSinkConfig, prefix: str, topics: Sequence[str]) -> Sequence[Finding]:
+        """Whether the pipeline's topics keep the events, for `cdc doctor`."""
+        return list(topic_findings(config, prefix, topics))
 
     def open(self, context: SinkContext) -> None:
         """Connects, and waits for a broker where none answers.
@@ -110,6 +127,10 @@ class KafkaSink(Sink):
             int(self._settings["queue.buffering.max.kbytes"]) * 1024,
         )
 
+    def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+        """The topics from where they begin to where they end now, without what no transaction has committed."""
+        return held_messages(self._config, context, topics)
+
     def close(self) -> None:
         """Drops what is not acknowledged, and all connections."""
         client, self._client = self._client, None
@@ -141,6 +162,8 @@ class KafkaSink(Sink):
             messages.timestamps,
             strict=True,
         ):
+            # Messages of a batch share their headers: the list is made once, and of each message only the position is
+            # put in.
             if headers is not shared:
                 shared = headers
                 plain = [*headers]
@@ -174,6 +197,7 @@ class KafkaSink(Sink):
             try:
                 return producer.produce(*produced)
             except BufferError as error:
+                # With an empty queue there is always room: this message alone is larger than it.
                 if not left:
                     return self._refuse(client, produced, error)
             except KafkaException as error:
@@ -191,7 +215,7 @@ class KafkaSink(Sink):
         size = len(key or b"") + len(value or b"")
         refusal = Refusal(topic, partition, key, size, error)
         if self._aside is None or not refusal.never_fits:
-            raise SinkError(refusal.sentence()) from None
+            raise SinkError(refusal.sentence(), number=refusal.number) from None
         self._aside.give(produced, refusal.sentence())
 
     def _connect(self) -> Client:

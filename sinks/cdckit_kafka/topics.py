@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from cdckit import SinkError
 from cdckit.waiting import answer_of
@@ -89,7 +88,8 @@ class Topics:
         elif error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise SinkError(
                 f"topic '{name}' does not exist and cannot be created with {_described(self._rules.rule(name))}: "
-                f"{error.str()}. {_advice(error)}"
+                f"{error.str()}. {_advice(error)}",
+                number="CDC4107",
             )
         self._known.add(name)
         return True

@@ -80,6 +80,8 @@ class KafkaTransactions(Transactions):
             self._asked(self._client.producer.begin_transaction)
             self._began, self._idle = now, 0.0
         else:
+            # Only the source's turns count against it: writing may wait for brokers for as long as they are away, and
+            # then the transaction is lost and written again, which is no fault of the configuration.
             self._idle += now - self._left
         if self._idle > self._timeout:
             raise self._too_long()
@@ -88,7 +90,8 @@ class KafkaTransactions(Transactions):
         return SinkError(
             f"the source has given records for longer than {self._timeout:.0f} s without a place to resume behind "
             "them, and Kafka aborts transactions that last so long: raise sink.kafka.transaction.timeout.ms, to the "
-            "brokers' transaction.max.timeout.ms at the most"
+            "brokers' transaction.max.timeout.ms at the most",
+            number="CDC4106",
         )
 
     def wrote(self) -> None:
@@ -106,6 +109,8 @@ class KafkaTransactions(Transactions):
             client.flush()
             self._asked(lambda: client.producer.produce(*self._topic.record(noted)))
         client.flush()  # what is refused is told by its record
+        # A commit whose answer is late is asked for again: librdkafka then waits for the same one. It is short each
+        # time, as the client is deaf to a stop meanwhile.
         wait = client.wait(f"Kafka to commit a transaction of '{self._id}'")
         while not self._answered(lambda: client.producer.commit_transaction(_COMMIT_SECONDS)):
             wait.still(1)
@@ -127,6 +132,8 @@ class KafkaTransactions(Transactions):
         self._began = None
         self._client = self._connect()
         self._client.existing_topics()
+        # Another run that has come meanwhile must not be fenced by this one, which is the older: the two would fence
+        # each other for ever.
         self._require_first()
         self._enter()
         return self.committed()
@@ -140,6 +147,8 @@ class KafkaTransactions(Transactions):
     def lost(self, error: KafkaError) -> SinkError:
         """What a failure means for the transaction in hand."""
         said = f"a transaction of '{self._id}' came to nothing: {error.str()} ({error.name()})"
+        # librdkafka tells a transaction that the brokers have aborted for its length as one that was fenced. Who has
+        # come to this one's place is then said by the topic alone.
         if error.code() in _FENCED and (not self._is_overdue() or self._taken_over()):
             return self._fenced()
         if error.code() in LASTING:
@@ -147,6 +156,7 @@ class KafkaTransactions(Transactions):
         return RetriableSinkError(f"{said}; what is in it is written again")
 
     def _enter(self) -> None:
+        # The order is what makes it exactly-once: first nobody before can commit any more, then the offset is read.
         wait = self._client.wait(f"Kafka to end what transactional id '{self._id}' did before")
         while not self._answered(lambda: answer_of(lambda: self._client.producer.init_transactions(_STEP_SECONDS))):
             wait.still(1)
@@ -192,5 +202,6 @@ class KafkaTransactions(Transactions):
     def _fenced(self) -> SinkError:
         return SinkError(
             f"another process writes with the transactional id '{self._id}' now, and Kafka takes nothing more from "
-            "this one: let one of the two run. Two pipelines need names of their own, or sink.transactional.id"
+            "this one: let one of the two run. Two pipelines need names of their own, or sink.transactional.id",
+            number="CDC4104",
         )

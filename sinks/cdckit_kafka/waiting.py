@@ -54,11 +54,12 @@ class Wait:
         idle = time.monotonic() - self._since
         timeout = self._timeout()
         if timeout is not None and idle >= timeout:
-            raise SinkError(f"gave up waiting for {self._what} after {idle:.0f} s{self._because()}")
+            raise SinkError(f"gave up waiting for {self._what} after {idle:.0f} s{self._because()}", number="CDC4101")
         if idle >= _GRACE_AT_STOP and self._stopping():
             raise SinkError(
                 f"stopped while waiting for {self._what}{self._because()}. What Kafka has not acknowledged is sent "
-                "again at the next start"
+                "again at the next start",
+                number="CDC4101",
             )
         if idle >= self._next_notice:
             self._next_notice = idle + min(idle, _LONGEST_SILENCE)

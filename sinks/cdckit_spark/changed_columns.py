@@ -370,7 +370,8 @@ class ColumnChanges:
     def _refusal(self, taken: _Taken, what: str) -> SinkError:
         return SinkError(
             f"table {self._target}: since position {taken.position} {what} (source {taken.layout.source}). "
-            f"{self._policy.advice(taken.layout.source)}"
+            f"{self._policy.advice(taken.layout.source)}",
+            number="CDC4401",
         )
 
 

@@ -23,7 +23,9 @@ def check_place(config: LakeConfig) -> Finding:
     folder = Path(path).absolute()
     there = next(parent for parent in (folder, *folder.parents) if os.path.lexists(parent))
     if (problem := why_unwritable(there)) is not None:
-        return Finding("path", "fail", problem, "name a folder in 'sink.path' that can be made or written")
+        return Finding(
+            "path", "fail", problem, "name a folder in 'sink.path' that can be made or written", number="CDC1408"
+        )
     return Finding("path", "ok", f"{folder} {'is written' if there == folder else 'is made'}")
 
 
@@ -33,4 +35,5 @@ def _unasked(name: str, place: str) -> Finding:
         "warn",
         f"whether {place} can be written is not known before Spark runs",
         "`cdc run FILE --once` tells; settings under 'spark' say how it is reached",
+        number="CDC1408",
     )

@@ -34,6 +34,7 @@ class LakeConfig(PluginConfig):
     """Options of the sink `spark`."""
 
     identifying: ClassVar[tuple[str, ...]] = ("format", "mode", "path", "database")
+    asked: ClassVar[tuple[str, ...]] = ("mode", "path")
 
     format: Literal["delta", "parquet"] = "delta"
     """How tables are stored: `delta`, or `parquet` (files alone, for `mode: changelog` only)."""

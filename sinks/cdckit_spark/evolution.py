@@ -101,6 +101,8 @@ class Evolution:
         """In the order of positions; what a mark says goes before the rows behind it."""
         steps: list[tuple[str, int, Layout, Mark | None]] = [(place, 1, layout, None) for place, layout in layouts]
         steps += [(mark.position, 0, mark.layout, mark) for mark in marks if mark.layout is not None]
+        # A batch may span several changes of a table. Rows lie behind the mark that tells of their definition, so the
+        # order of positions is that of the log.
         for position, _, layout, mark in sorted(steps, key=lambda step: step[:2]):
             if mark is not None and mark.kind is not MarkKind.ALTER and changes.begins_anew(position, layout, mark):
                 continue
@@ -112,6 +114,8 @@ class Evolution:
             self._alter(changes, forced)
         else:
             self.target.create(changes.columns)
+            # Killed between the two, the table has its columns and no note: the next batch judges the same layouts
+            # against these.
             self.target.note({NOTE: changes.definitions.dumps()})
         self.columns, self._definitions, self._older = changes.columns, changes.definitions, changes.older
         if self._unclaimed:
@@ -126,6 +130,8 @@ class Evolution:
         if changes.rebuilt:
             self.rebuilt = True
             notes[REBUILT] = json.dumps(changes.columns)
+        # Steps and notes are several commits of the table's: `Altering` notes what it is about to do, so that the next
+        # start takes up where a kill has left it.
         if changes.steps:
             self._altering.alter(changes.steps, notes)
         elif notes:
@@ -186,6 +192,7 @@ class Evolution:
         notes = self.target.notes()
         self.target.check_owner(notes)
         self._unclaimed = TOPIC not in notes
+        # Before the columns count: they may be half way between two definitions.
         self._altering.resume(notes)
         self.columns = self.target.columns()
         if rebuilt := notes.get(REBUILT):

@@ -42,6 +42,7 @@ def with_old_rows(
     old = moved.select(*(f.col(quoted(OLD_KEY + name)).alias(f"{_PRESENT}{name}") for name in key))
     touched = new.union(old).distinct()
     same = _same(changes, key, touched)
+    # All other changes stay where they are, and never meet that one task.
     others = changes.join(touched, same, "left_anti").drop(*(OLD_KEY + name for name in key))
     last = _last(changes.join(touched, same, "left_semi"), key, unavailable, text)
     if present is not None:
@@ -61,6 +62,8 @@ def _last(changes: DataFrame, key: Sequence[str], unavailable: Sequence[str], te
         if found := list(batches):
             yield from _Follower(pa.Table.from_batches(found), key, unavailable, text).last().to_batches()
 
+    # Chains go from key to key, so no share of the keys can be followed alone: one task follows those that were
+    # touched, which are few.
     return changes.coalesce(1).sortWithinPartitions(POSITION).mapInArrow(followed, changes.schema)
 
 
@@ -121,6 +124,8 @@ class _Follower:
         for row, operation in enumerate(self.rows.column(OP).to_pylist()):
             key = keys[row]
             if operation == "d":
+                # A key change is a delete of the old key and a change of the new one, and other keys may take the old
+                # one's place in between (swaps): what the row was is kept for when it comes.
                 self.gone[key] = self._state(key)
                 self.states[key] = _State(row, {}, None, deleted=True)
                 continue

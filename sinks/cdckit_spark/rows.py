@@ -100,7 +100,7 @@ class TableRows:
     def of_documents(self, tell: Callable[[Sequence[str | None]], Iterable[str]]) -> DataFrame:
         """What `tell` has to say of the documents, packet by packet, as a column of texts."""
 
-        def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def texts_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for data in batch.column(0):
                     for rows in rows_of(data.as_py()):
@@ -108,7 +108,7 @@ class TableRows:
                             texts = list(tell(rows.column(DOCUMENT).to_pylist()))
                             yield pa.RecordBatch.from_pydict({"text": pa.array(texts, pa.string())})
 
-        return self.packets.select("data").mapInArrow(told, "text string")
+        return self.packets.select("data").mapInArrow(texts_of, "text string")
 
     def widened(self, columns: Sequence[DeclaredColumn]) -> TableRows:
         """The rows with columns that are read out of their documents, behind these."""
@@ -128,7 +128,7 @@ def tables_of(packets: DataFrame) -> dict[str, TableRows]:
             layouts[text] = Layout.loads(text)
         headings.append(Heading(position, layouts[text], rows))
     with_rows = packets.where(f.col("mark").isNull())
-    return {topic: TableRows(with_rows.where(f.col("topic") == topic), *told) for topic, told in found.items()}
+    return {topic: TableRows(with_rows.where(f.col("topic") == topic), *parts) for topic, parts in found.items()}
 
 
 def _widened(head: Heading, columns: Sequence[DeclaredColumn]) -> Heading:

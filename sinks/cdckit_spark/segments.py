@@ -107,7 +107,7 @@ def emptied(marks: Sequence[Mark], sources: Set[str], target: object) -> Emptied
             continue
         others = _others(here, sources)
         if others:
-            raise SinkError(_shared(alone[0], sorted(others), target))
+            raise SinkError(_shared(alone[0], sorted(others), target), number="CDC4404")
         whole, shares = position, {}
     return Emptied(whole, shares)
 
@@ -150,7 +150,8 @@ def chosen(
         if used - accepted:
             raise SinkError(
                 f"table {target}: at position {mark.position} {_what(mark)} ({mark.statement}). schema.evolution is "
-                f"'exception': `cdc schema accept FILE --table {mark.table}` has the table follow this once"
+                f"'exception': `cdc schema accept FILE --table {mark.table}` has the table follow this once",
+                number="CDC4401",
             )
         if action is Action.KEEP or (action is Action.TRY and mark.kind in UNFOLLOWED):
             log.warning("table %s: at position %s %s, and the table keeps its rows", target, mark.position, _what(mark))
@@ -166,7 +167,7 @@ def refuse_unfollowed(marks: Sequence[Mark], target: object) -> None:
         SinkError: there is one; the message names the table and says what to do.
     """
     for mark in unfollowed(marks):
-        raise SinkError(_unfollowed(mark, target))
+        raise SinkError(_unfollowed(mark, target), number="CDC4401")
 
 
 def unfollowed(marks: Sequence[Mark]) -> Iterator[Mark]:

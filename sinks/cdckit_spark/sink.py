@@ -13,7 +13,7 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit import ConfigError, Finding, MarkKind, RetriableSinkError, SinkError
+from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, SinkError
 from cdckit.tables.destinations import Names
 from cdckit.tables.passing import passes
 from cdckit.tables.sink import RowEncoder, SparkTableSink, TableContext
@@ -24,6 +24,7 @@ from cdckit_spark.evolution import Evolution
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
 from cdckit_spark.policy import Policy
+from cdckit_spark.reading import DeltaImages
 from cdckit_spark.rows import TableRows, tables_of
 from cdckit_spark.segments import Emptied, Segment, chosen, emptied, refuse_unfollowed, segments
 from cdckit_spark.sources import Sources
@@ -60,6 +61,7 @@ class LakeSink(SparkTableSink):
         self._inferences: dict[str, Inference] = {}
         self._sources: dict[str, Sources] = {}
         self._begun: set[str] = set()
+        self._pool: ThreadPoolExecutor | None = None
 
     @classmethod
     def check(cls, config: LakeConfig) -> Sequence[Finding]:
@@ -82,7 +84,8 @@ class LakeSink(SparkTableSink):
         if self.config.mode == "mirror" and context.partial_updates is not None:
             raise ConfigError(
                 "sink.mode: 'mirror' needs whole rows, and the source sends only what an update has changed; "
-                f"{context.partial_updates}"
+                f"{context.partial_updates}",
+                number="CDC2402",
             )
         self._session = session
         self._context = context
@@ -98,11 +101,12 @@ class LakeSink(SparkTableSink):
 
     def write(self, packets: DataFrame, batch: int) -> int:
         """Writes the tables of a batch at the same time, and tells the first fault once all have ended."""
+        # Each table is a job of its own over the same packets: read once, from the source.
         packets = packets.persist(StorageLevel.MEMORY_AND_DISK)
         number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._asked()
         try:
             tables = tables_of(packets)
-            with self._told(tables.values()):
+            with self._announced(tables.values()):
                 left = tables
                 while left := self._write_tables(left, number, asked):
                     pass
@@ -111,7 +115,7 @@ class LakeSink(SparkTableSink):
             packets.unpersist()
 
     @contextmanager
-    def _told(self, tables: Iterable[TableRows]) -> Iterator[None]:
+    def _announced(self, tables: Iterable[TableRows]) -> Iterator[None]:
         """Says that a snapshot is written, which takes its time where it is all of a table."""
         begun = sorted(set().union(*map(_begun, tables)))
         if not begun:
@@ -127,11 +131,13 @@ class LakeSink(SparkTableSink):
     def _write_tables(self, tables: dict[str, TableRows], number: BatchId, asked: Asked) -> dict[str, TableRows]:
         """Writes tables at the same time; gives those that are to be tried again, after the pause before that."""
         write = self._write_table
+        assert self._pool is not None
         jobs = {topic: self._pool.submit(write, topic, rows, number, asked) for topic, rows in tables.items()}
         faults = {topic: error for topic, job in jobs.items() if (error := job.exception()) is not None}
         for error in faults.values():
             if not isinstance(error, RetriableSinkError):
                 raise error
+        # What is known of a table may be older than it by now; tables that were written are not written again.
         for topic in faults:
             self._tables.pop(topic, None)  # whoever came first may have changed it
             self._inferences.pop(topic, None)
@@ -210,6 +216,8 @@ class LakeSink(SparkTableSink):
         for place, (part, gone) in enumerate(parts, 1):
             if table.rebuilt and any(later.whole is not None for _, later in parts[place:]):
                 continue  # rows of columns that are no more
+            # Delta keeps the last number of each application: every part but the last has one of its own, so that a
+            # batch which was broken off in the middle goes on with the part that is missing.
             once = number if place == len(parts) else BatchId(f"{number.application}/{place}", number.number)
             self._write_segment(table, rows, part, gone, once)
             if gone.whole is not None:
@@ -229,11 +237,14 @@ class LakeSink(SparkTableSink):
         kind = DeltaTarget if self.config.format == "delta" else ParquetTarget
         return kind(self._session, self.config, topic)
 
+    def images(self) -> Images:
+        """What reads the tables back, which `open` is not needed for."""
+        return DeltaImages(self.config)
+
     def close(self) -> None:
         """Ends the writing threads."""
-        pool = getattr(self, "_pool", None)
-        if pool is not None:
-            pool.shutdown()
+        if self._pool is not None:
+            self._pool.shutdown()
 
 
 def _begun(rows: TableRows) -> set[str]:

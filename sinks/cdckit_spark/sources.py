@@ -48,7 +48,8 @@ class Sources:
             raise SinkError(
                 f"table {self._target}: was begun by pipeline {_named(noted)}, and pipeline '{self._pipeline}' comes "
                 "with changes alone, so that rows would be missing: have its rows read with `cdc resnapshot FILE "
-                "--table NAME`, or write to another place"
+                "--table NAME`, or write to another place",
+                number="CDC4402",
             )
         self._keep({**noted, self._pipeline: []})
 

@@ -214,6 +214,7 @@ class DeltaTarget(Target):
 
     def _write(self, rows: DataFrame, mode: str, batch: BatchId, *, columns: bool = False) -> None:
         writer = rows.write.format("delta").mode(mode).option("overwriteSchema", str(columns).lower())
+        # Delta passes over a write whose number its log has: a batch that Spark repeats is there once.
         writer = writer.option("txnAppId", batch.application).option("txnVersion", str(batch.number))
         if self.path:
             writer.save(self.path)
@@ -284,6 +285,7 @@ class ParquetTarget(Target):
 
     def append(self, rows: DataFrame, batch: BatchId) -> None:
         """Writes the batch's own folder, anew where it is there already."""
+        # Parquet has no transactions: a batch that is written again overwrites its own folder.
         folder = f"{self.path}/__batch={batch.application.rpartition('/')[2]}-{batch.number}"
         rows.write.mode("overwrite").parquet(folder)
         if not self._claimed:
@@ -311,6 +313,7 @@ def _hadoop(session: SparkSession, path: str) -> tuple[Any, Any]:
 
 def _transaction(session: SparkSession, batch: BatchId) -> SparkSession:
     """A session whose next merge is the batch's, so that tables written in parallel do not share the setting."""
+    # Delta reads the setting from the session at the commit, and other tables commit at the same time.
     own = session.newSession()
     own.conf.set("spark.databricks.delta.write.txnAppId", batch.application)
     own.conf.set("spark.databricks.delta.write.txnVersion", str(batch.number))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from testkit.browser import ensure_chromium
 from testkit.servers.apicurio_serdes import apicurio_jars
 from testkit.servers.connect import ConnectWorker
 from testkit.servers.delta import ensure_delta
@@ -12,11 +13,13 @@ from testkit.servers.downstream import ensure_downstream
 from testkit.servers.errors import ServerUnavailableError
 from testkit.servers.java import ensure_java
 from testkit.servers.kafka import KafkaBroker
+from testkit.servers.linters import hadolint
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mongodb import MongoNode
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql56 import MySQL56Server
 from testkit.servers.object_store import ObjectStore
+from testkit.servers.prometheus import programs
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 
@@ -31,9 +34,12 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "registry": lambda: SchemaRegistry().install(),
     "apicurio": apicurio_jars,
     "redis": lambda: RedisServer().install(),
+    "prometheus": programs,
+    "hadolint": hadolint,
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
     "downstream": ensure_downstream,
+    "chromium": ensure_chromium,
 }
 
 

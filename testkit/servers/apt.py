@@ -127,3 +127,23 @@ def _which(program: str) -> Path | None:
     """Find ``program``, also where daemons live, which is not on every user's PATH."""
     found = shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
     return Path(found) if found else None
+
+
+def download(package: str, folder: Path) -> Path:
+    """Unpack a package of this system's release into a folder, without what it needs, and without installing it.
+
+    Raises:
+        ServerUnavailableError: the system has no apt, or does not know the package.
+    """
+    if shutil.which("apt-get") is None:
+        raise ServerUnavailableError(f"{package} comes from Debian's packages, and this system has no apt-get")
+    get = ["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", package]
+    try:
+        run(get, cwd=folder)
+    except ServerUnavailableError:
+        with exclusive("apt"):
+            run(["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", "update"])
+        run(get, cwd=folder)
+    unpacked = folder / "unpacked"
+    run(["dpkg-deb", "-x", next(folder.glob("*.deb")), unpacked])
+    return unpacked

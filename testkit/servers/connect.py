@@ -7,6 +7,7 @@ import os
 import subprocess
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -38,11 +39,13 @@ class ConnectWorker(Server):
 
     Args:
         bootstrap: the broker.
+        converters: classes that it has besides, and the folder of the jars of each.
     """
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, converters: Mapping[str, Path] | None = None) -> None:
         super().__init__()
         self._bootstrap = bootstrap
+        self._converters = dict(converters or {})
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
         """Start a connector."""
@@ -66,6 +69,9 @@ class ConnectWorker(Server):
 
     def _lay_out(self, data: Path) -> None:
         data.mkdir()
+        (data / "plugins").mkdir()
+        for name, jars in self._converters.items():
+            _lay_out_converter(data / "plugins" / name, name, jars)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         properties = self._folder / "worker.properties"
@@ -73,7 +79,7 @@ class ConnectWorker(Server):
         options = {
             "bootstrap.servers": self._bootstrap,
             "listeners": f"http://{self.host}:{self.port}",
-            "plugin.path": str(_plugins()),
+            "plugin.path": f"{_plugins()},{self.datadir / 'plugins'}",
             "plugin.discovery": "service_load",
             "key.converter": json_converter,
             "value.converter": json_converter,
@@ -100,6 +106,15 @@ class ConnectWorker(Server):
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
             text = answer.read()
         return json.loads(text) if text else None
+
+
+def _lay_out_converter(folder: Path, name: str, jars: Path) -> None:
+    """Makes a plugin of jars that do not tell of their class: to look through all of them takes ten seconds."""
+    folder.mkdir()
+    for jar in jars.glob("*.jar"):
+        (folder / jar.name).symlink_to(jar)
+    with zipfile.ZipFile(folder / "services.jar", "w") as services:
+        services.writestr("META-INF/services/org.apache.kafka.connect.storage.Converter", f"{name}\n")
 
 
 @cache

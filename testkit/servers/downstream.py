@@ -1,7 +1,8 @@
-"""What stands behind cdckit in the docs: polars, Iceberg's transform, Flink."""
+"""What stands behind cdckit, for Python and Java, each at a version of its own."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,7 +10,10 @@ from testkit.servers.cache import cached
 from testkit.servers.java import fetch_jars
 from testkit.servers.process import run
 
-_POLARS = "2.1.0"
+_POLARS = "polars==2.1.0"
+_QUIX_STREAMS = "quixstreams==3.28.1"
+_DESERIALIZERS = ("confluent-kafka[avro,json,protobuf,schemaregistry]==2.16.1", "grpcio-tools==1.85.1")
+_CLOUD_EVENTS = ("cloudevents==2.2.0", "confluent-kafka==2.16.1")
 _ICEBERG = "1.10.0"
 _FLINK = "1.20.1"
 _ICEBERG_JARS = (
@@ -26,18 +30,42 @@ _FLINK_JARS = (
     f"org.apache.flink:flink-connector-base:{_FLINK}",
     "org.apache.flink:flink-connector-kafka:3.4.0-1.20",
 )
+_FLINK_AVRO = "1.20.0"
+"""The newest on Maven Central; what it needs is in it."""
+_FLINK_AVRO_JARS = (f"org.apache.flink:flink-sql-avro-confluent-registry:{_FLINK_AVRO}",)
 
 
 def polars() -> Path:
     """The folder of the programs of an environment that holds polars."""
-    name = f"polars-{_POLARS}-python-{sys.version_info.major}.{sys.version_info.minor}"
-    return cached(name, _install_polars) / "bin"
+    return _environment(_POLARS)
 
 
-def _install_polars(folder: Path) -> None:
+def quix_streams() -> Path:
+    """The folder of the programs of an environment that holds Quix Streams."""
+    return _environment(_QUIX_STREAMS)
+
+
+def confluent_deserializers() -> Path:
+    """The folder of the programs of an environment that holds them, and `protoc`."""
+    return _environment(*_DESERIALIZERS)
+
+
+def cloud_events() -> Path:
+    """The folder of the programs of an environment that holds CloudEvents' own library, and a consumer."""
+    return _environment(*_CLOUD_EVENTS)
+
+
+def _environment(*packages: str) -> Path:
+    """The folder of the programs of an environment that holds these packages, each as ``name==version``."""
+    python = f"python-{sys.version_info.major}.{sys.version_info.minor}"
+    named = "-".join(re.sub(r"[^\w.]+", "-", package) for package in packages)
+    return cached(f"{named}-{python}", lambda folder: _install(packages, folder)) / "bin"
+
+
+def _install(packages: tuple[str, ...], folder: Path) -> None:
     run([sys.executable, "-m", "venv", folder])
     pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run([*pip, f"polars=={_POLARS}"])
+    run([*pip, *packages])
 
 
 def iceberg_jars() -> Path:
@@ -50,7 +78,12 @@ def flink_jars() -> Path:
     return cached(f"flink-{_FLINK}", lambda folder: fetch_jars(_FLINK_JARS, folder))
 
 
+def flink_avro_jars() -> Path:
+    """The folder of Flink's format `debezium-avro-confluent`."""
+    return cached(f"flink-avro-{_FLINK_AVRO}", lambda folder: fetch_jars(_FLINK_AVRO_JARS, folder))
+
+
 def ensure_downstream() -> None:
-    """Fetches all of it, where it is not there yet."""
+    """Fetches what every run of the tests needs, where it is not there yet; the nightly ones fetch the rest."""
     for fetched in (polars, iceberg_jars, flink_jars):
         fetched()

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 from testkit.servers.cache import cached
 from testkit.servers.java import ensure_java, fetch_jars, java_version
@@ -97,6 +96,17 @@ class KafkaBroker(Server):
         while len(admin.list_topics(name, _SECONDS).topics[name].partitions) != partitions:
             assert time.monotonic() < deadline, f"topic {name} is made and cannot be seen"
             time.sleep(0.02)
+
+    def configure_topic(self, name: str, **config: Option) -> None:
+        """Set options of a topic that is there."""
+        entries = [
+            ConfigEntry(option, value, incremental_operation=AlterConfigOpType.SET)
+            for option, value in _properties(config)
+        ]
+        resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
+        admin = self.admin()
+        for done in admin.incremental_alter_configs([resource]).values():
+            done.result(_SECONDS)
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics; one at least is named."""

@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ CAPTURE_PRIVILEGES = (
 """What a user needs to snapshot and follow a server (Debezium's manual for MySQL, "Creating a user")."""
 SIGNAL_PRIVILEGES = ("INSERT", "UPDATE", "DELETE")
 """What the same user needs besides to write watermarks and heartbeats into the source."""
+_PURGE_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,14 @@ class SQLServer(Server):
         if privileges:
             script += f"GRANT {', '.join(privileges)} ON *.* TO '{name}'@'%';"
         self.run_sql(script)
+
+    def purge_logs(self) -> None:
+        """Leave the last file of the binary log alone, as soon as no reader has an older one open any more."""
+        deadline = time.monotonic() + _PURGE_SECONDS
+        while len(files := self.execute("SHOW BINARY LOGS")) > 1:
+            assert time.monotonic() < deadline, f"{files[0][0]} is still read"
+            self.execute(f"PURGE BINARY LOGS TO '{files[-1][0]}'")
+            time.sleep(0.05)
 
     @contextmanager
     def _session(self, **options: Any) -> Iterator[Connection[Any]]:

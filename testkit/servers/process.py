@@ -23,9 +23,17 @@ _children: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
 
 
 def spawn(
-    command: Sequence[str | Path], log: Path, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    command: Sequence[str | Path],
+    log: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    kept: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start ``command`` with its output in ``log``; it is killed when the calling thread or process ends."""
+    """Start ``command`` with its output in ``log``; it is killed when the calling thread or process ends.
+
+    ``kept`` are the descriptors that it inherits.
+    """
     with log.open("ab") as output:
         child = subprocess.Popen(
             [str(word) for word in command],
@@ -35,6 +43,7 @@ def spawn(
             env={**os.environ, **(env or {})},
             cwd=cwd,
             start_new_session=True,
+            pass_fds=kept,
             preexec_fn=bound_to_parent(),  # noqa: PLW1509  (it makes system calls only)
         )
     _kill_children_at_exit()

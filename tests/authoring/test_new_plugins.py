@@ -139,7 +139,7 @@ def test_what_cannot_be_installed_is_told(tmp_path: Path, capfd: pytest.CaptureF
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\ndependencies = ["cdckit>=999"]\n')
     assert call(["plugin", "check", str(tmp_path)]) == 2
     said = capfd.readouterr().err
-    assert f"error: WHEEL|FOLDER: {tmp_path} cannot be installed:" in said
+    assert f"error CDC2508: WHEEL|FOLDER: {tmp_path} cannot be installed:" in said
 
 
 @pytest.mark.parametrize(

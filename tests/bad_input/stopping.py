@@ -12,6 +12,23 @@ from testkit.running import Ended, Running
 LONGEST_WAIT = 2.0
 """In seconds, from SIGTERM on."""
 _STEP = 0.01
+_LOOK = 0.2
+"""For so many seconds a pipeline is looked at that may wait."""
+_IDLE = 0.05
+"""A pipeline that waits is busy for a smaller share of the time: it looks now and then whether it is to stop."""
+
+
+def comes_to_its_wait(process: Running) -> None:
+    """Waits until the pipeline waits for something, however slow the machine is."""
+    deadline = time.monotonic() + 60
+    before = _busy(process)
+    while process.process.poll() is None:
+        time.sleep(_LOOK)
+        now = _busy(process)
+        if sum(seconds - before.get(thread, 0.0) for thread, seconds in now.items()) < _LOOK * _IDLE:
+            return
+        assert time.monotonic() < deadline, f"the pipeline never came to a wait:\n{process.log}"
+        before = now
 
 
 def stopped(process: Running) -> tuple[Ended, float]:

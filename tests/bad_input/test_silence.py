@@ -12,7 +12,7 @@ import pytest
 
 from bad_input.lines import Line, mongodb_line, proxied_broker, sink_line, sql_line, topic_line
 from bad_input.side_lines import history_line, registry_line, signals_line
-from bad_input.stopping import LONGEST_WAIT, stopped
+from bad_input.stopping import LONGEST_WAIT, comes_to_its_wait, stopped
 from bad_input.store_line import store_line
 from testkit.running import Running
 from testkit.servers.kafka import KafkaBroker
@@ -138,7 +138,7 @@ def test_a_stop_ends_every_wait_for_a_silent_line(line: Line, nightly: bool) -> 
         line.proxy.silence_after(place)
         with line.pipeline.running() as process:
             _fall_silent(line, process, lambda: line.write(next(numbers)))
-            time.sleep(0.3)  # it comes to its wait
+            comes_to_its_wait(process)
             ended, waited = stopped(process)
         assert waited < LONGEST_WAIT, f"silent at {place} of {size}, waited for {waited:.1f} s:\n{ended.stderr}"
         assert ended.code in (0, 4), ended.stderr

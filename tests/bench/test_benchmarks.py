@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from benchmarks import following, latency, report
+from benchmarks import following, latency, report, revisions
 from benchmarks.exactly_once import ExactTarget
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
@@ -70,6 +71,26 @@ def test_mongodb(mongo: MongoReplicaSet, tmp_path: Path) -> None:
         client.drop_database("bench")
     assert [(one.scenario, one.events) for one in measured] == [(MONGODB_SNAPSHOT, 40), (MONGODB_STREAM, 50)]
     assert [figure.reach for figure in figures(measured, []) if "MongoDB" in figure.name] == [73 / 4, 91 / 4]
+
+
+@pytest.mark.nightly
+def test_two_revisions_do_the_same_work_in_turn(tmp_path: Path) -> None:
+    turns = revisions.systems([sys.executable, sys.executable], 1, counted=False)
+    found = list(revisions.measured(turns, tmp_path, 0.002, starts=1))
+    assert [one.system for one in found] == ["0-0", "1-0"] * 5
+    assert {one.events for one in found} == {200, 40, 100, 125}
+
+
+def test_revisions_are_compared_by_the_least_and_the_median() -> None:
+    taken = {"0": (3, 4, 8), "1": (4, 5, 6)}
+    found = [
+        Measured(BULK, f"{revision}-{turn}", 1_000_000, Usage(cpu, 1, 1), Usage(1, 1, 1))
+        for revision, each in taken.items()
+        for turn, cpu in enumerate(each)
+    ]
+    table = revisions.compared(found, "CPU µs")
+    cells = [next(iter(column.cells)) for column in table.columns]
+    assert cells == [BULK, "2.00", "3.00", "3.00", "4.00", "+50.0%", "+33.3%"]
 
 
 def test_a_figure_meets_its_goal_its_reach_or_neither() -> None:

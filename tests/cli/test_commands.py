@@ -50,9 +50,9 @@ def test_validate_tells_all_that_is_wrong(cdc: Cdc, pipeline: Path) -> None:
     called = cdc("validate", pipeline.name, "--set", "source.prt=1", "--set", "runer=x", "--sink", "file")
     assert (called.code, called.stdout) == (2, "")
     assert called.stderr.splitlines() == [
-        "error: runer: unknown option; did you mean 'runner'?",
-        "error: sink.path: required, but not given",
-        "error: source.prt: unknown option; did you mean 'port'?",
+        "error CDC2201: runer: unknown option; did you mean 'runner'?",
+        "error CDC2202: sink.path: required, but not given",
+        "error CDC2201: source.prt: unknown option; did you mean 'port'?",
     ]
 
 
@@ -145,7 +145,9 @@ def test_describe_shows_one_option_or_those_of_a_pattern(cdc: Cdc) -> None:
     assert "column.mask.with" in cdc("describe", "mysql", "column.mask.with.5.chars").stdout
     called = cdc("describe", "mysql", "tabel.include.list")
     assert called.code == 2
-    assert "error: 'mysql' has no option 'tabel.include.list'; did you mean 'table.include.list'?" in called.stderr
+    assert (
+        "error CDC2201: 'mysql' has no option 'tabel.include.list'; did you mean 'table.include.list'?" in called.stderr
+    )
 
 
 @pytest.mark.parametrize("command", [["describe", "mysql"], ["plugins"]], ids=str)
@@ -211,7 +213,7 @@ def test_offsets_are_shown_set_and_reset(cdc: Cdc, pipeline: Path) -> None:
 def test_an_offset_must_be_a_json_object(cdc: Cdc, pipeline: Path, offset: str) -> None:
     called = cdc("offsets", "set", pipeline.name, offset)
     assert called.code == 2
-    assert "error: OFFSET: " in called.stderr
+    assert "error CDC2505: OFFSET: " in called.stderr
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def test_an_offset_must_be_one_of_the_source(
     (tmp_path / "p.json").write_text(json.dumps({"name": "p", "runner": "direct", "source": source}))
     called = cdc("offsets", "set", "p.json", json.dumps(bad))
     assert called.code == 2
-    assert "error: OFFSET: " in called.stderr
+    assert "error CDC2505: OFFSET: " in called.stderr
     assert "where" in called.stderr
     assert cdc("offsets", "set", "p.json", json.dumps(good)).code == 0
     assert json.loads(cdc("offsets", "show", "p.json").stdout) == good

@@ -104,7 +104,7 @@ def test_without_an_interval_each_batch_is_saved(
 def test_a_sink_that_refuses_ends_with_4(program: Cdc, pipeline: Path) -> None:
     called = program("run", pipeline.name, "--once", "--sink", "failing")
     assert (called.code, called.stdout) == (4, "")
-    assert "error: the sink is full" in called.stderr
+    assert "error CDC4000: the sink is full" in called.stderr
 
 
 def test_a_held_state_ends_with_7(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_wrong_configuration_and_a_wrong_usage_end_with_2(program: Cdc, pipeli
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--set", "source.prt=1"], "error: source.prt: unknown option; did you mean 'port'?"),
+        (["--set", "source.prt=1"], "error CDC2201: source.prt: unknown option; did you mean 'port'?"),
         (["--sink", "elsewhere"], "'elsewhere' needs package_that_is_not_there, which is not installed: "),
         (["--sink", "tables"], "sink.type: 'tables' keeps Spark tables; set 'runner: spark' for it"),
         (["--sink", "nothing"], "sink.type: no sink is called 'nothing'"),

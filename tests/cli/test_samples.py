@@ -220,8 +220,8 @@ def test_feed_delivers_into_the_sink_and_keeps_no_offset(cdc: Cdc, pipeline: Pat
     assert cdc("record", pipeline.name, "--out", "events.jsonl").code == 0
     (tmp_path / "script.jsonl").unlink()
     sink = ["--sink", "file", "--set", "sink.path=fed.jsonl", "--runner", "spark"]
-    for times in (1, 2):
-        called = cdc("feed", pipeline.name, "--from", "events.jsonl", *RENAME, *sink)
+    for times, command in enumerate(("feed", "replay"), start=1):
+        called = cdc(command, pipeline.name, "--from", "events.jsonl", *RENAME, *sink)
         assert (called.code, "fed 3 records" in called.stderr) == (0, True)
         fed = [(event["topic"], event["value"]) for event in events(tmp_path / "fed.jsonl")]
         assert fed == [("renamed", value) for value in VALUES] * times
@@ -240,3 +240,5 @@ def test_what_feed_cannot_do(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
         "feed", pipeline.name, "--from", "events.jsonl", *kafka, "--set", "sink.delivery.guarantee=exactly-once"
     )
     assert (called.code, "have it deliver at least once here" in called.stderr) == (2, True)
+    called = cdc("replay", pipeline.name, "--from", "events.jsonl", "--topic", "t")
+    assert (called.code, "--from delivers all events of its file" in called.stderr) == (2, True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 Cdc = Callable[..., Any]
-SAID = "error: state.address: db:1 cannot be reached for 'scripted'"
+SAID = "error CDC7000: state.address: db:1 cannot be reached for 'scripted'"
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_list_tells_of_it_beside_the_others(cdc: Cdc, away: str) -> None:
     called = cdc("list", "--json")
     assert called.code == 1
     [listed] = json.loads(called.stdout)
-    assert (listed["file"], listed["error"]) == (away, SAID.removeprefix("error: "))
+    assert (listed["file"], listed["error"]) == (away, SAID.removeprefix("error CDC7000: "))
 
 
 def test_stores_are_listed_and_described(cdc: Cdc) -> None:

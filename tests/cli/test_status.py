@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from cdckit.engine.metrics.details_file import read_details
+from cdckit.engine.metrics.trend import Sample
+
 Cdc = Callable[..., Any]
 
 
@@ -59,7 +62,7 @@ def test_of_one_that_has_failed(cdc: Cdc, pipeline: Path, tmp_path: Path) -> Non
     assert cdc("run", pipeline.name, "--once").code == 5
     called = cdc("status", pipeline.name)
     assert called.code == 1
-    assert "error     DecodeError: line 2 is broken" in called.stdout.splitlines()
+    assert "error     CDC5000 DecodeError: line 2 is broken" in called.stdout.splitlines()
     found = status_of(cdc)
     assert (found["state"], found["error_type"], found["offset"]) == ("failed", "DecodeError", {"line": 1})
 
@@ -95,9 +98,9 @@ def test_of_one_that_runs(cdc: Cdc, running: subprocess.Popen[str], pipeline: Pa
     assert (found["state"], found["pid"], found["runner"]) == ("running", running.pid, "direct")
     assert found["offset"] == {"line": 4}
     assert found["events_per_second"] > 0
-    assert found["snapshot"]["tables"] == [
-        {"name": "db.a", "rows": 10, "estimate": 10, "finished": True},
-        {"name": "db.b", "rows": 5, "estimate": 20, "finished": False},
+    assert [table | {"seconds_left": None} for table in found["snapshot"]["tables"]] == [
+        {"name": "db.a", "rows": 10, "estimate": 10, "finished": True, "seconds_left": None},
+        {"name": "db.b", "rows": 5, "estimate": 20, "finished": False, "seconds_left": None},
     ]
     text = cdc("status", pipeline.name).stdout
     assert f"state     running on the runner direct, process {running.pid}, for " in text
@@ -183,7 +186,7 @@ def test_what_tells_the_state_is_needed(cdc: Cdc, tmp_path: Path, option: str) -
     (tmp_path / "pipeline.yaml").write_text(SECRETS)
     called = cdc("status", "pipeline.yaml", "--set", f"{option}=${{NO_NAME}}")
     assert called.code == 2
-    assert f"error: {option}: the environment variable NO_NAME is not set" in called.stderr
+    assert f"error CDC2206: {option}: the environment variable NO_NAME is not set" in called.stderr
 
 
 def test_a_wrong_option_is_told_beside_a_missing_secret(cdc: Cdc, tmp_path: Path) -> None:
@@ -209,3 +212,15 @@ def test_the_pipelines_of_a_folder_are_listed(cdc: Cdc, pipeline: Path, tmp_path
     found = {Path(listed["file"]).name: listed for listed in json.loads(called.stdout)}
     assert found.keys() == {"pipeline.yaml", "secret.yaml", "wrong.json"}
     assert "no source is called 'nothing'" in found["wrong.json"]["error"]
+
+
+def test_a_real_run_leaves_it(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    cdc("run", pipeline.name, "--once")
+    told = read_details(tmp_path / "state" / "scripted")
+    assert [entry[1] for entry in told["timeline"]] == ["started", "stopped"]
+    (sample,) = told["samples"]
+    assert Sample(*sample).records == 3
+    status = json.loads((tmp_path / "state" / "scripted" / "status.json").read_text())
+    assert (status["file"], status["as_written"], status["store"]) == (str(pipeline), True, "file")
+    cdc("run", pipeline.name, "--once", "--set", "name=other")
+    assert not json.loads((tmp_path / "state" / "other" / "status.json").read_text())["as_written"]

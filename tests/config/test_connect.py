@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cdckit.engine.config.loading import load_pipeline, read_draft
+from cdckit.engine.config.loading import load_pipeline, read_raw
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError
 
@@ -212,7 +212,9 @@ def test_transforms_that_no_list_names_are_left_out(tmp_path: Path) -> None:
 
 
 def test_several_connectors_in_one_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds 2 documents, 2 of them a KafkaConnector; keep one pipeline"):
+    with pytest.raises(
+        ConfigError, match="holds 2 documents, 2 of them a KafkaConnector or a DebeziumServer; keep one pipeline"
+    ):
         load(tmp_path, f"{json.dumps(STRIMZI)}\n---\n{json.dumps(STRIMZI)}", "c.yaml")
 
 
@@ -222,7 +224,7 @@ def test_without_a_topic_prefix_the_connectors_or_the_files_name_serves(
 ) -> None:
     path = tmp_path / "c.connector.json"
     path.write_text(json.dumps({**wrapper, "config": {"connector.class": "test.ScriptedConnector"}}))
-    assert read_draft(path, {}).fallback_name == name
+    assert read_raw(path, {}).fallback_name == name
 
 
 def placeholders(form: str) -> str:

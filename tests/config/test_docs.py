@@ -52,6 +52,9 @@ def test_third_parties_are_left_out(tmp_path: Path) -> None:
 def test_every_whole_pipeline_in_the_docs_is_one(tmp_path: Path, example: str) -> None:
     path = tmp_path / "pipeline.yaml"
     path.write_text(example)
+    for folder, name in re.findall(r"\$\{dir:([^:}/]+):([^:}/]+)\}", example):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / name).write_text("x")
     names = re.findall(r"\$\{([A-Z_]+)\}", example)
     variables = {name: {"MONGODB_URI": "mongodb://x", "MYSQL_PORT": "3306"}.get(name, "x") for name in names}
     assert load_pipeline(path, environment=variables).warnings == ()

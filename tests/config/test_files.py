@@ -155,11 +155,6 @@ def test_a_resolved_pipeline_can_be_pickled_and_shows_no_secret(tmp_path: Path) 
         ("p.yaml", "source:\n  type: [scripted\nsink: x\n", "line 3, column 5: expected ',' or ']'"),
         ("p.yaml", "source:\n\ttype: x\n", "line 2, column 1: found character '\\t' that cannot start any token"),
         ("p.yaml", "source:\n\ttype: x\n", "; YAML is indented by spaces: put some in the tab's place"),
-        (
-            "application.properties",
-            "debezium.sink.type=http\ndebezium.source.connector.class=x\n",
-            "is Debezium Server's",
-        ),
         ("p.yaml", "source: {}\nsink: {}\nsource: {}\n", "line 3, column 1: 'source' stands there twice; keep one"),
         ("p.json", '{"source": {"type": }}', "line 1, column 21: Expecting value"),
         ("p.json", '{"source": {"type": "x", "type": "y"}}', "'type' stands there twice; keep one"),

@@ -26,9 +26,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from cdckit import logical
 from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Record, SchemaAndValue
-from cdckit.api.schema import FLOAT64, INT32, INT64, STRING, struct_schema
+from cdckit.api.schema import FLOAT64, INT32, INT64, STRING, Schema, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.cli.main import cdc
 from cdckit.cli.settings import Settings
@@ -105,17 +106,40 @@ def test_a_schema_must_be_there_where_none_is_registered(schema_registry: Schema
 def test_an_incompatible_schema_is_refused_by_name(schema_registry: SchemaRegistry, unique_name: str) -> None:
     made = serializer(schema_registry.url)
     made.values([record(unique_name)])
-    rule = urllib.request.Request(
-        f"{schema_registry.url}/config/{unique_name}-value",
-        b'{"compatibility": "BACKWARD"}',
-        {"Content-Type": "application/json"},
-        method="PUT",
+    keep_compatible(schema_registry, f"{unique_name}-value")
+    other = struct_schema("p.shop.t.Value", {"id": STRING, "price": logical.decimal(2, 8)})
+    said = (
+        rf"does not take the schema for the subject {unique_name}-value, which does not fit version 1: "
+        r"id: was int, is string; price: is new, bytes decimal\(8, 2\); "
+        r"name: is gone, was null or string with default null; it says: .+"
     )
-    urllib.request.urlopen(rule, timeout=10).close()
-    other = struct_schema("p.shop.t.Value", {"id": STRING})
-    with pytest.raises(SinkError, match=rf"does not take the schema for the subject {unique_name}-value") as refused:
-        made.values([record(unique_name, Struct(other, ("7",)))])
+    with pytest.raises(SinkError, match=said) as refused:
+        made.values([record(unique_name, Struct(other, ("7", b"\1")))])
     assert not isinstance(refused.value, RetriableSinkError)
+
+
+def test_the_version_that_a_schema_does_not_fit(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    """A change of a field within a struct, which the version before the latest one is at fault for."""
+    made = serializer(schema_registry.url)
+    made.values([record(unique_name, event({"id": INT32, "a": INT64}, 7, 8))])
+    made.values([record(unique_name, event({"id": INT32}, 7))])
+    keep_compatible(schema_registry, f"{unique_name}-value", "BACKWARD_TRANSITIVE")
+    said = r"does not fit version 1: after\.a: was long, is string with default \"\"; it says"
+    with pytest.raises(SinkError, match=said):
+        made.values([record(unique_name, event({"id": INT32, "a": STRING.replace(default="")}, 7, ""))])
+
+
+def event(members: dict[str, Schema], *values: Any) -> Struct:
+    """A struct within another one."""
+    row = Struct(struct_schema("p.Row", members), values)
+    return Struct(struct_schema("p.Event", {"after": row.schema}), (row,))
+
+
+def keep_compatible(registry: SchemaRegistry, subject: str, rule: str = "BACKWARD") -> None:
+    """Lets the registry take what fits alone."""
+    body, kind = json.dumps({"compatibility": rule}).encode(), {"Content-Type": "application/json"}
+    asked = urllib.request.Request(f"{registry.url}/config/{subject}", body, kind, method="PUT")
+    urllib.request.urlopen(asked, timeout=10).close()
 
 
 LATEST = {"auto.register.schemas": False, "use.latest.version": True}

@@ -130,7 +130,6 @@ def test_what_is_no_change_event_has_a_null_value_and_is_told_once(caplog: pytes
             "traceparent can be taken from a header alone",
         ),
         ({"serializer.type": "avro"}, "data.serializer.type: should be avro where serializer.type is"),
-        ({"avro.apicurio.registry.url": "http://localhost"}, "not yet supported"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], fault: str) -> None:

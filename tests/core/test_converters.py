@@ -15,7 +15,20 @@ from cdckit import logical
 from cdckit.api.messages import Messages
 from cdckit.api.plugins import config_model, find, make, plugin_manager
 from cdckit.api.record import Header, Record, SchemaAndValue
-from cdckit.api.schema import BOOLEAN, BYTES, FLOAT64, INT8, INT32, INT64, STRING, Schema, array_schema, struct_schema
+from cdckit.api.schema import (
+    BOOLEAN,
+    BYTES,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    Schema,
+    array_schema,
+    struct_schema,
+)
 from cdckit.api.serializer import Serializer
 from cdckit.api.struct import Struct
 from cdckit.connector.connect_json.reader import read_records
@@ -34,6 +47,7 @@ CLASSES = {
     "bytes": "org.apache.kafka.connect.converters.ByteArrayConverter",
     "binary": "io.debezium.converters.BinaryDataConverter",
 }
+NUMBERS = ("boolean", "double", "float", "integer", "long", "short")
 ROW = struct_schema("r", {"id": INT32, "name": STRING.as_optional(), "empty": STRING.as_optional()})
 VALUES: list[tuple[Schema | None, Any]] = [
     (STRING, 'a "text"\n'),
@@ -73,6 +87,43 @@ def serializer(kind: str, **options: Any) -> Serializer:
 def ours(made: Serializer, schema: Schema | None, value: Any) -> bytes | None:
     [written] = made.values([Record("t", None, datum(schema, value))])
     return written
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_are_what_they_are_there(data: JavaData, kind: str) -> None:
+    name = f"org.apache.kafka.connect.converters.{kind.capitalize()}Converter"
+    java, made = JavaConverter(data, name, {}), serializer(name)
+    more: list[tuple[Schema | None, Any]] = [
+        (BOOLEAN, False),
+        (INT16, -2),
+        (INT16.as_optional(), 2**15 - 1),
+        (INT32, -(2**31)),
+        (FLOAT32, 0.1),
+    ]
+    more += [(INT64.as_optional(), -(2**63)), (FLOAT64, -1e300), (INT32.as_optional(), None)]
+    taken = 0
+    for schema, value in [*VALUES, *more]:
+        if schema is None and value is not None:
+            continue  # Connect's own JSON brings a value without a schema to Java as something else
+        try:
+            expected = java.write(datum(schema, value))
+        except RefusedError:
+            with pytest.raises(TransformError, match="this serializer takes"):
+                ours(made, schema, value)
+            continue
+        assert ours(made, schema, value) == expected, (schema, value)
+        taken += expected is not None
+    assert taken >= 1
+
+
+def test_numbers_without_a_schema() -> None:
+    assert ours(serializer("long"), None, 7) == bytes(7) + b"\7"
+    assert ours(serializer("boolean"), None, True) == b"\1"
+    for kind, value in (("long", True), ("integer", 7), ("short", "7")):
+        with pytest.raises(TransformError, match="this serializer takes"):
+            ours(serializer(kind), None, value)
+    with pytest.raises(TransformError, match="is no int16"):
+        ours(serializer("short"), INT16, 2**15)
 
 
 @pytest.mark.parametrize("kind", CLASSES)

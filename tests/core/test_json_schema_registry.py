@@ -14,6 +14,7 @@ from cdckit.api.schema import FLOAT64, INT32, STRING, array_schema, struct_schem
 from cdckit.api.struct import Struct
 from cdckit.engine.serializers.json_schema.serializer import JsonSchemaSerializer
 from cdckit.errors import SinkError, TransformError
+from core.test_avro_registry import keep_compatible
 from core.test_json_schema_converter import recorded
 from testkit.servers.schema_registry import SchemaRegistry
 
@@ -107,3 +108,16 @@ def test_defaults_that_json_does_not_have(schema_registry: SchemaRegistry, uniqu
     schema = struct_schema("V", {"f": FLOAT64.replace(default=float("nan"))})
     with pytest.raises(TransformError, match="a default NaN cannot be written in JSON"):
         serializer(schema_registry.url).values([Record(unique_name, None, Struct(schema, (1.0,)))])
+
+
+def test_an_incompatible_schema_is_refused_by_name(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    made = serializer(schema_registry.url)
+    made.values([Record(unique_name, None, VALUE)])
+    keep_compatible(schema_registry, f"{unique_name}-value")
+    other = struct_schema("js.shop.t.Value", {"id": STRING, "name": STRING.as_optional(), "tags": array_schema(INT32)})
+    said = (
+        rf"does not take the schema for the subject {unique_name}-value, which does not fit version 1: "
+        r"id: was integer \(int32\), is string; tags: was array of string, is array of integer \(int32\); it says: .+"
+    )
+    with pytest.raises(SinkError, match=said):
+        made.values([Record(unique_name, None, Struct(other, ("7", None, [1])))])

@@ -27,6 +27,7 @@ from cdckit.api.schema import (
     struct_schema,
 )
 from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.protobuf.serializer import ProtobufSerializer
 from cdckit.errors import ConfigError, TransformError
 from core.java_converters import JavaConverter, JavaData, RefusedError, datum, java_list, jpype, peer
@@ -371,3 +372,48 @@ def test_options_that_change_only_what_is_read_are_taken() -> None:
     assert model.load({**URL, **dict.fromkeys(names, "true"), "int.for.enums": "true"}, "serializer")[0]
     with pytest.raises(ConfigError, match=r"skip\.known\.types.*not yet supported"):
         model.load({**URL, "skip.known.types": "false"}, "serializer")
+
+
+IN = "In in = 3; message In { bool on = 1; }"
+OTHERS = {
+    "another field": f"message T {{ int32 id = 1; string name = 2; {IN} int32 age = 4; }}",
+    "a field less": f"message T {{ int32 id = 1; {IN} }}",
+    "another place": f"message Q {{ }} message R {{ }} message T {{ int32 id = 1; string name = 2; {IN} }}",
+    "a name that is another": f"message T {{ int32 number = 1; string name = 2; {IN} }}",
+    "a wider type": "message T { int64 id = 1; bytes name = 2; In in = 3; message In { int32 on = 1; } }",
+    "optional": f"message T {{ optional int32 id = 1; string name = 2; {IN} }}",
+    "a oneof": f"message T {{ int32 id = 1; oneof k {{ string name = 2; string other = 4; }} {IN} }}",
+    "comments": f"// message Q {{\nmessage T {{ /* }} */ int32 id = 1; string name = 2; {IN} }}",
+    "a list": f"message T {{ repeated int32 id = 1; string name = 2; {IN} }}",
+    "other numbers": f"message T {{ int32 id = 2; string name = 1; {IN} }}",
+    "another type": f"message T {{ string id = 1; string name = 2; {IN} }}",
+    "another type within": "message T { int32 id = 1; string name = 2; In in = 3; message In { string on = 1; } }",
+    "another name": f"message W {{ int32 id = 1; string name = 2; {IN} }}",
+    "no message": "message T { int32 id = 1; string name = 2; string in = 3; }",
+}
+LATEST = {"auto.register.schemas": "false", "use.latest.version": "true"}
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_the_latest_schema_may_be_another(data: JavaData, text: str) -> None:
+    """As long as it reads what is written; else the field at fault is named."""
+    text = f'syntax = "proto3"; package a.b; {text}'
+    inner = struct_schema("a.b.In", {"on": BOOLEAN})
+    row = struct_schema("a.b.T", {"id": INT32, "name": STRING.as_optional(), "in": inner})
+    value = Struct(row, (7, "x", Struct(inner, (True,))))
+    peer = Peer(data, LATEST)
+    number = int(peer.client.register("t-value", data.load(f"{PROTOBUF}.ProtobufSchema")(text)))
+    made = serializer(peer, **LATEST)
+    found = Found(number, text)
+    made._register = lambda _subject, written: (number, made.latest(found, written))  # type: ignore[assignment,method-assign]
+    try:
+        expected = peer.write(value)
+    except RefusedError:
+        with pytest.raises(TransformError, match=r"\((id|in|in\.on): |has no message a\.b\.T") as refused:
+            made.values([Record("t", None, value)])
+        assert "register the record's schema, or set use.latest.version=false" in str(refused.value)
+    else:
+        assert made.values([Record("t", None, value)]) == [expected]
+
+
+PROTOBUF = "io.confluent.kafka.schemaregistry.protobuf"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from typing import Any
 
 import pytest
@@ -11,11 +10,12 @@ import pytest
 from cdckit import logical
 from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Record, SchemaAndValue
-from cdckit.api.schema import INT32, STRING, Schema, struct_schema
+from cdckit.api.schema import BOOLEAN, INT32, STRING, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.engine.serializers.protobuf.serializer import ProtobufSerializer
 from cdckit.errors import SinkError, TransformError
 from core.java_converters import JavaConverter, JavaData, jpype
+from core.test_avro_registry import keep_compatible
 from core.test_protobuf import data  # noqa: F401 - a fixture
 from testkit.servers.schema_registry import SchemaRegistry
 
@@ -104,16 +104,36 @@ def test_a_schema_must_be_there_where_none_is_registered(
 def test_a_latest_version_that_is_another(schema_registry: SchemaRegistry, unique_name: str) -> None:
     serializer(schema_registry.url).values([record(unique_name)])
     other = struct_schema("pb.shop.t.Value", {"id": STRING})
-    with pytest.raises(TransformError, match=rf"topic {unique_name}, .* latest schema is another than the record's"):
+    with pytest.raises(
+        TransformError, match=rf"topic {unique_name}, .* \(id: string id cannot be read as the .* int32 id"
+    ):
         serializer(schema_registry.url, **LATEST).values([record(unique_name, Struct(other, ("7",)))])
+
+
+def test_a_latest_version_that_reads_the_record(schema_registry: SchemaRegistry, unique_name: str) -> None:
+    """It has a field more, and its message stands behind another one."""
+    serializer(schema_registry.url).values([record(unique_name)])
+    text = json.loads(schema_registry.get(f"/subjects/{unique_name}-value/versions/latest"))["schema"]
+    more = text.replace("message Value {", "message Other { }\nmessage Value { int32 age = 9; ")
+    body = json.dumps({"schema": more, "schemaType": "PROTOBUF"}).encode()
+    number = json.loads(schema_registry.get(f"/subjects/{unique_name}-value/versions", body))["id"]
+    [before], [written] = (
+        serializer(schema_registry.url, **options).values([record(unique_name)]) for options in ({}, LATEST)
+    )
+    assert before is not None
+    assert written == b"\0" + number.to_bytes(4, "big") + b"\2\2" + before[6:]
 
 
 def test_an_incompatible_schema_is_refused_by_name(schema_registry: SchemaRegistry, unique_name: str) -> None:
     made = serializer(schema_registry.url)
     made.values([record(unique_name)])
-    url, rule = f"{schema_registry.url}/config/{unique_name}-value", b'{"compatibility": "BACKWARD"}'
-    asked = urllib.request.Request(url, rule, {"Content-Type": "application/json"}, method="PUT")
-    urllib.request.urlopen(asked, timeout=10).close()
-    other: Schema = struct_schema("pb.shop.t.Value", {"id": STRING})
-    with pytest.raises(SinkError, match=rf"does not take the schema for the subject {unique_name}-value"):
-        made.values([record(unique_name, Struct(other, ("7",)))])
+    keep_compatible(schema_registry, f"{unique_name}-value")
+    inner = struct_schema("pb.In", {"flag": BOOLEAN})
+    other = struct_schema("pb.shop.t.Value", {"id": STRING, "price": logical.decimal(2, 8), "in": inner})
+    said = (
+        rf"does not take the schema for the subject {unique_name}-value, which does not fit version 1: "
+        r"id: was int32 = 1, is string = 1; price: was confluent\.type\.Decimal = 3, is confluent\.type\.Decimal = 2; "
+        r"in: is new, In = 3; In\.flag: is new, bool = 1; name: is gone, was string = 2; day: .* it says: "
+    )
+    with pytest.raises(SinkError, match=said):
+        made.values([record(unique_name, Struct(other, ("7", b"\1", Struct(inner, (True,)))))])

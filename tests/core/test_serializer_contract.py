@@ -9,7 +9,7 @@ import pytest
 
 from cdckit.api.plugins import registrations
 from cdckit.api.record import Header, Record, SchemaAndValue
-from cdckit.api.schema import OPTIONAL_BYTES
+from cdckit.api.schema import BOOLEAN, FLOAT32, FLOAT64, INT16, INT32, INT64, OPTIONAL_BYTES, Schema
 from cdckit.testing import SerializerSuite, change_events
 from testkit.servers.schema_registry import SchemaRegistry
 
@@ -55,6 +55,54 @@ class TestBinaryWithAnotherBehind(SerializerSuite):
 
     def options(self) -> Mapping[str, Any]:
         return {"delegate.converter.type": "json"}
+
+
+class _OfNumbers(SerializerSuite):
+    schema: Schema
+    numbers: Sequence[Any]
+
+    def events(self) -> Sequence[Record]:
+        schema = self.schema.as_optional()
+        parts = [SchemaAndValue(schema, number) for number in (*self.numbers, None)]
+        headers = (Header("h", self.numbers[0], schema), Header("none", None, schema))
+        with_keys = [Record("t", key, part) for key, part in zip(parts, reversed(parts), strict=True) if key.value]
+        return [*with_keys, Record("t", parts[1], None), Record("t", None, parts[0], headers)]
+
+
+class TestShort(_OfNumbers):
+    type_name = "short"
+    schema = INT16
+    numbers = (-(2**15), 1, 2**15 - 1)
+
+
+class TestInteger(_OfNumbers):
+    type_name = "integer"
+    schema = INT32
+    numbers = (-(2**31), 1, 2**31 - 1)
+
+
+class TestLong(_OfNumbers):
+    type_name = "long"
+    schema = INT64
+    numbers = (-(2**63), 1, 2**63 - 1)
+
+
+class TestFloat(_OfNumbers):
+    type_name = "float"
+    schema = FLOAT32
+    numbers = (-1.5, 1e30, float("inf"))
+
+
+class TestDouble(_OfNumbers):
+    type_name = "double"
+    schema = FLOAT64
+    numbers = (-1.5, 1e300, float("nan"))
+
+
+class TestBoolean(_OfNumbers):
+    type_name = "boolean"
+    schema = BOOLEAN
+    numbers = (False, True)
 
 
 class _Registered(SerializerSuite):

@@ -36,7 +36,8 @@ def main() -> int:
             began = time.monotonic()
             report = series.report(seed)
             failed += bool(report)
-            print(f"seed {seed}: {'FAILED' if report else 'passed'} in {time.monotonic() - began:.1f} s", flush=True)
+            verdict = f"{'FAILED' if report else 'passed'} in {time.monotonic() - began:.1f} s"
+            print(f"seed {seed}: {verdict}, {series.told}", flush=True)
             if report:
                 print(report, flush=True)
     print(f"{arguments.count - failed} of {arguments.count} histories passed")

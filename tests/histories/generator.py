@@ -10,7 +10,14 @@ from histories.definitions import DEFINITIONS
 from histories.steps import CHECK, DELIVER, Step
 from histories.tables import new_tables
 
-FAULTS = {"server restart": 1, "server kill": 1, "flush logs": 1, "kill": 2, "incremental snapshot": 2}
+FAULTS = {
+    "server restart": 1,
+    "server kill": 1,
+    "flush logs": 1,
+    "kill": 2,
+    "incremental snapshot": 2,
+    "resnapshot": 1,
+}
 """What happens beside changes, and how often each comes."""
 LAKE_FAULTS = {"optimize": 1, "vacuum": 1, "kill worker": 1, "kill planner": 1}
 """The same where tables are kept in a lake."""
@@ -66,4 +73,17 @@ def _step(chance: Random, tables: Tables, weights: dict[str, int]) -> Step:
             if statements:
                 return Step(kind, tuple(statements))
         else:
-            return Step(kind, facts={"chance": chance.getrandbits(30)})
+            return _happening(chance, kind)
+
+
+def _happening(chance: Random, kind: str) -> Step:
+    return Step(kind, facts={"chance": chance.getrandbits(30)})
+
+
+def with_failover(seed: int, steps: list[Step]) -> list[Step]:
+    """The steps, with a failover between two of them where none has come by itself."""
+    if any(step.kind in FAILOVERS for step in steps):
+        return steps
+    chance = Random(-seed)
+    place = chance.randint(3, len(steps) - 1)
+    return [*steps[:place], _happening(chance, "failover"), *steps[place:]]

@@ -16,8 +16,8 @@ from typing import Any
 
 import pymysql
 
-from histories.rows import Types, at_source, columns_of, difference
-from histories.sinks import ROUTER, Sink
+from histories.rows import Types, at_source, columns_of, difference, keys_of
+from histories.sinks import KILLED_AFTER, ROUTER, Sink
 from histories.steps import CHECK, DELIVER, Step
 from testkit.running import Pipeline, source_of
 from testkit.servers.mysql_family import SQLServer
@@ -26,8 +26,6 @@ FailOver = Callable[[Random], SQLServer]
 
 SIGNALS = "signals"
 _SIGNAL_TABLE = f"CREATE TABLE {SIGNALS} (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048))"
-_KILLED_AFTER = 0.2, 2.0
-"""How many seconds a pipeline lives that is killed."""
 _ADVICE = re.compile(r"`cdc ((?:resnapshot|schema accept) FILE[^`]*)`")
 """The command that a pipeline names which cannot go on by itself."""
 _COMMANDS = 10
@@ -50,6 +48,7 @@ class Play:
         folder: of the pipeline's files.
         sink: where it is delivered to.
         fail_over: has the server die, and gives the one that takes over; None where there is none.
+        delivered: how often the pipeline has been run to the log's end.
         refused: how many statements the server refused.
         obeyed: how many commands that the pipeline named were done.
     """
@@ -59,6 +58,7 @@ class Play:
     folder: Path
     sink: Sink
     fail_over: FailOver | None = None
+    delivered: int = 0
     refused: int = 0
     obeyed: int = 0
 
@@ -94,6 +94,7 @@ class Play:
     def deliver(self, place: str) -> None:
         """Runs the pipeline to the log's end. Where it stops and names a command, that is done, and it goes on."""
         file = self.pipeline().written()
+        self.delivered += 1
         for _ in range(_COMMANDS):
             try:
                 return self.sink.run(file)
@@ -162,18 +163,46 @@ class Play:
             self.server.kill()
             self.server.start()
         elif step.kind == "failover":
-            assert self.fail_over is not None
-            self.server = self.fail_over(chance)
+            self._fail_over(chance)
         elif step.kind == "flush logs":
             self.server.execute("FLUSH LOGS")
         elif step.kind == "kill":
-            with self.pipeline().running("--once") as process:
-                time.sleep(chance.uniform(*_KILLED_AFTER))
-                process.kill()
+            self.sink.run_and_kill(self.pipeline(), chance)
+        elif step.kind == "resnapshot":
+            self._resnapshot(chance)
         elif step.kind == "incremental snapshot":
             self._signal(chance)
         else:
             self.sink.disturb(step.kind, chance)
+
+    def _resnapshot(self, chance: Random) -> None:
+        """Has a table read again; before the first offset there is nothing to read again.
+
+        Events of rows without a key only add to each other: such a table is left alone where events arrive, and one may
+        not become such a table until it is read.
+        """
+        mirrored = self.sink.runner == "spark"
+        names = sorted(self.tables() if mirrored else keys_of(self.server, self.database).keys() & self.tables())
+        pipeline = self.pipeline()
+        if not names or pipeline.offset() is None:
+            return
+        table = f"{self.database}.{chance.choice(names)}"
+        if not mirrored:  # at the very place of an earlier snapshot the positions of both are not in order
+            self.server.execute("FLUSH LOGS")
+        self._obey(f"{table} is to be read again", ["resnapshot", str(pipeline.written()), "--table", table])
+        if not mirrored:
+            self.deliver(f"{table} is read again")
+
+    def _fail_over(self, chance: Random) -> None:
+        """The server dies, every other time while a pipeline reads from it, which dies with it."""
+        assert self.fail_over is not None
+        if self.sink.runner == "spark" or chance.random() < 0.5:
+            self.server = self.fail_over(chance)
+            return
+        with self.pipeline().running("--once") as process:
+            time.sleep(chance.uniform(*KILLED_AFTER))
+            self.server = self.fail_over(chance)
+            process.process.kill()
 
     def _signal(self, chance: Random) -> None:
         """Has a table read again; one without a key is left alone."""

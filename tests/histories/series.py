@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from histories.generator import history
+from histories.generator import history, with_failover
 from histories.playing import FailOver, Play, failure
 from histories.rows import keys_of
 from histories.shrinking import shrunk
@@ -39,6 +39,7 @@ class Series:
         shrinks: for how many seconds a shorter history is looked for.
         fail_over: has the server die, and gives the one that takes over, whose replicas follow it.
         small: how many steps a small history has; None for long ones.
+        told: what the last history came to beside what went wrong: deliveries, refused statements, commands obeyed.
     """
 
     server: SQLServer
@@ -50,6 +51,7 @@ class Series:
     shrinks: float = 120
     small: int | None = None
     fail_over: FailOver | None = None
+    told: str = ""
 
     def __post_init__(self) -> None:
         self._names = (f"h_{uuid4().hex[:8]}_{number}" for number in itertools.count(1))
@@ -57,7 +59,8 @@ class Series:
     def steps(self, seed: int) -> list[Step]:
         """The history of a seed."""
         kinds = self.kinds or kinds_of(self.sink, replicas=self.fail_over is not None)
-        return history(seed, kinds, 2 if self.sink in LAKES else 4, self.small)
+        steps = history(seed, kinds, 2 if self.sink in LAKES else 4, self.small)
+        return with_failover(seed, steps) if self.fail_over else steps
 
     def report(self, seed: int) -> str:
         """What goes wrong in the history of a seed, and a short one in which it does; "" where nothing does."""
@@ -65,7 +68,9 @@ class Series:
 
     def report_of(self, steps: Sequence[Step], title: str) -> str:
         """The same for steps."""
-        said = failure(self._play, steps)
+        play = self._play()
+        said = failure(lambda: play, steps)
+        self.told = f"{play.delivered} deliveries, {play.refused} refused statements, {play.obeyed} commands obeyed"
         if not said:
             return ""
         short, said = shrunk(steps, said, self._failing_like(said), self.shrinks)

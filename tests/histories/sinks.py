@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -24,6 +26,7 @@ from histories.rows import Row, Types, canonical, in_form
 from kafka.reading import read_topics
 from testkit.background import repeated
 from testkit.descendants import descendants
+from testkit.running import Pipeline
 from testkit.servers.kafka import KafkaBroker
 
 log = logging.getLogger(__name__)
@@ -31,6 +34,12 @@ log = logging.getLogger(__name__)
 MAINTENANCE = ("optimize", "vacuum")
 PROCESSES = {"kill worker": "pyspark.daemon", "kill planner": "python_streaming_source_runner"}
 """The modules of the processes that are killed."""
+KILLED_AFTER = 0.2, 2.0
+"""How many seconds a pipeline lives that is killed."""
+_LONGEST_WORK = 4.0
+"""How many seconds one on Spark lives at the most once it has begun to write."""
+_LONGEST_START = 240.0
+"""How many seconds it may take until then."""
 SHARD = "__dbz__physicalTableIdentifier"
 SHARDS = r"(.*)\.shard_\d+"
 LOGICAL = "shards"
@@ -65,6 +74,12 @@ class Sink(ABC):
     def run(self, pipeline: Path) -> None:
         """Delivers all that there is, in this process."""
         DirectRunner(load_pipeline(pipeline)).run(once=True)
+
+    def run_and_kill(self, pipeline: Pipeline, chance: Random) -> None:
+        """Delivers in a process of its own, which is killed."""
+        with pipeline.running("--once") as process:
+            time.sleep(chance.uniform(*KILLED_AFTER))
+            process.kill()
 
     def disturb(self, what: str, chance: Random) -> None:
         """Notes what is to happen beside the next delivery.
@@ -184,6 +199,23 @@ class Lake(Sink):
             else:
                 self._once_killing(what, chance, pipeline)
         self._once(pipeline)
+
+    def run_and_kill(self, pipeline: Pipeline, chance: Random) -> None:
+        """Delivers with a driver of its own, which is killed after it has begun to write, or ends before."""
+        from spark.conftest import FAST_JVM
+
+        alone = replace(pipeline, others={**pipeline.others, "spark": {"spark.master": "local[2]", **FAST_JVM}})
+        before = self._files(alone)
+        with alone.running("--once") as running:
+            until = time.monotonic() + _LONGEST_START
+            while running.process.poll() is None and self._files(alone) <= before and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(chance.uniform(0, _LONGEST_WORK))
+            if running.process.poll() is None:
+                running.kill()
+
+    def _files(self, pipeline: Pipeline) -> set[Path]:
+        return {path for folder in (pipeline.state / "spark", self.folder) for path in folder.rglob("*")}
 
     def disturb(self, what: str, chance: Random) -> None:
         """Notes it for the next delivery."""

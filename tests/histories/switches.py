@@ -22,10 +22,7 @@ _AS_IT_WAS = "a change is kept with the columns and the values that it was told 
 OFF: dict[str, dict[str, str]] = {
     "file": {**_EVERYWHERE},
     "kafka": {**_EVERYWHERE},
-    "mirror": {
-        "xa rolled back": _XA,
-        "minimal default": _DEFAULTS,
-    },
+    "mirror": {"xa rolled back": _XA},
     "changelog": {
         "xa rolled back": _XA,
         **dict.fromkeys(DEFINITIONS.keys() - {"truncate", "truncate shard", "comment"}, _AS_IT_WAS),
@@ -35,9 +32,8 @@ OFF: dict[str, dict[str, str]] = {
 }
 """The kinds of steps that are left out of the histories of a sink, and the reason."""
 
-_ONLY_DIRECT = frozenset(("incremental snapshot", "kill"))
-
-
+_ONLY_DIRECT = frozenset(("incremental snapshot",))
+"""Signals are heard on the direct runner alone."""
 _ONE_SERVER = frozenset(("server restart", "server kill"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from histories.generator import KINDS, history
+from histories.generator import FAILOVERS, KINDS, history, with_failover
 from histories.series import SINKS
 from histories.shrinking import shrunk
 from histories.steps import CHECK, DELIVER, Step, read, written
@@ -32,6 +32,17 @@ def test_what_is_switched_off_does_not_come(sink: str) -> None:
     for replicas in (False, True):
         kinds = kinds_of(sink, replicas=replicas)
         assert {step.kind for seed in SEEDS for step in history(seed, kinds)} & KINDS == kinds
+
+
+@pytest.mark.parametrize("sink", SINKS)
+def test_a_failover_comes_where_there_are_replicas(sink: str) -> None:
+    for seed in SEEDS:
+        steps = history(seed, kinds_of(sink, replicas=True), small=15)
+        found = with_failover(seed, steps)
+        assert [step for step in found if step.kind in FAILOVERS]
+        assert found[:3] == steps[:3]
+        assert found[-1] == Step(CHECK)
+        assert found == with_failover(seed, steps)
 
 
 def test_a_history_is_played_again_from_what_is_printed() -> None:

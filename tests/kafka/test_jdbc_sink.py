@@ -1,4 +1,4 @@
-"""What a pipeline writes to Kafka, Debezium's own JDBC sink writes on into a database: by every header converter."""
+"""What a pipeline writes to Kafka, Debezium's JDBC sink writes on into a database: all header converters, and Avro."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ import pytest
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
+from pages.page import Page
+from testkit.servers.apicurio_serdes import apicurio_jars
 from testkit.servers.connect import ConnectWorker
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
+from testkit.servers.schema_registry import SchemaRegistry
 
 _STRING = "org.apache.kafka.connect.storage.StringConverter"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
+_APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
 _SECONDS = 120.0
 
 TABLES = ("orders", "lines")
@@ -59,7 +63,7 @@ class Sink:
 
     Attributes:
         name: what the names of its tables begin with.
-        options: what it is told of headers.
+        options: what it is told of converters.
         tables: those of the source that it writes.
     """
 
@@ -68,13 +72,53 @@ class Sink:
     tables: Sequence[str] = (*TABLES, OF_SEVERAL_TYPES)
 
 
-SINKS = {
-    "plain": (Sink("simple", {}, TABLES), Sink("string", {"header.converter": _STRING})),
-    "typed": (Sink("json", {"header.converter": _JSON}),),
-}
-"""The sinks of each capture."""
-CAPTURES: Mapping[str, Mapping[str, str]] = {"plain": {}, "typed": {"header.converter": _JSON}}
-"""What each capture is told of headers."""
+@dataclass(frozen=True)
+class Capture:
+    """A connector's configuration, and who reads what it writes.
+
+    Attributes:
+        name: what its topics begin with, behind the database's name.
+        options: what it is told of converters.
+        sinks: they read its topics.
+    """
+
+    name: str
+    options: Mapping[str, str]
+    sinks: Sequence[Sink]
+
+
+CAPTURES = (
+    Capture("plain", {}, (Sink("simple", {}, TABLES), Sink("string", {"header.converter": _STRING}))),
+    Capture("typed", {"header.converter": _JSON}, (Sink("json", {"header.converter": _JSON}),)),
+)
+
+
+def avro_captures(registry: SchemaRegistry) -> tuple[Capture, ...]:
+    """Those in Avro: as Confluent's converter writes it, and as Apicurio's; Apicurio's reads both, as the docs say."""
+    own = {"apicurio.registry.url": f"http://{registry.host}:{registry.port}/apis/registry/v2"}
+    [block] = Page("downstream.md", Path()).blocks("properties", "Kafka Connect: Debezium's JDBC sink")
+    read = dict(line.removeprefix("value.converter").split("=", 1) for line in block.splitlines())
+    assert read.pop("") == _APICURIO
+    read = {name.removeprefix("."): value for name, value in read.items()} | own
+    writes_own = both(_APICURIO, {**own, "apicurio.registry.auto-register": "true"})
+    names = {"schema.name.adjustment.mode": "avro"}
+    return (
+        Capture(
+            "confluent",
+            {**names, **both("io.confluent.connect.avro.AvroConverter", {"schema.registry.url": registry.url})},
+            (Sink("confluent", both(_APICURIO, read), TABLES),),
+        ),
+        Capture("apicurio", {**names, **writes_own}, (Sink("apicurio", both(_APICURIO, own), TABLES),)),
+    )
+
+
+def both(converter: str, options: Mapping[str, str]) -> dict[str, str]:
+    """What a connector is told of the converter of its keys and values."""
+    made = {}
+    for part in ("key", "value"):
+        made[f"{part}.converter"] = converter
+        made |= {f"{part}.converter.{option}": value for option, value in options.items()}
+    return made
 
 
 @dataclass(frozen=True)
@@ -93,10 +137,25 @@ class Journey:
     worker: ConnectWorker
     target: MariaDBServer
 
-    def capture_all(self) -> None:
+    def travel(self, captures: Sequence[Capture]) -> None:
+        """What the source's tables hold, the tables of each capture's sinks come to hold; before changes, and after."""
+        self.capture_all(captures)
+        for capture in captures:
+            for sink in capture.sinks:
+                self.deliver(f"{self.name}-{capture.name}", sink)
+        sinks = [sink for capture in captures for sink in capture.sinks]
+        for sink in sinks:
+            self.assert_arrives(sink)
+        self.source.run_sql(AFTER, database=self.name)
+        self.capture_all(captures)
+        for sink in sinks:
+            self.assert_arrives(sink)
+            self.worker.delete(f"{self.name}-{sink.name}")
+
+    def capture_all(self, captures: Sequence[Capture]) -> None:
         """Runs each capture as far as the source goes."""
-        for name, options in CAPTURES.items():
-            self.capture(f"{self.name}-{name}", options)
+        for capture in captures:
+            self.capture(f"{self.name}-{capture.name}", capture.options)
 
     def capture(self, prefix: str, options: Mapping[str, str]) -> None:
         """Runs a connector's configuration against Kafka as far as the source goes."""
@@ -155,8 +214,8 @@ class Journey:
 
 @pytest.fixture(scope="module")
 def worker(kafka_broker: KafkaBroker) -> Iterator[ConnectWorker]:
-    """A Connect worker without connectors."""
-    with ConnectWorker(kafka_broker.bootstrap) as made:
+    """A Connect worker without connectors, which has Apicurio's converters."""
+    with ConnectWorker(kafka_broker.bootstrap, {_APICURIO: apicurio_jars()[0].parent}) as made:
         yield made
 
 
@@ -182,14 +241,12 @@ def journey(
 
 def test_every_header_converter_reads_the_records(journey: Journey) -> None:
     """Inserts, updates, deletes, changed keys and an added column; as plain text twice, and as JSON."""
-    sinks = [(f"{journey.name}-{capture}", sink) for capture, sinks in SINKS.items() for sink in sinks]
-    journey.capture_all()
-    for prefix, sink in sinks:
-        journey.deliver(prefix, sink)
-    for _, sink in sinks:
-        journey.assert_arrives(sink)
-    journey.source.run_sql(AFTER, database=journey.name)
-    journey.capture_all()
-    for _, sink in sinks:
-        journey.assert_arrives(sink)
-        journey.worker.delete(f"{journey.name}-{sink.name}")
+    journey.travel(CAPTURES)
+
+
+@pytest.mark.nightly
+def test_avro_is_read(journey: Journey, schema_registry: SchemaRegistry) -> None:
+    """The same, in Avro; a table's schema changes on the way, and the registry has both."""
+    journey.travel(avro_captures(schema_registry))
+    versions = f"/subjects/{journey.name}-confluent.{journey.name}.orders-value/versions"
+    assert schema_registry.get(versions) == b"[1,2]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin import ConfigResource
 
 from cdckit.errors import SinkError
 from kafka.reading import read_topic

@@ -18,12 +18,12 @@ class Scrape:
 
     samples: list[tuple[str, dict[str, str], float]]
 
-    def value(self, name: str, **labels: str) -> float:
+    def value(self, name: str, /, **labels: str) -> float:
         """The value of the one sample with that name and these labels among its own."""
         (found,) = [value for _, value in self.of(name, **labels)]
         return found
 
-    def of(self, name: str, **labels: str) -> list[tuple[dict[str, str], float]]:
+    def of(self, name: str, /, **labels: str) -> list[tuple[dict[str, str], float]]:
         """The samples with that name and these labels among their own."""
         return [(own, value) for sample, own, value in self.samples if sample == name and labels.items() <= own.items()]
 

@@ -11,6 +11,8 @@ from pymongo.database import Database
 
 from cdckit.cli.main import cdc
 from cdckit.cli.settings import Settings
+from cdckit.engine.metrics.details_file import read_details
+from cdckit.engine.metrics.status_file import read_status
 from metrics.scraping import Scrape, holds, scrape, served_at
 from testkit.running import Pipeline, Running, to_file
 from testkit.servers.mongodb import MongoReplicaSet
@@ -33,6 +35,14 @@ def _status(pipeline: Pipeline) -> dict[str, Any]:
     called = CliRunner().invoke(cdc, ["status", str(pipeline.written()), "--json"], obj=Settings())
     found: dict[str, Any] = json.loads(called.stdout)
     return found
+
+
+def _beside_the_stream(pipeline: Pipeline) -> Any:
+    return ((read_status(pipeline.state) or {}).get("snapshot") or {}).get("incremental")
+
+
+def _inserted(pipeline: Pipeline, collection: str) -> Any:
+    return read_details(pipeline.state).get("tables", {}).get(collection, {}).get("c")
 
 
 def test_transactions_and_snapshots_beside_the_stream(
@@ -60,6 +70,7 @@ def test_transactions_and_snapshots_beside_the_stream(
         data = {"data-collections": [rf"{name}\.orders"]}
         own_database.signals.insert_many([{"type": "execute-snapshot", "data": data}, {"type": "pause-snapshot"}])
         running.wait_until(holds(url, lambda now: _snapshot(now, "paused") == 1), "the pause")
+        running.wait_until(lambda: _beside_the_stream(found) is True, "the pause in its status")
         own_database.signals.insert_one({"type": "resume-snapshot"})
         running.wait_until(holds(url, lambda now: _snapshot(now, "completed") == 1), "the snapshot's end")
         _check_snapshot(scrape(url), name)
@@ -68,6 +79,8 @@ def test_transactions_and_snapshots_beside_the_stream(
         running.wait_until(holds(url, lambda now: _snapshot(now, "completed") == 1), "its end")
         assert scrape(url).of("cdckit_snapshot_chunk_info") == []
         running.wait_until(lambda: (_status(found)["snapshot"] or {}).get("state") == "completed", "its status")
+        assert _beside_the_stream(found) is False
+        running.wait_until(lambda: _inserted(found, f"{name}.orders") == 5, "the collection's changes in its details")
         assert (_status(found)["state"], _status(found)["offset"]["sec"] > 0) == ("running", True)
         assert running.stop().code == 0
 

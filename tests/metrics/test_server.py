@@ -45,7 +45,10 @@ def test_other_paths_are_not_found(figures: Figures) -> None:
     with served(figures, MetricsAccess(ANYWHERE), {}):
         assert figures.metrics is not None
         assert _ask(figures.metrics)[0] == 200
-        assert _ask(figures.metrics.removesuffix("/metrics") + "/health") == (404, "metrics are at /metrics\n")
+        assert _ask(figures.metrics.removesuffix("/metrics") + "/health") == (
+            404,
+            "metrics are at /metrics, probes at /livez and /readyz\n",
+        )
 
 
 def test_a_token_is_asked_for(figures: Figures) -> None:

@@ -29,7 +29,7 @@ def _refused(folder: Path, capsys: Capsys, uri: str, options: dict[str, Any], co
     said = capsys.readouterr().err
     assert PASSWORD not in said
     assert not pipeline.output.exists() or not pipeline.output.read_text()
-    return next(line for line in said.splitlines() if line.startswith("error: "))
+    return next(line for line in said.splitlines() if line.startswith("error CDC"))
 
 
 @pytest.mark.parametrize(

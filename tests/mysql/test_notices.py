@@ -74,6 +74,8 @@ def test_counts_by_operation_where_they_are_wanted(
     assert not counts
     sql("insert into t values (100)")
     counts, notices = counted(reading, wanted=False)
+    assert (counts.operations, counts.transactions) == ({}, 0)
+    assert counts.take().tables == {f"{database}.t": {"c": 1}}
     assert not counts
     assert not notices.of("captured")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -106,7 +105,7 @@ def test_a_purged_position_is_an_error_or_a_new_snapshot(
         with Capture(config_for(server), tmp_path).closing() as reading:
             first = reading.once()
         server.run_sql("INSERT INTO d.t VALUES (2); FLUSH LOGS; INSERT INTO d.t VALUES (3); FLUSH LOGS;")
-        _purge(server)
+        server.purge_logs()
         error = str(_refused(Capture(config_for(server), tmp_path)))
         assert "snapshot.mode=when_needed" in error
         with Capture(config_for(server, snapshot_mode="when_needed"), tmp_path).closing() as reading:
@@ -114,14 +113,6 @@ def test_a_purged_position_is_an_error_or_a_new_snapshot(
         assert changes(again) == [("r", "t", None, (number,)) for number in (1, 2, 3)]
         assert min(r.position for r in again) > max(r.position for r in first)
         assert "a new snapshot is taken" in caplog.text
-
-
-def _purge(server: SQLServer) -> None:
-    """Leaves the last log file alone; the server keeps files for a while that a reader had open."""
-    deadline = time.monotonic() + 30
-    while len(files := server.execute("SHOW BINARY LOGS")) > 1 and time.monotonic() < deadline:
-        server.execute(f"PURGE BINARY LOGS TO '{files[-1][0]}'")
-        time.sleep(0.05)
 
 
 @OTHER_SERVERS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +16,10 @@ _OPENED = ("java.lang", "java.time", "java.util", "java.util.concurrent")
 
 
 @contextmanager
-def java_with(jars: Path) -> Iterator[JavaGateway]:
-    """A JVM with the jars of a folder."""
+def java_with(*folders: Path) -> Iterator[JavaGateway]:
+    """A JVM with the jars of folders."""
     gateway = JavaGateway.launch_gateway(
-        classpath=f"{jars}/*",
+        classpath=os.pathsep.join(f"{jars}/*" for jars in folders),
         jarpath=find_jar_path(),
         java_path=str(ensure_java()),
         javaopts=[

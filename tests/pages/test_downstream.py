@@ -12,9 +12,10 @@ from py4j.java_gateway import JavaGateway
 
 from pages.java import java_with
 from pages.page import Page
-from testkit.servers.downstream import flink_jars, iceberg_jars, polars
+from testkit.servers.downstream import cloud_events, flink_avro_jars, flink_jars, iceberg_jars, polars, quix_streams
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
+from testkit.servers.schema_registry import SchemaRegistry
 
 WITH_SCHEMAS = ("--set", "name=with-schemas", "--set", "serializer.schemas.enable=true")
 CHANGES = """
@@ -57,6 +58,33 @@ def _repeat(broker: KafkaBroker, topic: str, part: slice) -> None:
     for message in broker.messages(topic)[part]:
         producer.produce(topic, key=message.key(), value=message.value(), headers=message.headers())
     producer.flush()
+
+
+@pytest.mark.nightly
+def test_quix_streams_has_the_tables_rows(page: Page, server: MySQLServer, kafka_broker: KafkaBroker) -> None:
+    run, _ = page.commands("Python: confluent_kafka")
+    [consume] = page.commands("Python: Quix Streams")
+    quix = Page(page.name, page.folder, page.substitutes, (quix_streams(),))
+    printed(page, run)
+    server.run_sql(CHANGES)
+    printed(page, run)
+    _repeat(kafka_broker, "shop.shop.customers", slice(0, 4))
+    assert printed(quix, consume) == ["1 Ada ada@lovelace.example", "3 Edsger None", "9 Barbara b@example.com"]
+    _repeat(kafka_broker, "shop.shop.customers", slice(0, 4))
+    assert printed(quix, consume) == []
+
+
+@pytest.mark.nightly
+def test_the_library_of_cloud_events_reads_binary_ones(page: Page, server: MySQLServer) -> None:
+    run, read = page.commands("Python: CloudEvents")
+    printed(page, run)
+    server.run_sql(CHANGES)
+    printed(page, run)
+    events = printed(Page(page.name, page.folder, page.substitutes, (cloud_events(),)), read)
+    assert events == [
+        f"/debezium/mysql/events {told}"
+        for told in ("r Ada", "r Grace", "c Edsger", "c Barbara", "u Ada", "d None", "d None", "c Barbara")
+    ]
 
 
 def test_polars_has_the_tables_rows(page: Page, server: MySQLServer) -> None:
@@ -151,6 +179,28 @@ def test_flink_has_the_tables_rows(
     if more:
         script = script.replace("'debezium-json'", "'debezium-json', 'debezium-json.schema-include' = 'true'")
     with java_with(flink_jars()) as java:
+        rows = _rows(java, script)
+    assert rows == Counter(("1, Ada, ada@lovelace.example", "3, Edsger, null", "9, Barbara, b@example.com"))
+
+
+@pytest.mark.nightly
+def test_flink_reads_avro(
+    page: Page, server: MySQLServer, kafka_broker: KafkaBroker, schema_registry: SchemaRegistry
+) -> None:
+    where = {**page.substitutes, "REGISTRY": schema_registry.url}
+    page = Page(page.name, page.folder, where)
+    [run] = page.commands("Flink SQL: Avro")
+    printed(page, run)
+    server.run_sql(CHANGES)
+    server.run_sql(
+        "ALTER TABLE shop.customers ADD COLUMN age INT AFTER id; UPDATE shop.customers SET age = 40 WHERE id = 3"
+    )
+    printed(page, run)
+    _repeat(kafka_broker, "avro.shop.customers", slice(1, None))
+    [script] = page.blocks("sql", "Flink SQL: Avro")
+    script = script.replace("localhost:9092", kafka_broker.bootstrap)
+    script = script.replace("http://localhost:8081", schema_registry.url)
+    with java_with(flink_jars(), flink_avro_jars()) as java:
         rows = _rows(java, script)
     assert rows == Counter(("1, Ada, ada@lovelace.example", "3, Edsger, null", "9, Barbara, b@example.com"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -176,14 +175,7 @@ def test_a_snapshot_that_a_purge_has_made_necessary_leaves_no_deleted_rows(
         )
         mirrors.run(snapshot_mode="when_needed")
         mirrors.execute("delete from t where id = 2; insert into t values (4); delete from cleared; flush logs;")
-        _purge(server)
+        server.purge_logs()
         mirrors.run(snapshot_mode="when_needed")
         assert mirrors.rows("t") == mirrors.at_source("t")
         assert mirrors.rows("cleared") == []
-
-
-def _purge(server: SQLServer) -> None:
-    deadline = time.monotonic() + 30
-    while len(files := server.execute("show binary logs")) > 1 and time.monotonic() < deadline:
-        server.execute(f"purge binary logs to '{files[-1][0]}'")
-        time.sleep(0.05)

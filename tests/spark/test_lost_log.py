@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,7 @@ def test_a_batch_that_is_planned_and_gone_is_replaced_by_a_snapshot(session: Spa
         server.run_sql("INSERT INTO d.t VALUES (2);")
         _leave_planned(pipeline("initial"), server)
         server.run_sql("INSERT INTO d.t VALUES (3); FLUSH LOGS;")
-        _purge(server)
+        server.purge_logs()
         with pytest.raises(SourceError, match="changes are lost"):
             _run(pipeline("initial"))
         _run(pipeline("when_needed"))
@@ -64,10 +63,3 @@ def _leave_planned(pipeline: Pipeline, server: MySQLServer) -> None:
     [(file, pos, *_)] = server.execute("SHOW BINARY LOG STATUS")
     planned = {**json.loads(offset), "file": file, "pos": pos, "cdckit_after_snapshot": False}
     (offsets / str(last + 1)).write_text("\n".join([version, metadata, json.dumps(planned)]))
-
-
-def _purge(server: MySQLServer) -> None:
-    deadline = time.monotonic() + 30
-    while len(files := server.execute("SHOW BINARY LOGS")) > 1 and time.monotonic() < deadline:
-        server.execute(f"PURGE BINARY LOGS TO '{files[-1][0]}'")
-        time.sleep(0.05)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.spark.notices import PlannedBatch, QueryNotices
 from cdckit.testing.notices import RecordedNotices
 
@@ -22,6 +24,19 @@ def test_committed_batches_have_the_time_of_the_last_and_the_bytes_of_all() -> N
     assert notices.committed({"line": 3}) == (3000, 30)
     assert notices.committed({"line": 3}) == (None, 0)  # of a batch that was planned by another run nothing is known
     assert heard.told == [("connection", {"connected": True, "reason": ""})]
+
+
+def test_the_pace_of_a_batch_begins_when_it_was_planned() -> None:
+    pace, before = Pace(), time.time()
+    notices = QueryNotices(RecordedNotices(), pace)
+    notices.planned(PlannedBatch({"line": 1}, 1000, 10))
+    between = time.time()
+    notices.planned(PlannedBatch({"line": 2}, 2000, 10))
+    notices.committed({"line": 1})
+    assert pace.read_at is not None
+    assert before <= pace.read_at <= between
+    notices.committed({"line": 2})
+    assert pace.read_at >= between
 
 
 def test_a_source_that_was_away_and_is_back() -> None:

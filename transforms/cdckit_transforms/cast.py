@@ -127,21 +127,21 @@ class Cast(FieldsTransform):
         schema = _OF_PYTHON.get(type(value))
         if schema is None:
             raise TransformError(f"{what}: {type(value).__name__} cannot be cast")
-        return _told(what, schema, target)(value)
+        return _naming_what(what, schema, target)(value)
 
     def _field(self, name: str, schema: Schema, target: Target) -> tuple[Schema, CastValue]:
         """A field's new schema, and what casts its values."""
-        convert = _told(f"field '{name}'", schema, target)
+        convert = _naming_what(f"field '{name}'", schema, target)
         default = None if schema.default is None else convert(schema.default)
         return Schema(target, optional=schema.optional, default=default), convert
 
     def _of_whole(self, schema: Schema, target: Target) -> tuple[Schema, CastValue]:
-        convert = _told(f"the {self.part}", schema, target)
+        convert = _naming_what(f"the {self.part}", schema, target)
         default = None if schema.default is None else convert(schema.default)
         return schema.replace(type=target, default=default, stored=None), convert
 
 
-def _told(what: str, schema: Schema, target: Target) -> Callable[[Any], Any]:
+def _naming_what(what: str, schema: Schema, target: Target) -> Callable[[Any], Any]:
     """What casts values of a schema, with errors that tell what is cast; texts alone may be no such value."""
     try:
         convert = casting(schema, target)
@@ -156,13 +156,13 @@ def _told(what: str, schema: Schema, target: Target) -> Callable[[Any], Any]:
     if schema.type != "string":
         return convert
 
-    def told(value: Any) -> Any:
+    def cast(value: Any) -> Any:
         try:
             return convert(value)
         except ValueError as error:
             raise TransformError(f"{what} cannot be cast to {target}: {error}") from error
 
-    return told
+    return cast
 
 
 class CastKey(KeyTransform, Cast):

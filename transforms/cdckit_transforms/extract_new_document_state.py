@@ -79,7 +79,7 @@ class ExtractNewDocumentState(Transform):
             document[DELETED] = deleted
             if self._adds_id:
                 document.setdefault(_ID, parse(key["id"]))
-        headers = _operation(value[OPERATION]) if self._tells_operation else _told(envelope.headers, value)
+        headers = _operation(value[OPERATION]) if self._tells_operation else _headers(envelope.headers, value)
         made = None if deleted and not self._handling.rewrites else self._made(document, value, envelope)
         return record.replace(key=self._key(key), value=made, headers=record.headers + headers)
 
@@ -168,7 +168,7 @@ def _operation(operation: str) -> tuple[Header, ...]:
     return (Header("__op", operation, STRING),)
 
 
-def _told(headers: Extract, value: Struct) -> tuple[Header, ...]:
+def _headers(headers: Extract, value: Struct) -> tuple[Header, ...]:
     if not headers.members:
         return ()
     return tuple(

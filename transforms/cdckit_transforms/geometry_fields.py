@@ -61,7 +61,7 @@ class GeometryTransform(Transform):
             values = list(struct.values if fill is None else fill(struct.values))
             for at, name, changed in changes:
                 if values[at] is not None:
-                    values[at] = _told(name, changed, values[at])
+                    values[at] = _naming_field(name, changed, values[at])
             return Struct(schema, tuple(values))
 
         return change
@@ -73,7 +73,7 @@ class GeometryTransform(Transform):
         return geometry.replace(wkb=self.changed(data, geometry.get("srid")))
 
 
-def _told(name: str, change: Change, value: Any) -> Any:
+def _naming_field(name: str, change: Change, value: Any) -> Any:
     """Changes a field, and tells which it is where that fails."""
     try:
         return change(value)

@@ -63,10 +63,10 @@ class HeaderFrom(Transform):
         if isinstance(part, Struct):
             new, headers = self._of_struct(part, record.headers)
         else:
-            new, headers = self._told(part, record.headers)
+            new, headers = self._with_headers(part, record.headers)
         return Record(record.topic, record.key, new, headers, record.position, record.timestamp, record.partition)
 
-    def _told(self, part: Datum | None, headers: tuple[Header, ...]) -> tuple[Datum, tuple[Header, ...]]:
+    def _with_headers(self, part: Datum | None, headers: tuple[Header, ...]) -> tuple[Datum, tuple[Header, ...]]:
         if isinstance(part, Struct):
             return self._of_struct(part, headers)
         if part is None or part.schema is not None or not isinstance(part.value, dict):
@@ -120,5 +120,5 @@ class HeaderFromKey(HeaderFrom):
 
     def apply(self, record: Record) -> Record:
         """The record with more headers."""
-        new, headers = self._told(record.key, record.headers)
+        new, headers = self._with_headers(record.key, record.headers)
         return Record(record.topic, new, record.value, headers, record.position, record.timestamp, record.partition)

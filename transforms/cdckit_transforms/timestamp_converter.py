@@ -147,7 +147,7 @@ class TimestampConverter(FieldsTransform):
         kind = _KINDS.get(schema.name) or _KINDS_OF_TYPES.get(schema.type)
         if kind is None:
             raise TransformError(f"{what} is {schema.name or schema.type}, which is no timestamp for Kafka Connect")
-        return self._told(what, kind)
+        return self._naming_what(what, kind)
 
     def _plain(self, what: str, value: Any) -> Any:
         """A moment without a schema: milliseconds or the like, or a text."""
@@ -158,9 +158,9 @@ class TimestampConverter(FieldsTransform):
             raise TransformError(
                 f"{what} has no schema, which target.type: {self._target} needs; choose string or unix"
             )
-        return self._told(what, kind)(value)
+        return self._naming_what(what, kind)(value)
 
-    def _told(self, what: str, kind: Kind) -> Convert:
+    def _naming_what(self, what: str, kind: Kind) -> Convert:
         """What converts a moment of a kind, with errors that tell which; texts alone may be none."""
         read, write = self._readers[kind], self._write
         if kind != "string":

@@ -43,12 +43,15 @@ def _require(origin: PluginOrigin, wanted: Any) -> None:
         return
     who = origin.distribution or origin.name
     if type(wanted) is not int:
-        raise ConfigError(f"{who}: {DECLARATION} is {wanted!r}; it should be a whole number such as {API_VERSION}")
+        raise ConfigError(
+            f"{who}: {DECLARATION} is {wanted!r}; it should be a whole number such as {API_VERSION}", number="CDC2303"
+        )
     newer = wanted > API_VERSION
     todo = "upgrade cdckit" if newer else "upgrade the plugin, or install the cdckit that it was made for"
     raise ConfigError(
         f"{who} is made for version {wanted} of the plugin API, and cdckit {version('cdckit')} has version "
-        f"{API_VERSION}: {todo}"
+        f"{API_VERSION}: {todo}",
+        number="CDC2303",
     )
 
 

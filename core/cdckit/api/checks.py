@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 from cdckit.api.record import Offset
+from cdckit.errors import CdcError, number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,20 @@ class Finding:
         name: what was looked at, such as `binlog_format`.
         status: `warn`: it runs, but not as one may expect; `fail`: it cannot run.
         message: what was found.
-        remedy: what to do about it; "" where nothing is needed.
+        remedy: what to do about it, with the command that does it; "" where nothing is needed.
+        number: of this kind of finding, such as `CDC1203`, which `cdc doctor --explain` tells of; "": a general one.
     """
 
     name: str
     status: Literal["ok", "warn", "fail"]
     message: str
     remedy: str = ""
+    number: str = ""
+
+    @classmethod
+    def of(cls, name: str, error: CdcError, remedy: str = "") -> Self:
+        """What an error is as a finding; it bears the error's number."""
+        return cls(name, "fail", str(error), remedy, number_of(error))
 
 
 @runtime_checkable
@@ -51,6 +59,22 @@ class PositionChecks(Protocol):
         ...
 
 
+@runtime_checkable
+class TopicChecks(Protocol):
+    """What the class of a sink may offer besides: what becomes of the events in the topics that it writes to."""
+
+    @classmethod
+    def check_topics(cls, config: Any, prefix: str, topics: Sequence[str]) -> Sequence[Finding]:
+        """Connects, looks at how long events stay there, and changes nothing.
+
+        Args:
+            config: the sink's options.
+            prefix: what the source's topics begin with, as far as no transform renames them.
+            topics: those of the captured tables, whether they are there yet or not.
+        """
+        ...
+
+
 class Unmatched(NamedTuple):
     """An entry of an include list that matches nothing; as a text, a sentence.
 
@@ -69,7 +93,13 @@ class Unmatched(NamedTuple):
 def unmatched_findings(entries: Iterable[Unmatched]) -> Iterator[Finding]:
     """What is said of entries of the include lists."""
     for entry in entries:
-        yield Finding(entry.option, "warn", entry.message, "correct the name, or leave it for one that is to come")
+        yield Finding(
+            entry.option,
+            "warn",
+            entry.message,
+            "correct the name, or leave it for one that is to come",
+            number="CDC1211",
+        )
 
 
 def why_unwritable(folder: Path) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class NoMeaning:
+class IgnoredOptions:
     """Options that are known and mean nothing here.
 
     Attributes:

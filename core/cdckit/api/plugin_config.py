@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails
 
-from cdckit.api.ignored_options import NoMeaning
+from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.lists import listed, split_names
 from cdckit.api.places import with_places
 from cdckit.api.variables import Unresolved
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, Problem
 
 _PLAIN_WORDS = {
     "int_parsing": "should be a whole number",
@@ -67,7 +67,7 @@ class PluginConfig(BaseModel):
     """Options that list names, and the field (a dict) that collects the options which begin with one of the names."""
     passed_over: ClassVar[tuple[str, ...]] = ()
     """Regular expressions of options that are known and mean nothing here: one warning lists them."""
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = ()
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = ()
     """The same with a reason, which the warning tells; some of them are refused unless their value changes nothing."""
     peer_options: ClassVar[Mapping[str, str]] = {}
     """The options of the connector that this component stands for, with its defaults: docs tell what they are here."""
@@ -87,6 +87,8 @@ class PluginConfig(BaseModel):
     identifying: ClassVar[tuple[str, ...]] = ()
     """Of a source or sink: the fields that say which one it is. An offset that was saved for others is not gone on
     from (`cdckit.engine.state.made_for`), so they hold no secrets."""
+    asked: ClassVar[tuple[str, ...]] = ()
+    """The fields that `cdc init` asks for, besides those that are required."""
 
     @field_validator("*")
     @classmethod
@@ -192,7 +194,7 @@ def placement(model: type[PluginConfig], name: str) -> Placement:
     return _Sorter(model, "", "", {}).place(name)
 
 
-Placement = str | tuple[str, str, str] | NoMeaning | None
+Placement = str | tuple[str, str, str] | IgnoredOptions | None
 """`option`; `member` with the field that collects it and its key there; `not yet`; `passed over`; a reason."""
 
 
@@ -259,15 +261,15 @@ class _Sorter:
                 self._take(now, name, value)
             case "member", field, key:
                 self.taken.setdefault(field, {})[key] = value
-            case NoMeaning() as found if not (found.anyones and self._is_misspelt(name)):
-                self._without_meaning(found, name, value)
+            case IgnoredOptions() as found if not (found.anyones and self._is_misspelt(name)):
+                self._ignored_option(found, name, value)
             case "not yet":
                 self._refuse_unless_default(now, name, value)
             case "passed over":
                 self.ignored.append(name)
             case _:
                 shown = _BEHIND_A_SECRET.sub(r"\1…", name)
-                self.problems.append(f"{self._path(shown)}: unknown option{self._meant(name)}")
+                self._fault("CDC2201", f"{self._path(shown)}: unknown option{self._meant(name)}")
 
     def place(self, name: str) -> Placement:
         """Where an option of this present name belongs, or None where there is no such option."""
@@ -286,7 +288,7 @@ class _Sorter:
 
     def _without_place(self, name: str) -> Placement:
         """What is said of an option that no field takes."""
-        for group in self.model.without_meaning:
+        for group in self.model.ignored_options:
             if group.means(name):
                 return group
         if name in self.model.not_yet or _matches(name, self.model.not_yet_patterns):
@@ -296,16 +298,16 @@ class _Sorter:
     def _take(self, now: str, name: str, value: Any) -> None:
         if now in self.taken:
             other = self.given_as.get(now, now)
-            self.problems.append(f"{self._path(name)}: the same option is already given as '{other}'; keep one")
+            self._fault("CDC2203", f"{self._path(name)}: the same option is already given as '{other}'; keep one")
             return
         choices = self.choices.get(now, {})  # Debezium reads its choices whatever the case is
         self.taken[now] = choices.get(value.lower(), value) if isinstance(value, str) else value
         self.given_as[now] = name
 
-    def _without_meaning(self, group: NoMeaning, name: str, value: Any) -> None:
+    def _ignored_option(self, group: IgnoredOptions, name: str, value: Any) -> None:
         changes_nothing = group.takes(value)
         if group.refused and not changes_nothing:
-            self.problems.append(f"{self._path(name)}: {group.why}")
+            self._fault("CDC2205", f"{self._path(name)}: {group.why}")
         elif group.taken is None or not changes_nothing:
             self.meaningless.setdefault(group.why, []).append(name)
 
@@ -314,7 +316,10 @@ class _Sorter:
         if _text(value) == (default or "").lower():
             return
         allowed = f" (only its default, '{default}', is)" if default else ""
-        self.problems.append(f"{self._path(name)}: not yet supported{allowed}; remove it")
+        self._fault("CDC2205", f"{self._path(name)}: not yet supported{allowed}; remove it")
+
+    def _fault(self, number: str, said: str) -> None:
+        self.problems.append(Problem(said, number))
 
     def _is_misspelt(self, name: str) -> bool:
         """Whether the last part of a name is close to that of an option."""
@@ -373,7 +378,8 @@ class _Sorter:
         name, *inside = (str(part) for part in fault["loc"]) if fault["loc"] else ("",)
         option = ".".join(inside if name in self.collected else (self.given_as.get(name, name), *inside))
         path = (self._path(option) if option else self.where) or "the file"
-        return f"{path}: {_fault_text(fault)}"
+        number = "CDC2202" if fault["type"] == "missing" else "CDC2203"
+        return Problem(f"{path}: {_fault_text(fault)}", number)
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -30,20 +30,20 @@ class PluginOrigin:
         name: the entry point's, or the file's.
         module: what is imported.
         load: imports it.
-        told: says what brings it; reading that of an installed one takes time.
+        brought_by: says what brings it; reading that of an installed one takes time.
         is_file: whether it is a file of the folder.
     """
 
     name: str
     module: str
     load: Callable[[], Any]
-    told: Callable[[], str]
+    brought_by: Callable[[], str]
     is_file: bool = False
 
     @property
     def distribution(self) -> str:
         """The distribution that brings it and its version, or the file's path."""
-        return self.told()
+        return self.brought_by()
 
 
 def plugin_origins() -> list[PluginOrigin]:
@@ -71,7 +71,7 @@ def _of_folder(folder: str) -> list[PluginOrigin]:
         return []
     path = Path(folder).absolute()
     if not path.is_dir():
-        raise ConfigError(f"{PLUGINS_DIR} (--plugins-dir): {path} is no folder")
+        raise ConfigError(f"{PLUGINS_DIR} (--plugins-dir): {path} is no folder", number="CDC2302")
     files = sorted(file for file in path.glob("*.py") if not file.name.startswith("_"))
     return [
         PluginOrigin(file.name, file.stem, partial(_load, file), partial(str, file), is_file=True) for file in files
@@ -85,7 +85,7 @@ def _load(file: Path) -> Any:
         ConfigError: the file's name cannot be a module's, or is another one's.
     """
     if not file.stem.isidentifier():
-        raise ConfigError(f"{file} bears no module's name: letters, digits and _ alone")
+        raise ConfigError(f"{file} bears no module's name: letters, digits and _ alone", number="CDC2302")
     folder = str(file.parent)
     if folder not in sys.path:
         sys.path.append(folder)
@@ -94,5 +94,5 @@ def _load(file: Path) -> Any:
         os.environ[_PATH] = os.pathsep.join([*filter(None, passed_on), folder])
     spec = importlib.util.find_spec(file.stem)
     if spec is None or spec.origin is None or Path(spec.origin).resolve() != file.resolve():
-        raise ConfigError(f"{file} bears the name of another module: rename it")
+        raise ConfigError(f"{file} bears the name of another module: rename it", number="CDC2302")
     return importlib.import_module(file.stem)

@@ -54,12 +54,16 @@ def plugin_manager() -> pluggy.PluginManager:
 
 def _register(manager: pluggy.PluginManager, origin: PluginOrigin) -> None:
     if manager.has_plugin(origin.name):
-        raise ConfigError(f"{origin.distribution} brings a plugin by the name of another: rename its entry point")
+        raise ConfigError(
+            f"{origin.distribution} brings a plugin by the name of another: rename its entry point", number="CDC2302"
+        )
     try:
         manager.register(_loaded(origin), name=origin.name)
         manager.check_pending()
         if origin.is_file and not manager.get_hookcallers(manager.get_plugin(origin.name)):
-            raise ConfigError(f"{origin.name} implements no hook: where it is no plugin, begin its name with _")
+            raise ConfigError(
+                f"{origin.name} implements no hook: where it is no plugin, begin its name with _", number="CDC2302"
+            )
     except Exception:
         if manager.has_plugin(origin.name):
             manager.unregister(name=origin.name)
@@ -154,7 +158,8 @@ def find(kind: Kind, name: str, where: str = "") -> Registration:
     broken = "".join(f"; the plugin '{plugin}' is broken ({why})" for plugin, why in broken_plugins().items())
     at = where or f"{kind}.type"
     raise ConfigError(
-        f"{at}: no {kind.replace('-', ' ')} is called '{name}'{_meant(name, known)} (installed: {names}){broken}"
+        f"{at}: no {kind.replace('-', ' ')} is called '{name}'{_meant(name, known)} (installed: {names}){broken}",
+        number="CDC2204",
     )
 
 
@@ -188,7 +193,7 @@ def factory(registration: Registration) -> Any:
     """
     missing = missing_packages(registration)
     if missing:
-        raise ConfigError(_missing_extra(registration, missing))
+        raise ConfigError(_missing_extra(registration, missing), number="CDC2301")
     return _load(registration, registration.factory)
 
 
@@ -207,9 +212,11 @@ def _load(registration: Registration, path: str) -> Any:
     try:
         found = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
-        raise ConfigError(_missing_extra(registration, [error.name or str(error)])) from error
+        raise ConfigError(_missing_extra(registration, [error.name or str(error)]), number="CDC2301") from error
     except Exception as error:
-        raise ConfigError(f"'{registration.name}' cannot be loaded: {type(error).__name__}: {error}") from error
+        raise ConfigError(
+            f"'{registration.name}' cannot be loaded: {type(error).__name__}: {error}", number="CDC2302"
+        ) from error
     if found is None:
-        raise ConfigError(f"'{registration.name}' is registered as {path}, which does not exist")
+        raise ConfigError(f"'{registration.name}' is registered as {path}, which does not exist", number="CDC2302")
     return found

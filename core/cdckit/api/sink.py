@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from cdckit.api.held import HeldMessages, Images
 from cdckit.api.messages import Form, Messages
 from cdckit.api.state_store import Json
+from cdckit.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,17 @@ class Sink(ABC):
         """How full the buffer is now, or None for a sink without one. Asked from any thread, at any time."""
         return None
 
+    def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+        """What it holds of some topics, for `cdc diff`. It need not be open, and another process may write meanwhile.
+
+        Not known by default. Asked only where keys and values are JSON.
+
+        Raises:
+            ConfigError: this sink cannot be read back.
+            SinkError: it cannot be reached.
+        """
+        raise ConfigError("sink.type: what this sink has written cannot be read back, and so not be compared")
+
     @abstractmethod
     def close(self) -> None:
         """Lets go of all resources without a flush. May be called twice."""
@@ -143,3 +156,11 @@ class TableSink:
 
     Its contract is `cdckit.tables.sink`; this class lets a runner tell the two kinds apart without importing Spark.
     """
+
+    def images(self) -> Images:
+        """What reads its tables back for `cdc diff`, without Spark. Not known by default.
+
+        Raises:
+            ConfigError: its tables cannot be read back.
+        """
+        raise ConfigError("sink.type: the tables of this sink cannot be read back, and so not be compared")

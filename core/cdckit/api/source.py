@@ -11,6 +11,7 @@ from typing import Any
 from cdckit.api.checks import Unmatched
 from cdckit.api.notices import UNHEARD, Notices
 from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.retention import Retention
 from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
@@ -211,7 +212,7 @@ class Source(ABC):
             ConfigError: this source reads no tables.
             SourceError: the system cannot be reached, or refuses.
         """
-        raise ConfigError("source.type: this source reads no tables, so that none can be read again")
+        raise ConfigError("source.type: this source reads no tables, so that none can be read again", number="CDC2503")
 
     def unmatched(self) -> Sequence[Unmatched]:
         """The entries of the include lists that match nothing; none where that cannot be told.
@@ -225,6 +226,13 @@ class Source(ABC):
         """Whether tables are to be read again beyond `start`. Asks nobody; False by default."""
         return False
 
+    def passed(self, offset: Offset, point: Offset) -> bool:
+        """Whether all that lies before `point`, an end of the log, lies before `offset` too.
+
+        Asked after the log was read up to `point`. By default only an equal offset is known to.
+        """
+        return offset == point
+
     def lag_bytes(self, offset: Offset) -> int | None:
         """How many bytes of the log lie between `offset` and its end now, or None where that cannot be told.
 
@@ -234,6 +242,14 @@ class Source(ABC):
 
     def lag_messages(self, offset: Offset) -> int | None:
         """The same in messages, for a log that consists of them; None for others."""
+        return None
+
+    def retention(self, offset: Offset) -> Retention | None:
+        """How long the log is kept from a saved offset on, or None where that cannot be told, as by default.
+
+        Asked once a minute, at the most every few seconds at the start, from the thread that reads, on connections that
+        are there anyway; cheap, and raises nothing.
+        """
         return None
 
     def time_ms(self, offset: Offset) -> int | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 from cdckit.api.plugin_config import PluginConfig, dotted
+from cdckit.errors import ConfigError
 
 
 class SourceConfig(PluginConfig):
@@ -79,3 +80,37 @@ class SourceConfig(PluginConfig):
         What would write to a system, take signals, or go by an address that one reader alone can have, is left out.
         """
         return self
+
+    def whole(self, tables: Sequence[str]) -> Self:
+        """These options for a reading of all rows that tables have now, and of their changes since, as `cdc diff` does.
+
+        Nobody is locked out. Not known by default.
+
+        Args:
+            tables: the names of captured tables to confine it to; none: all that are captured.
+
+        Raises:
+            ConfigError: this source has no rows to read.
+        """
+        raise ConfigError("source.type: this source reads no tables, so that there is nothing to compare the sink with")
+
+    def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
+        """The condition that chooses rows by their keys, as `additional-conditions` of a signal take one.
+
+        Not known by default.
+
+        Args:
+            keys: at least one, each as JSON has it in records: numbers and texts alone.
+
+        Raises:
+            ConfigError: this source takes no such conditions.
+        """
+        raise ConfigError("source.type: no rows of this source can be asked for by their keys")
+
+    def rows_left_out(self, table: str) -> str | None:
+        """Why rows of a captured table from before the pipeline may rightly be missing in the sink; None: none may."""
+        if not self.snapshot_takes_rows:
+            return "snapshot.mode reads no rows, so that those from before the pipeline may be missing"
+        if not self.snapshot_takes(table):
+            return "the snapshot does not read this table, so that rows from before the pipeline may be missing"
+        return None

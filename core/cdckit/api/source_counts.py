@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -22,6 +23,8 @@ class SourceCounts:
         skipped: how many events of each table could not be decoded and were left out, as the user asks.
         transaction: the id of the last transaction, or None.
         event: the position of the last event with records, or None.
+        tables: rows by table (`database.table`) and operation, whether anyone asks or not; a source adds them once a
+            batch.
     """
 
     wanted: bool = False
@@ -33,6 +36,7 @@ class SourceCounts:
     skipped: Counter[str] = field(default_factory=Counter)
     transaction: str | None = None
     event: str | None = None
+    tables: dict[str, Counter[str]] = field(default_factory=dict)
 
     def take(self) -> SourceCounts:
         """The counts so far; they begin anew."""
@@ -46,8 +50,10 @@ class SourceCounts:
             Counter(self.skipped),
             self.transaction,
             self.event,
+            self.tables,
         )
         self.operations.clear()
+        self.tables = {}
         self.skipped.clear()
         self.filtered = self.transactions = self.rolled_back = self.elections = 0
         self.transaction = self.event = None
@@ -56,6 +62,8 @@ class SourceCounts:
     def add(self, other: SourceCounts) -> None:
         """Adds what another reader has counted later."""
         self.operations.update(other.operations)
+        for name, changes in other.tables.items():
+            self.add_changes(name, changes)
         self.filtered += other.filtered
         self.transactions += other.transactions
         self.rolled_back += other.rolled_back
@@ -64,7 +72,11 @@ class SourceCounts:
         self.transaction = other.transaction or self.transaction
         self.event = max(filter(None, (self.event, other.event)), default=None)
 
+    def add_changes(self, name: str, changes: Mapping[str, int]) -> None:
+        """Adds how many rows of a table were changed, by operation."""
+        self.tables.setdefault(name, Counter()).update(changes)
+
     def __bool__(self) -> bool:
         """Whether there is anything to take."""
         numbers = self.filtered, self.transactions, self.rolled_back, self.elections
-        return bool(self.operations or self.skipped or any(numbers))
+        return bool(self.operations or self.tables or self.skipped or any(numbers))

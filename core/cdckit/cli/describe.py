@@ -34,7 +34,7 @@ def describe(type_name: str, wanted: str | None, as_json: bool) -> None:
     if not found:
         names = type_names()
         hint = did_you_mean(type_name, names) or f" (there are: {', '.join(names)})"
-        raise ConfigError(f"nothing installed is called '{type_name}'{hint}")
+        raise ConfigError(f"nothing installed is called '{type_name}'{hint}", number="CDC2204")
     if wanted is not None:
         found = [replace(described, options=_matching(described.options, wanted)) for described in found]
         _require_any(type_name, wanted, found)
@@ -85,7 +85,7 @@ def _require_any(type_name: str, wanted: str, found: list[Described]) -> None:
     if not any(described.options for described in found):
         names = [name for described in _found(type_name) for option in described.options for name in _spellings(option)]
         hint = did_you_mean(wanted, names) or f"; `cdc describe {type_name}` lists what there is"
-        raise ConfigError(f"'{type_name}' has no option '{wanted}'{hint}")
+        raise ConfigError(f"'{type_name}' has no option '{wanted}'{hint}", number="CDC2201")
 
 
 def _names(registration: Registration) -> set[str]:

@@ -1,19 +1,154 @@
-"""Diffs on standard output: red and green on a terminal, plain elsewhere and where NO_COLOR is set."""
+"""`cdc diff`: what the sink holds against its source, while both move."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+import json
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import click
 
-from cdckit.engine.samples.differences import Difference
+from cdckit.cli.pipelines import load
+from cdckit.cli.settings import INTERRUPTED, Chosen, Command, pipeline_options
+from cdckit.cli.tables import print_table
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.proof.hashing import HashName
+from cdckit.engine.proof.proving import Proof, Wishes
+from cdckit.engine.proof.repair import Repair
+from cdckit.engine.proof.report import Difference, TableProof, exit_code, keep
+from cdckit.engine.runners.garbage import spare_collections
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.errors import StoppedError
 
-_COLOURS = {"-": "red", "+": "green"}
+log = logging.getLogger("cdckit.proof")
+
+_COLUMNS = ("table", "outcome", "rows", "missing", "extra", "changed", "seconds", "note")
+_LONGEST = 60
+_AGAIN_SECONDS = 2.0
+"""How long the rows that were asked for may take before they are looked for, each time."""
 
 
-def print_differences(lines: Iterable[Difference], indent: int) -> None:
-    """Prints the lines of a diff behind so many blanks."""
-    for line in lines:
-        shown = f"{' ' * indent}{line.sign} {line.text}"
-        click.echo(shown if os.environ.get("NO_COLOR") else click.style(shown, fg=_COLOURS[line.sign]))
+@click.command("diff", cls=Command)
+@pipeline_options
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="A captured table: DATABASE.TABLE; all of them.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--show", type=click.IntRange(min=0), default=10, show_default=True, metavar="ROWS",
+    help="So many differing rows of a table are printed, with their values.",
+)  # fmt: skip
+@click.option(
+    "--wait", type=click.FloatRange(min=0), default=60, show_default=True, metavar="SECONDS",
+    help="How long a pipeline that runs may take to come up to the source.",
+)  # fmt: skip
+@click.option(
+    "--max-load", type=click.IntRange(min=1), metavar="ROWS",
+    help="Read no more rows a second from the source.",
+)  # fmt: skip
+@click.option("--repair", is_flag=True, help="Have rows that are missing or changed read again, and compare once more.")
+@click.option("--hash", "name", type=click.Choice(["xxh3", "blake2b"]), default="xxh3", show_default=True)
+def diff(
+    chosen: Chosen,
+    tables: tuple[str, ...],
+    as_json: bool,
+    show: int,
+    wait: float,
+    max_load: int | None,
+    repair: bool,
+    name: HashName,
+) -> int:
+    """Compare what the sink of the pipeline in FILE holds with its source; the pipeline runs on meanwhile.
+
+    Ends with 0 where all tables are equal, 1 where one is not, else 5 where one could not be compared.
+    """
+    with StopSignal() as stopping:
+        pipeline = load(chosen)
+        spare_collections()
+        wishes = Wishes(tables, name, wait, max_load)
+        try:
+            found = Proof(pipeline, wishes, stopping, log.info).tables()
+            if repair:
+                found = _repaired(pipeline, wishes, stopping, found)
+        except StoppedError:
+            return INTERRUPTED if stopping.interrupted else 0
+    keep(pipeline.folder, found)
+    if as_json:
+        click.echo(json.dumps({"tables": {each.table: _whole(each, show) for each in found}}, indent=2))
+    else:
+        _print(found, show)
+    return exit_code(found)
+
+
+def _repaired(
+    pipeline: ResolvedPipeline, wishes: Wishes, stopping: StopSignal, found: list[TableProof]
+) -> list[TableProof]:
+    """What is found once the rows that could be asked for have come, or have not for as long as the user waits."""
+    asked = []
+    for table in (each for each in found if each.outcome == "unequal"):
+        why = Repair(pipeline).ask(table)
+        if why is None:
+            asked.append(table.table)
+            log.info("%s: rows that are missing or changed are read again", table.table)
+        else:
+            log.warning("%s: nothing is read again: %s", table.table, why)
+    by_name = {each.table: each for each in found}
+    deadline = time.monotonic() + wishes.wait_seconds
+    while asked and time.monotonic() < deadline and not stopping.wait(_AGAIN_SECONDS):
+        again = Proof(pipeline, replace(wishes, tables=tuple(asked)), stopping).tables()
+        by_name |= {each.table: each for each in again}
+        asked = [each.table for each in again if any(one.fault in ("missing", "changed") for one in each.differences)]
+    return list(by_name.values())
+
+
+def _whole(table: TableProof, show: int) -> dict[str, Any]:
+    return {**table.to_json(), "differences": [_difference(each) for each in table.differences[:show]]}
+
+
+def _difference(each: Difference) -> dict[str, Any]:
+    return {
+        "key": json.loads(each.key),
+        "fault": each.fault,
+        "columns": list(each.columns),
+        "source": each.source,
+        "sink": each.sink,
+        "source_position": each.source_position,
+        "sink_position": each.sink_position,
+    }
+
+
+def _print(found: Sequence[TableProof], show: int) -> None:
+    print_table(_COLUMNS, map(_row, found))
+    differing = [(each, one) for each in found for one in each.differences[:show]]
+    if differing:
+        print_table(
+            ("table", "key", "fault", "source", "sink", "position in the sink"),
+            [_differing(each, one) for each, one in differing],
+        )
+
+
+def _row(each: TableProof) -> Sequence[str]:
+    counts = (each.rows, each.missing, each.extra, each.changed)
+    return each.table, each.outcome, *map(str, counts), f"{each.seconds:.1f}", each.note
+
+
+def _differing(table: TableProof, one: Difference) -> Sequence[str]:
+    source, sink = _values(one.source, one.columns), _values(one.sink, one.columns)
+    return table.table, one.key, one.fault, source, sink, one.sink_position
+
+
+def _values(row: dict[str, Any] | None, columns: Sequence[str]) -> str:
+    if row is None:
+        return "none"
+    return " ".join(_cut(f"{name}={value}") for name, value in _shown(row, columns))
+
+
+def _shown(row: dict[str, Any], columns: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name in columns or row:
+        if name in row:
+            yield name, json.dumps(row[name], ensure_ascii=False)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -25,6 +25,11 @@ def feed(chosen: Chosen, events: IO[bytes]) -> int:
 
     They pass its transforms and its serializer into its sink. Its source is not asked, and no offset is saved.
     """
+    return deliver_events(chosen, events)
+
+
+def deliver_events(chosen: Chosen, events: IO[bytes]) -> int:
+    """Feeds a pipeline; gives the exit code."""
     with StopSignal() as stopping:
         fed = feed_records(load(chosen), read_records(events), stopping)
     log.info("fed %d records", fed, extra={"records": fed})

@@ -42,7 +42,8 @@ def folder_of(pipeline: ResolvedPipeline) -> Path:
     if pipeline.errors.folder is None:
         raise ConfigError(
             f"errors.tolerance: is '{pipeline.errors.tolerance}', so the pipeline has no quarantine; for what an "
-            "earlier run has kept: --set errors.tolerance=quarantine"
+            "earlier run has kept: --set errors.tolerance=quarantine",
+            number="CDC2507",
         )
     return pipeline.errors.folder
 
@@ -78,4 +79,4 @@ def require_there(folder: Path, numbers: Collection[int]) -> None:
     """
     if missing := set(numbers) - ({record.number for record in kept_records(folder)} if numbers else set()):
         shown = ", ".join(map(str, sorted(missing)))
-        raise ConfigError(f"quarantine {folder}: holds no record {shown} (cdc quarantine list FILE)")
+        raise ConfigError(f"quarantine {folder}: holds no record {shown} (cdc quarantine list FILE)", number="CDC2507")

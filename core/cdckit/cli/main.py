@@ -14,18 +14,23 @@ import click
 
 from cdckit.cli import logs
 from cdckit.cli.settings import INTERRUPTED, Settings, common_options
-from cdckit.errors import CdcError, ConfigError
+from cdckit.errors import CdcError, numbered
 from cdckit.waiting import EndedByStop
 
 COMMANDS = {
+    "init": "Write a first pipeline file.",
     "run": "Run a pipeline.",
     "status": "Show whether a pipeline runs, how far it is and how fast.",
+    "ui": "Show pipelines as a page for a browser.",
+    "top": "Show pipelines in the terminal, those first that are ill.",
     "list": "Show what the pipelines of a folder are at.",
     "validate": "Check a pipeline file, and what it connects to.",
+    "doctor": "Tell what is wrong with a pipeline, and what will go wrong.",
     "plugins": "List what is installed.",
     "plugin": "Write a new plugin, or check one.",
     "describe": "Show the options of a source, sink, transform or other component.",
     "schema": "Print the JSON Schema of a pipeline file, for editors; accept changes of definitions.",
+    "diff": "Compare what a pipeline's sink holds with its source.",
     "signal": "Tell a running pipeline what to do, such as to read a table again.",
     "resnapshot": "Have tables read again.",
     "offsets": "Show, set, reset or import how far a pipeline has come.",
@@ -39,6 +44,9 @@ COMMANDS = {
 }
 """The commands, each in the module of its name; a table, so that help imports none of them."""
 
+
+USAGE = "CDC2001"
+"""The number of an error in the words of a command line."""
 
 _NAMED_OTHERWISE = {"list": "list_pipelines"}
 
@@ -114,30 +122,31 @@ def call(arguments: Sequence[str]) -> int:
 
 def _report(error: Exception, settings: Settings) -> None:
     """Says what went wrong on standard error, in the format of the logs."""
-    problems = _problems(error)
+    told = _numbered(error)
     if settings.log_format == "json":
         logs.configure("json", settings.log_level)
-        facts = {"error": type(error).__name__, "problems": problems}
+        problems = [problem for _, problem in told]
+        numbers = [number for number, _ in told]
+        facts = {"error": type(error).__name__, "number": numbers[0], "numbers": numbers, "problems": problems}
         trace = error if settings.debug else None
         logging.getLogger("cdckit").error("; ".join(problems), extra=facts, exc_info=trace)
         return
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(error.ctx.get_usage(), err=True)
-    for problem in problems:
-        click.secho("error: ", err=True, fg="red", bold=True, nl=False)
+    for number, problem in told:
+        click.secho(f"error {number}: ", err=True, fg="red", bold=True, nl=False)
         click.echo(problem, err=True)
     if settings.debug:
         click.echo("".join(traceback.format_exception(error)), err=True)
 
 
-def _problems(error: Exception) -> Sequence[str]:
-    if isinstance(error, ConfigError):
-        return error.problems
+def _numbered(error: Exception) -> Sequence[tuple[str, str]]:
     if isinstance(error, click.ClickException):
-        return [error.format_message()]
+        return [(USAGE, error.format_message())]
     if isinstance(error, CdcError):
-        return [str(error)]
-    return [f"{_unexpected(error)} (--debug or CDC_DEBUG=1 shows where)"]
+        return numbered(error)
+    unexpected = _unexpected(error)
+    return [(unexpected.number, f"{unexpected} (--debug or CDC_DEBUG=1 shows where)")]
 
 
 def _unexpected(error: Exception) -> CdcError:

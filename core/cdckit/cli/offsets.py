@@ -56,7 +56,10 @@ def keep(chosen: Chosen) -> None:
     pipeline = load(chosen, incomplete=True)
     with held(pipeline) as state:
         if state.load_offset() is None:
-            raise StateError(f"state {pipeline.shown_state}: the pipeline has no offset, and there is nothing to keep")
+            raise StateError(
+                f"state {pipeline.shown_state}: the pipeline has no offset, and there is nothing to keep",
+                number="CDC7402",
+            )
         made_for.keep_offset(state)
         leave_to_state(state, chosen=True)
 
@@ -71,7 +74,7 @@ def set_offset(chosen: Chosen, offset: str) -> None:
     try:
         make_source(pipeline).check_offset(wanted)
     except StateError as error:
-        raise ConfigError(f"OFFSET: {error}") from error
+        raise ConfigError(f"OFFSET: {error}", number="CDC2505") from error
     with held(pipeline) as state:
         state.save_offset(wanted)
         leave_to_state(state, chosen=True)
@@ -97,7 +100,9 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None, consum
     found = offsets_of(source_file, prefix)
     with held(pipeline) as state:
         if state.load_offset() is not None:
-            raise StateError(f"state {pipeline.shown_state}: has an offset already; `cdc offsets reset` forgets it")
+            raise StateError(
+                f"state {pipeline.shown_state}: has an offset already; `cdc offsets reset` forgets it", number="CDC7401"
+            )
         source = make_source(pipeline)
         try:
             source.open(SourceContext(pipeline.name, state))
@@ -125,12 +130,17 @@ def export_offset(chosen: Chosen, target: str, connector: str | None) -> None:
     takes by PATCH /connectors/NAME/offsets. NAME is the connector's name, which the file has, too.
     """
     if target != "-" and not connector:
-        raise ConfigError("--connector: a file of offsets has the connector's name (its option `name`); give it")
+        raise ConfigError(
+            "--connector: a file of offsets has the connector's name (its option `name`); give it", number="CDC2505"
+        )
     pipeline = load(chosen, incomplete=True)
     with held(pipeline) as state:
         offset = state.load_offset()
     if offset is None:
-        raise StateError(f"state {pipeline.shown_state}: the pipeline has no offset, and there is nothing to export")
+        raise StateError(
+            f"state {pipeline.shown_state}: the pipeline has no offset, and there is nothing to export",
+            number="CDC7402",
+        )
     noted = make_source(pipeline).connector_offset(connector or "", offset)
     if target == "-":
         click.echo(offsets_body(noted))
@@ -142,7 +152,9 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         offset = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"OFFSET: no JSON (line {error.lineno}, column {error.colno}: {error.msg})") from error
+        raise ConfigError(
+            f"OFFSET: no JSON (line {error.lineno}, column {error.colno}: {error.msg})", number="CDC2505"
+        ) from error
     if not isinstance(offset, dict):
-        raise ConfigError("OFFSET: must be a JSON object, such as `cdc offsets show` prints")
+        raise ConfigError("OFFSET: must be a JSON object, such as `cdc offsets show` prints", number="CDC2505")
     return offset

@@ -69,7 +69,9 @@ def drop(
     The pipeline must not be running.
     """
     if not (numbers or topics or stages or where or everything):
-        raise ConfigError("name the records' numbers, --topic TOPIC, --stage STAGE, --where EXPRESSION, or --all")
+        raise ConfigError(
+            "name the records' numbers, --topic TOPIC, --stage STAGE, --where EXPRESSION, or --all", number="CDC2507"
+        )
     pipeline = load(chosen, incomplete=True)
     folder = folder_of(pipeline)
     with held(pipeline):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import IO
+
 import click
 
+from cdckit.cli.feed import deliver_events
 from cdckit.cli.held import held
 from cdckit.cli.in_quarantine import choosing, chosen as chosen_in, folder_of, require_there
 from cdckit.cli.pipelines import load
+from cdckit.cli.sample_option import events_from
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.engine.quarantine.replay import replay as deliver
 from cdckit.errors import TransformError
@@ -16,14 +20,24 @@ from cdckit.errors import TransformError
 @pipeline_options
 @click.option("--id", "numbers", type=int, multiple=True, metavar="NUMBER", help="A single record.")
 @choosing
+@events_from("Deliver the events of this file instead, as `cdc feed` does.", required=False)
 def replay(
-    chosen: Chosen, numbers: tuple[int, ...], topics: tuple[str, ...], stages: tuple[str, ...], where: str | None
+    chosen: Chosen,
+    numbers: tuple[int, ...],
+    topics: tuple[str, ...],
+    stages: tuple[str, ...],
+    where: str | None,
+    events: IO[bytes] | None,
 ) -> int:
     """Deliver the records in quarantine through the transforms, serializer and sink of FILE as they are now.
 
     Those that are delivered are taken out of the quarantine. Ends with 6 where some stay. The pipeline must not be
     running.
     """
+    if events is not None:
+        if numbers or topics or stages or where is not None:
+            raise click.UsageError("--from delivers all events of its file: remove what chooses records in quarantine")
+        return deliver_events(chosen, events)
     pipeline = load(chosen)
     folder = folder_of(pipeline)
     delivered = stay = 0

@@ -39,7 +39,8 @@ def _offset(pipeline: ResolvedPipeline, state: StateStore) -> Offset:
     if offset is None:
         raise StateError(
             f"state {pipeline.shown_state}: the pipeline has no offset: its first run reads all tables that "
-            "snapshot.mode asks for, and there is nothing to read again"
+            "snapshot.mode asks for, and there is nothing to read again",
+            number="CDC7402",
         )
     return offset
 
@@ -51,7 +52,8 @@ def _names(pipeline: ResolvedPipeline, state: StateStore, tables: tuple[str, ...
         if not source.streams:
             raise ConfigError(
                 "source.snapshot.mode: follows no log, so that no table can be read again behind it; "
-                "`cdc offsets reset` has all of them read anew"
+                "`cdc offsets reset` has all of them read anew",
+                number="CDC2503",
             )
         return named(tables, source.readable())
     finally:

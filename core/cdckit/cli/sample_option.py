@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
-events_option = click.option(
-    "--from", "--input", "events", type=click.File("rb"), required=True, metavar="EVENTS",
-    help="A JSON line for each event, as `cdc record` and the file sink write them; `-` is standard input.",
-)  # fmt: skip
+
+def events_from(help: str, *, required: bool = True) -> Callable[[Any], Any]:
+    """The option, described by `help`."""
+    return click.option(
+        "--from", "--input", "events", type=click.File("rb"), required=required, metavar="EVENTS", help=help
+    )
+
+
+events_option = events_from(
+    "A JSON line for each event, as `cdc record` and the file sink write them; `-` is standard input."
+)

@@ -28,6 +28,12 @@ class Settings:
     log_level: str = "info"
     debug: bool = False
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """What says the same to a process that is started."""
+        debug = {"CDC_DEBUG": "1"} if self.debug else {}
+        return {"CDC_LOG_FORMAT": self.log_format, "CDC_LOG_LEVEL": self.log_level, **debug}
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -44,6 +50,13 @@ class Chosen:
     overrides: Sequence[str]
     runner: str | None
     sink: str | None
+
+    @property
+    def arguments(self) -> list[str]:
+        """What chooses the same of another file."""
+        chosen = [*(f"--set={assignment}" for assignment in self.overrides)]
+        chosen += [f"--runner={self.runner}"] if self.runner is not None else []
+        return [*chosen, *([f"--sink={self.sink}"] if self.sink is not None else [])]
 
 
 def common_options() -> list[click.Option]:

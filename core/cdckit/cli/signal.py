@@ -68,17 +68,18 @@ def signal(
 def _require_type(config: SignalOptions, kind: str) -> None:
     if kind not in config.signal_types:
         hint = did_you_mean(kind, config.signal_types) or f" (there are: {', '.join(config.signal_types)})"
-        raise ConfigError(f"TYPE: no signal is called '{kind}'{hint}")
+        raise ConfigError(f"TYPE: no signal is called '{kind}'{hint}", number="CDC2504")
 
 
 def _require_channel(pipeline: ResolvedPipeline) -> SignalOptions:
     config = pipeline.source.config
     if not isinstance(config, SignalOptions):
-        raise ConfigError(f"source.type: '{pipeline.source.registration.name}' takes no signals")
+        raise ConfigError(f"source.type: '{pipeline.source.registration.name}' takes no signals", number="CDC2504")
     if "in-process" not in config.channels:
         raise ConfigError(
             "source.signal.enabled.channels: should name in-process, where `cdc signal` leaves signals, "
-            f"besides {config.signal_enabled_channels or 'no others'}"
+            f"besides {config.signal_enabled_channels or 'no others'}",
+            number="CDC2504",
         )
     return config
 
@@ -87,7 +88,7 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"--data: no JSON (column {error.colno}: {error.msg})") from error
+        raise ConfigError(f"--data: no JSON (column {error.colno}: {error.msg})", number="CDC2504") from error
     if not isinstance(data, dict):
-        raise ConfigError("--data: must be a JSON object")
+        raise ConfigError("--data: must be a JSON object", number="CDC2504")
     return data

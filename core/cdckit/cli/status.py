@@ -54,12 +54,14 @@ def _lines(found: PipelineStatus) -> Iterator[tuple[str, str]]:
     yield "pipeline", found.pipeline
     yield "state", _state(found)
     if found.error:
-        yield "error", f"{found.error_type}: {found.error}"
+        yield "error", " ".join(filter(None, (found.error_number, f"{found.error_type}: {found.error}")))
     if found.metrics:
         yield "metrics", found.metrics
     yield "offset", json.dumps(found.offset) if found.offset is not None else "none"
     if lag := _lag(found):
         yield "lag", lag
+    if (forecast := found.forecast) is not None:
+        yield "forecast", forecast.sentence(found.at)
     if found.run is not None:
         rate = f", {found.events_per_second:,.0f} events/s" if found.state == "running" else ""
         yield "delivered", f"{found.records:,} events{rate}"

@@ -56,10 +56,10 @@ def complete_assignments(context: click.Context, _parameter: click.Parameter, be
 
 
 def _of_file(file: Path) -> Iterator[str]:
-    from cdckit.engine.config.loading import read_draft  # noqa: PLC0415 - as above
+    from cdckit.engine.config.loading import read_raw  # noqa: PLC0415 - as above
 
     with suppress(CdcError):
-        options = read_draft(file, os.environ).options
+        options = read_raw(file, os.environ).options
         kinds: tuple[Kind, ...] = ("source", "sink", "serializer", "state-store")
         for kind in kinds:
             path = kind.partition("-")[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cdckit.cli.diff import print_differences
+from cdckit.cli.coloured import print_differences
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.engine.samples.cases import read_cases

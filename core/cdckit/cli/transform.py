@@ -12,7 +12,7 @@ import click
 from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Record
 from cdckit.api.sink import Sink
-from cdckit.cli.diff import print_differences
+from cdckit.cli.coloured import print_differences
 from cdckit.cli.pipelines import load
 from cdckit.cli.sample_option import events_option
 from cdckit.cli.settings import Chosen, Command, pipeline_options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cdckit.api.record import Header
+from cdckit.api.record import Header, Record
 from cdckit.api.schema import INT64, OPTIONAL_INT64, STRING, Schema, struct_schema
 from cdckit.api.struct import Struct
 
@@ -23,9 +23,36 @@ MakeEnvelope = Callable[[str, Schema, Schema], Schema]
 """Makes the schema of an event's value, of its name and those of the row and of the source block."""
 
 
-def key_header(name: str, key: Struct) -> Header:
-    """The header that tells the other key of a row whose key has changed."""
-    return Header(name, key, key.schema)
+def key_change(
+    topic: str,
+    keys: tuple[Struct, Struct],
+    values: tuple[Struct, Struct],
+    headers: tuple[Header, ...],
+    positions: tuple[str, str, str],
+    timestamp: int | None,
+    *,
+    tombstones: bool,
+) -> list[Record]:
+    """The records of an update that changes a row's key: a delete under the old key, a create under the new one.
+
+    Args:
+        topic: where they go.
+        keys: the old one and the new one.
+        values: the delete and the create.
+        headers: those of every record.
+        positions: of the delete, of its tombstone, and of the create.
+        timestamp: that of the records, in milliseconds since 1970.
+        tombstones: whether the delete is followed by a record without value.
+    """
+    # One record under the new key would leave the row under its old one for ever, in a compacted topic as in a table.
+    # Each half tells in a header where the other is (Debezium's manual, "Primary key updates").
+    (old, new), (gone, come), (first, second, third) = keys, values, positions
+    told = (Header(NEW_KEY, new, new.schema), *headers)
+    created = Record(topic, new, come, (Header(OLD_KEY, old, old.schema), *headers), third, timestamp)
+    if not tombstones:
+        return [Record(topic, old, gone, told, first, timestamp), created]
+    tombstone = Record(topic, old, None, told, second, timestamp)
+    return [Record(topic, old, gone, told, first, timestamp), tombstone, created]
 
 
 def envelope_schema(name: str, row: Schema, source: Schema) -> Schema:

@@ -40,5 +40,5 @@ def check_guardrail(options: GuardrailOptions, captured: int) -> None:
         "or raise the limit"
     )
     if options.guardrail_collections_limit_action == "fail":
-        raise ConfigError(message)
+        raise ConfigError(message, number="CDC2603")
     log.warning("%s", message)

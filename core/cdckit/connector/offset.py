@@ -131,7 +131,9 @@ def readable(offset: Offset, system: str) -> Iterator[None]:
     try:
         yield
     except DAMAGE as error:
-        raise StateError(f"the offset {offset} is not one of a {system} source: {reason_of(error)}") from error
+        raise StateError(
+            f"the offset {offset} is not one of a {system} source: {reason_of(error)}", number="CDC7108"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ def ask(state: StateStore, offset: Offset, tables: Sequence[str]) -> Resnapshot:
         tables: their full names.
     """
     before, begun = pending(state, offset), _carried(offset)
+    # A batch that is planned already reads what its offset names: what is asked for meanwhile waits for the next one.
     waiting = before.tables if before is not None and (begun is None or begun.id != before.id) else ()
     made = Resnapshot(uuid.uuid4().hex, tuple(dict.fromkeys([*waiting, *tables])))
     state.put(KEPT_AS, made.to_json())
@@ -110,7 +111,7 @@ def named(tables: Sequence[str], captured: Collection[str]) -> list[str]:
         if name not in captured and name.lower() not in by_case
     ]
     if problems:
-        raise ConfigError(*problems)
+        raise ConfigError(*problems, number="CDC2502")
     return [name if name in captured else by_case[name.lower()] for name in tables]
 
 

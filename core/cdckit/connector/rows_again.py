@@ -40,10 +40,13 @@ class RowsAgain(Generic[At]):
     def settled(self, at: At) -> None:
         """Everything before `at` is safe."""
         if at.resnapshot is not None and at.resnapshot.done:
+            # Only behind a saved offset that lies beyond the rows: a crash before that finds the wish in the state
+            # again.
             settle(self._state(), at.to_json())
 
     def log_before(self, at: At) -> At | None:
         """Up to where the log is to be read before these rows; None where they come next."""
+        # Behind a failover the noted end is a place in another log, which would never be reached.
         if self._behind is None or not at.same_log(self._behind):
             self._behind = self._log_end(at)
         return self._behind if self._lies_before(at, self._behind) else None

@@ -101,6 +101,11 @@ class ConnectorSource(Source, Generic[Config, At]):
             raise StateError("planning needs the pipeline's state")
         return self._context.state
 
+    def passed(self, offset: Offset, point: Offset) -> bool:
+        """As the places in the log say; within a snapshot that is not finished nothing is passed."""
+        at = self._offsets.kept(offset)
+        return not at.snapshot_due and not self._lies_before(at, self._offsets.from_json(point))
+
     # -- where the log ends
 
     def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
@@ -137,6 +142,7 @@ class ConnectorSource(Source, Generic[Config, At]):
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
         """The end of a transaction about `max_bytes` beyond `start`."""
         first, last = self._offsets.from_json(start), self._offsets.from_json(end)
+        # A snapshot's batch is planned by rows, not by bytes of the log.
         if first.snapshot_due or last.after_snapshot:
             return end
         found = self._cut(first, last, max_bytes)
@@ -170,6 +176,9 @@ class ConnectorSource(Source, Generic[Config, At]):
         at = self._start(self._offsets.kept(start))
         wanted = None if at.snapshot_due else self._due(at)
         if wanted is not None:
+            # Rows that are read again must not be older than what the log has told already: the log comes first, up to
+            # where it ended when this was asked for. A moving end would put the rows off for as long as there are
+            # changes.
             before = None if self.snapshot_catches_up else self._again.log_before(at)
             if before is not None:
                 return self.bounded(self._log_split(start, at), before.to_json())

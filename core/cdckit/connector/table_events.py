@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 from cdckit.api.record import Header, Record
 from cdckit.api.schema import STRING, Schema, struct_schema
 from cdckit.api.struct import Struct, Template, TemplateStruct
-from cdckit.connector.envelope import NEW_KEY, OLD_KEY, MakeEnvelope, envelope_schema, key_header
+from cdckit.connector.envelope import MakeEnvelope, envelope_schema, key_change
 from cdckit.connector.topics import Name, Topics
 
 Row = tuple[Any, ...]
@@ -38,6 +38,7 @@ _ENDS = [row_ends(part) for part in range(3)]
 
 def position_ends(first: int, rows: int, part: int = 0) -> list[str]:
     """The ends of the positions of `rows` rows from number `first` on."""
+    # Nearly every event has few rows: their texts are made once for all tables.
     if first + rows <= _ENDS_KEPT:
         return _ENDS[part][first : first + rows]
     return [f"-{row:014d}-{part}" for row in range(first, first + rows)]
@@ -173,6 +174,8 @@ class TableEvents:
         blocks: Iterator[Struct] | None = None,
     ) -> list[Record]:
         now = time.time_ns()
+        # Functions for one row build a struct; those for several fill a template that holds what the rows share (source
+        # block, times), which serializers write once.
         make = self._makers[blocks is not None, len(rows) == 1 and first == 0][operation]
         ends = position_ends(first_position, len(rows))
         made: list[Record] = make(rows, source, first, ends, prefix, blocks, now // 1_000_000, now // 1000, now)
@@ -186,17 +189,17 @@ class TableEvents:
             "Template": Template,
             "TemplateStruct": TemplateStruct,
             "count": count,
-            "key_header": key_header,
+            "key_change": key_change,
             "topic": self.topic,
             "headers": self._options.headers,
             "row_schema": self.row_schema,
             "key_schema": self.key_schema,
             "envelope": self.envelope,
-            "NEW_KEY": NEW_KEY,
-            "OLD_KEY": OLD_KEY,
             "key_mark": self._key_mark and self._key_mark[1],
             "masks": self._masks,
         }
+        # Source text is the same for all tables with keys in the same places; what differs are names in the scope, so a
+        # thousand tables share a few pieces of code.
         exec(_code(self._source(blocks=blocks, alone=alone)), scope)  # noqa: S102 - generated from the definition
         return {"c": scope["creates"], "r": scope["reads"], "u": scope["updates"], "d": scope["deletes"]}
 
@@ -286,6 +289,7 @@ class _Writer:
         yield f"    for row, {_EACH}:"
         yield f"        key = {self._key('row')}"
         yield f"        made.append({self._record('d', 'key', ('row',))})"
+        # The last digit of a position tells a row's records apart: delete 0, tombstone 1, create 2.
         yield "        made.append(Record(topic, key, None, headers, prefix + end[:-1] + '1', ms))"
         yield "    return made"
 
@@ -305,16 +309,12 @@ class _Writer:
         yield "    return made"
 
     def _key_change(self) -> Iterator[str]:
-        yield f"old_key, new_key = {self._key('before')}, {self._key('after')}"
-        yield "told = (key_header(NEW_KEY, new_key), *headers)"
-        yield f"of_d = {self._template('d')}"
-        yield f"made.append({self._record('d', 'old_key', ('before',), headers='told')})"
-        if self._options.tombstones:
-            yield "made.append(Record(topic, old_key, None, told, prefix + end[:-1] + '1', ms))"
-        yield "told = (key_header(OLD_KEY, old_key), *headers)"
-        yield f"of_c = {self._template('c')}"
-        created = self._record("c", "new_key", ("after",), headers="told", position="prefix + end[:-1] + '2'")
-        yield f"made.append({created})"
+        yield f"keys = {self._key('before')}, {self._key('after')}"
+        yield f"of_d, of_c = {self._template('d')}, {self._template('c')}"
+        yield f"values = {self._value('d', ('before',))}, {self._value('c', ('after',))}"
+        yield "at = prefix + end[:-1]"
+        places, tombstones = "(at + '0', at + '1', at + '2')", self._options.tombstones
+        yield f"made += key_change(topic, keys, values, headers, {places}, ms, tombstones={tombstones})"
 
     def _template(self, operation: str) -> str:
         """What the envelopes of one operation share: all but rows, row number (0 in snapshots), transaction block."""
@@ -337,17 +337,11 @@ class _Writer:
         known = {"source": "source", "op": repr(operation), **_TIMES, **given}
         return f"({', '.join(known.get(field.name, 'None') for field in self._envelope.fields)})"
 
-    def _record(
-        self,
-        operation: str,
-        key: str,
-        rows: tuple[str, ...],
-        *,
-        headers: str = "headers",
-        position: str = "prefix + end",
-    ) -> str:
-        value = self._plain(operation, rows) if self._alone else self._filled(operation, rows)
-        return f"Record(topic, {key}, {value}, {headers}, {position}, ms)"
+    def _record(self, operation: str, key: str, rows: tuple[str, ...]) -> str:
+        return f"Record(topic, {key}, {self._value(operation, rows)}, headers, prefix + end, ms)"
+
+    def _value(self, operation: str, rows: tuple[str, ...]) -> str:
+        return self._plain(operation, rows) if self._alone else self._filled(operation, rows)
 
     def _filled(self, operation: str, rows: tuple[str, ...]) -> str:
         fills = [self._row(row) for row in rows]

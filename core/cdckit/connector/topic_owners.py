@@ -42,5 +42,6 @@ class TopicOwners:
         raise ConfigError(
             f"source.topic.collisions: '{other}' and '{owner}' would both go to topic '{topic}', where equal keys of "
             "both could not be told apart: leave one out by the include and exclude lists, have topics named otherwise "
-            "(topic.naming.strategy, where there is one), or set topic.collisions=merge"
+            "(topic.naming.strategy, where there is one), or set topic.collisions=merge",
+            number="CDC2604",
         )

@@ -26,10 +26,10 @@ def unexpected(error: BaseException) -> CdcError:
     """The error in words: with the plugin in whose code it was raised, and of the branch of the stage that it is in."""
     origin = plugin_at_fault(error)
     kind = CdcError if origin is None else _stage(error)
-    return kind(f"unexpected {told(error)}")
+    return kind(f"unexpected {naming_the_plugin(error)}", number="" if origin is None else "CDC9002")
 
 
-def told(error: BaseException) -> str:
+def naming_the_plugin(error: BaseException) -> str:
     """What was raised, and by which plugin, if by any."""
     origin = plugin_at_fault(error)
     where = "" if origin is None else f" in the plugin '{origin.name}' ({origin.distribution})"

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cdckit.api.hookspecs import Registration, hookimpl
+
+_NUMBERS = {
+    "boolean": "booleans, as a byte",
+    "double": "numbers of type float64, as eight bytes",
+    "float": "numbers of type float32, as four bytes",
+    "integer": "integers of type int32, as four bytes",
+    "long": "integers of type int64, as eight bytes",
+    "short": "integers of type int16, as two bytes",
+}
 
 
 @hookimpl
 def cdckit_serializers() -> Sequence[Registration]:
     """The serializers that need no package of their own."""
     return [
+        *_numbers(),
         Registration(
             name="avro",
             factory="cdckit.engine.serializers.avro.serializer:AvroSerializer",
@@ -30,7 +40,7 @@ def cdckit_serializers() -> Sequence[Registration]:
             factory="cdckit.engine.serializers.raw:BinarySerializer",
             config="cdckit.engine.serializers.raw:BinaryConfig",
             summary="bytes as they are, and anything else as another serializer writes it",
-            aliases=("io.debezium.converters.BinaryDataConverter",),
+            aliases=("io.debezium.converters.BinaryDataConverter", "io.debezium.converters.ByteBufferConverter"),
         ),
         Registration(
             name="bytes",
@@ -89,6 +99,19 @@ def cdckit_serializers() -> Sequence[Registration]:
             aliases=("org.apache.kafka.connect.storage.StringConverter",),
         ),
     ]
+
+
+def _numbers() -> Iterator[Registration]:
+    """Those of one type each."""
+    for name, summary in _NUMBERS.items():
+        kind = name.capitalize()
+        yield Registration(
+            name=name,
+            factory=f"cdckit.engine.serializers.numbers:{kind}Serializer",
+            config="cdckit.engine.serializers.numbers:NumberConfig",
+            summary=summary,
+            aliases=(f"org.apache.kafka.connect.converters.{kind}Converter",),
+        )
 
 
 @hookimpl

@@ -9,7 +9,7 @@ from typing import Any
 from cdckit.api.plugins import make
 from cdckit.api.record import Record
 from cdckit.api.transform import Predicate, Transform
-from cdckit.engine.blame import told
+from cdckit.engine.blame import naming_the_plugin
 from cdckit.engine.config.components import ComponentReader
 from cdckit.engine.config.pipeline import Step
 from cdckit.engine.config.steps import read_steps
@@ -25,6 +25,8 @@ class StepError(TransformError):
         step: what errors call the transform.
         message: what is said.
     """
+
+    number = "CDC6101"
 
     def __init__(self, step: str, message: str) -> None:
         super().__init__(message)
@@ -130,7 +132,7 @@ def _several(made: Record | Sequence[Record]) -> Sequence[Record]:
 def _blame(step: LiveStep, record: Record | None, error: Exception) -> StepError:
     """The error of one record, told with the transform, the topic and the position."""
     assert record is not None
-    fault = str(error) if isinstance(error, TransformError) else told(error)
+    fault = str(error) if isinstance(error, TransformError) else naming_the_plugin(error)
     return StepError(
         step.name,
         f"transform '{step.name}' failed on a record of topic {record.topic} "

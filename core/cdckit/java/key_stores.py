@@ -52,7 +52,7 @@ def pem_file(option: str, path: str, password: str | None) -> Iterator[str]:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise ConfigError(f"{option}: {path} cannot be read: {error.strerror or error}") from error
+        raise ConfigError(f"{option}: {path} cannot be read: {error.strerror or error}", number="CDC2601") from error
     if _PEM in data:
         yield path
         return
@@ -70,14 +70,16 @@ def _converted(option: str, path: str, data: bytes, password: str | None) -> byt
     if data.startswith(_JAVA):
         raise ConfigError(
             f"{option}: {path} is a key store in Java's own format (JKS): convert it with `keytool -importkeystore "
-            f"-srckeystore {path} -destkeystore {path}.p12 -deststoretype PKCS12` and name {path}.p12"
+            f"-srckeystore {path} -destkeystore {path}.p12 -deststoretype PKCS12` and name {path}.p12",
+            number="CDC2601",
         )
     try:
         return _from_pkcs12(data, password)
     except ValueError as error:
         raise ConfigError(
             f"{option}: {path} is neither PEM nor a key store (PKCS12) that {option}.password opens ({error}); try "
-            f"`openssl pkcs12 -in {path} -out {path}.pem -nodes` and name {path}.pem"
+            f"`openssl pkcs12 -in {path} -out {path}.pem -nodes` and name {path}.pem",
+            number="CDC2601",
         ) from error
 
 

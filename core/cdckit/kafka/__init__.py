@@ -10,6 +10,7 @@ from cdckit.kafka.client_errors import ClientErrors, ClientOptions, KafkaClientE
 from cdckit.kafka.java_options import CONSUMER, PRODUCER, ClientSettings, from_java, from_java_or_librdkafka
 from cdckit.kafka.java_security import Named
 from cdckit.kafka.option_types import ClientProperties, Text
+from cdckit.kafka.topic_settings import TopicSettings, topic_settings
 
 __all__ = [
     "CONSUMER",
@@ -21,6 +22,7 @@ __all__ = [
     "KafkaClientError",
     "Named",
     "Text",
+    "TopicSettings",
     "ask",
     "client_log",
     "from_java",
@@ -28,4 +30,5 @@ __all__ = [
     "open_admin",
     "open_consumer",
     "open_producer",
+    "topic_settings",
 ]

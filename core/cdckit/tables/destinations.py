@@ -77,5 +77,6 @@ def collision(place: str, owner: str, topic: str) -> SinkError:
     """What to say of two topics whose rows would go to one place."""
     return SinkError(
         f"table {place}: it is for topic {owner!r}, and topic {topic!r} would go there, too: rename one of them on its "
-        "way here (RegexRouter), leave one out, or give it a pipeline with a 'path' or 'database' of its own"
+        "way here (RegexRouter), leave one out, or give it a pipeline with a 'path' or 'database' of its own",
+        number="CDC4403",
     )

@@ -19,7 +19,7 @@ class RecordedNotices(Notices):
         self.told: list[Notice] = []
 
     def tell(self, notice: Notice) -> None:
-        """Keeps it."""
+        """Notes the notice, and passes it to nobody."""
         self.told.append(notice)
 
     def of(self, name: str) -> list[dict[str, Any]]:

@@ -34,6 +34,11 @@ class FormatOptions(event_format.EventFormatDefaults):
     `schema.name.adjustment.mode=avro`, `skipped.operations=none`.
     """
 
+    @property
+    def debezium_format(self) -> str:
+        """What `event.format` says."""
+        return self.event_format
+
 
 class TopicOptions(topics.TopicOptions):
     """What topics of collections are called."""

@@ -127,7 +127,9 @@ def _made(config: MongoDbConfig, options: Mapping[str, Any]) -> Client:
             client: Client = answer_of(lambda: MongoClient(config.uri, **options))
     except (ConfigurationError, InvalidURI, ValueError, TypeError, OSError) as error:
         if _name_servers_are_away(error.__cause__):
-            raise RetriableSourceError(f"{place(config)}: its servers' names cannot be asked for: {error}") from error
+            raise RetriableSourceError(
+                f"{place(config)}: its servers' names cannot be asked for: {error}", number="CDC3201"
+            ) from error
         raise ConfigError(f"source.{option} cannot be used: {error}") from None
     for doubt in doubts:
         log.warning("%s: %s", option, doubt.message)
@@ -189,7 +191,7 @@ def driver_errors(config: MongoDbConfig, doing: str, grant: str = "", *, waits: 
     except OperationFailure as error:
         raise _refusal(error, config, doing, grant) from error
     except ConnectionFailure as error:
-        raise RetriableSourceError(f"{place(config)}, {doing}: {reason(error)}") from error
+        raise RetriableSourceError(f"{place(config)}, {doing}: {reason(error)}", number="CDC3201") from error
     except PyMongoError as error:
         raise SourceError(f"{place(config)}, {doing}: {error}") from error
     except UNREADABLE as error:
@@ -215,11 +217,15 @@ def _refusal(error: OperationFailure, config: MongoDbConfig, doing: str, grant: 
     if error.code in _PASSING or error.has_error_label("ResumableChangeStreamError"):
         return RetriableSourceError(where)
     if error.code == _REFUSED_LOGIN:
-        return SourceError(f"{where}; check mongodb.user, mongodb.password and mongodb.authsource")
+        return SourceError(f"{where}; check mongodb.user, mongodb.password and mongodb.authsource", number="CDC3202")
     if error.code == _NO_SUCH_USER:
-        return SourceError(f"{where}; create it, for X.509 in $external with the certificate's subject as its name")
+        return SourceError(
+            f"{where}; create it, for X.509 in $external with the certificate's subject as its name", number="CDC3202"
+        )
     if error.code == _NOT_ALLOWED:
-        return SourceError(f"{where}; {grant or f'grant the user what capture.scope={config.capture_scope} needs'}")
+        return SourceError(
+            f"{where}; {grant or f'grant the user what capture.scope={config.capture_scope} needs'}", number="CDC3203"
+        )
     return SourceError(where)
 
 
@@ -248,11 +254,12 @@ def read_cluster(client: Client, config: MongoDbConfig) -> Cluster:
         return Cluster("sharded cluster", "", version)
     if hello.get("isreplicaset"):
         raise RetriableSourceError(
-            f"{place(config)} is not initiated as a member of a replica set: rs.initiate() does that"
+            f"{place(config)} is not initiated as a member of a replica set: rs.initiate() does that", number="CDC3303"
         )
     if "setName" not in hello:
         raise SourceError(
             f"{place(config)} is a server alone, without an oplog, so it has no change stream: "
-            "start it with --replSet and initiate a replica set of one member"
+            "start it with --replSet and initiate a replica set of one member",
+            number="CDC3303",
         )
     return Cluster("replica set", hello["setName"], version)

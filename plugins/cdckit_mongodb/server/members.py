@@ -92,7 +92,7 @@ class Members(ServerHeartbeatListener):
         """Raises where every server has said why it can never be the one."""
         faults = [_fault(server, client.options.replica_set_name) for server in self._known(client)]
         if faults and None not in faults:
-            raise SourceError(f"{place(config)}: {'; '.join(filter(None, faults))}")
+            raise SourceError(f"{place(config)}: {'; '.join(filter(None, faults))}", number="CDC3201")
 
     def _states(self, client: Client) -> str:
         name = client.options.replica_set_name

@@ -10,7 +10,8 @@ from cdckit.connector.durations import duration
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.offsets import StreamOffset
 from cdckit_mongodb.server.connection import Client, Cluster, connect, driver_errors
-from cdckit_mongodb.server.oplog import Oplog, clock_text, newest_moment, read_oplog
+from cdckit_mongodb.server.oplog import clock_text, newest_moment, read_oplog
+from cdckit_mongodb.server.oplog_window import resized
 from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.streaming.lost import advice, with_lost_time
 from cdckit_mongodb.streaming.retention import why_lost
@@ -18,8 +19,6 @@ from cdckit_mongodb.streaming.retention import why_lost
 _PAUSE_HOURS = 24
 """The pause that an oplog should bear: the time in which somebody sees to a pipeline that stands still."""
 _TIMES_THE_LAG = 2
-_LEAST_MEGABYTES = 990
-"""The smallest size that `replSetResizeOplog` takes (MongoDB's manual)."""
 _RIGHTS = "grant find and collStats on {db: 'local', collection: 'oplog.rs'}, or look at rs.printReplicationInfo()"
 _GIB = 2**30
 
@@ -33,10 +32,14 @@ def oplog_window(client: Client, cluster: Cluster) -> Finding:
         return Finding("oplog window", "ok", "that of each shard; look at rs.printReplicationInfo() there")
     oplog = read_oplog(client)
     if oplog is None:
-        return Finding("oplog window", "warn", "cannot be told: the user may not read local.oplog.rs", _RIGHTS)
+        return Finding(
+            "oplog window", "warn", "cannot be told: the user may not read local.oplog.rs", _RIGHTS, number="CDC1106"
+        )
     reaches = f"{duration(oplog.newest[0] - oplog.oldest[0])} of changes, since {clock_text(oplog.oldest[0])}"
     if oplog.size is None or oplog.capacity is None:
-        return Finding("oplog window", "warn", f"{reaches}; how fast it grows cannot be told", _RIGHTS)
+        return Finding(
+            "oplog window", "warn", f"{reaches}; how fast it grows cannot be told", _RIGHTS, number="CDC1106"
+        )
     kept = f", and keeps {oplog.kept_hours:g} h at the least" if oplog.kept_hours else ""
     filled = "" if oplog.full else ", and is not full yet"
     hourly = oplog.hourly_bytes / _GIB
@@ -44,15 +47,7 @@ def oplog_window(client: Client, cluster: Cluster) -> Finding:
     if not oplog.full or oplog.seconds >= _PAUSE_HOURS * 3600:
         return Finding("oplog window", "ok", message)
     needed = f"a pause of {_PAUSE_HOURS} h needs {hourly * _PAUSE_HOURS:.1f} GiB"
-    return Finding("oplog window", "warn", message, f"{needed}: {_resized(oplog, _PAUSE_HOURS)}")
-
-
-def _resized(oplog: Oplog, hours: int) -> str:
-    """The command that has the oplog reach back so far."""
-    megabytes = max(_LEAST_MEGABYTES, math.ceil(oplog.hourly_bytes * hours / 2**20))
-    size = f"size: {megabytes}, " if oplog.size is not None else ""
-    command = f"db.adminCommand({{replSetResizeOplog: 1, {size}minRetentionHours: {hours}}})"
-    return f"{command} on each member, or storage.oplogMinRetentionHours"
+    return Finding("oplog window", "warn", message, f"{needed}: {resized(oplog, _PAUSE_HOURS)}", number="CDC1104")
 
 
 def place_in_oplog(config: MongoDbConfig, offset: Offset) -> Sequence[Finding]:
@@ -64,7 +59,7 @@ def place_in_oplog(config: MongoDbConfig, offset: Offset) -> Sequence[Finding]:
         with connect(config) as client:
             return list(_place(client, config, at))
     except CdcError as error:
-        return [Finding("position", "fail", str(error))]
+        return [Finding.of("position", error)]
 
 
 def _place(client: Client, config: MongoDbConfig, at: StreamOffset) -> Iterator[Finding]:
@@ -72,7 +67,7 @@ def _place(client: Client, config: MongoDbConfig, at: StreamOffset) -> Iterator[
     if error is not None:
         again = at.snapshot is not None or snapshot_mode(config).on_data_error
         remedy = "a new snapshot will be taken" if again else advice(client, error)
-        yield Finding("position", "warn" if again else "fail", with_lost_time(client, error), remedy)
+        yield Finding("position", "warn" if again else "fail", with_lost_time(client, error), remedy, number="CDC1103")
         return
     with driver_errors(config, "asking for the newest operation"):
         newest = newest_moment(client)
@@ -90,4 +85,4 @@ def _pause(client: Client, lag: int) -> Finding:
     if not oplog.full or lag * _TIMES_THE_LAG <= oplog.seconds:
         return Finding("position", "ok", message)
     hours = math.ceil(lag * _TIMES_THE_LAG / 3600)
-    return Finding("position", "warn", message, f"run the pipeline soon, or {_resized(oplog, hours)}")
+    return Finding("position", "warn", message, f"run the pipeline soon, or {resized(oplog, hours)}", number="CDC1108")

@@ -8,6 +8,7 @@ from cdckit import ConfigError, Finding, RetriableSourceError, SourceError, unma
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import images_finding
+from cdckit_mongodb.server.clock import clock_finding
 from cdckit_mongodb.server.connection import (
     Client,
     Cluster,
@@ -33,15 +34,15 @@ def readiness(config: MongoDbConfig) -> Sequence[Finding]:
     try:
         client = connect(config, members)
     except ConfigError as error:
-        return [Finding("connection", "fail", str(error), "correct that option")]
+        return [Finding.of("connection", error, "correct that option")]
     except SourceError as error:
-        return [Finding("connection", "fail", str(error), "check the name servers and mongodb.connection.string")]
+        return [Finding.of("connection", error, "check the name servers and mongodb.connection.string")]
     with client:
         try:
             members.await_primary(client, config, stopping=lambda: False)
             cluster = read_cluster(client, config)
         except SourceError as error:
-            return [Finding("connection", "fail", str(error), "check the servers and mongodb.connection.string")]
+            return [Finding.of("connection", error, "check the servers and mongodb.connection.string")]
         return list(_findings(client, config, cluster))
 
 
@@ -54,6 +55,8 @@ def _findings(client: Client, config: MongoDbConfig, cluster: Cluster) -> Iterat
     yield from _captured(client, config)
     yield oplog_window(client, cluster)
     yield from version_findings(config, cluster.version)
+    with driver_errors(config, "asking for the time"):
+        yield from clock_finding(client)
 
 
 def _stream(client: Client, config: MongoDbConfig) -> Finding:
@@ -63,7 +66,7 @@ def _stream(client: Client, config: MongoDbConfig) -> Finding:
             member = f", at {stream.member} by readPreference" if stream.member else ""
             return Finding("change stream", "ok", f"can be opened (capture.scope={config.capture_scope}){member}")
     except SourceError as error:
-        return Finding("change stream", "fail", str(error), _remedy(error, config))
+        return Finding.of("change stream", error, _remedy(error, config))
 
 
 def _remedy(error: SourceError, config: MongoDbConfig) -> str:
@@ -80,12 +83,14 @@ def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
         with driver_errors(config, "asking for the collections"):
             found = list(captured(client, config, Filters(config)))
     except SourceError as error:
-        yield Finding("collections", "fail", str(error), _remedy(error, config))
+        yield Finding.of("collections", error, _remedy(error, config))
         return
     if found:
         yield Finding("collections", "ok", f"{len(found)} are captured")
     else:
-        yield Finding("collections", "warn", "none that there is now is captured", "check the include lists")
+        yield Finding(
+            "collections", "warn", "none that there is now is captured", "check the include lists", number="CDC1210"
+        )
     with driver_errors(config, "asking for the collections"):
         yield from unmatched_findings(unmatched_entries(client, config))
     yield from images_finding(client, config, found)

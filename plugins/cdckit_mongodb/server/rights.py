@@ -74,7 +74,7 @@ def rights_findings(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
     try:
         told = client.admin.command({"connectionStatus": 1, "showPrivileges": True})["authInfo"]
     except PyMongoError as error:
-        yield Finding("rights", "warn", f"cannot be told: {error}", "look at db.getUser()")
+        yield Finding("rights", "warn", f"cannot be told: {error}", "look at db.getUser()", number="CDC1207")
         return
     if not told["authenticatedUsers"]:
         return
@@ -83,7 +83,7 @@ def rights_findings(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
     if missing:
         lacks = ", ".join(right.action for right in missing)
         message = f"the user lacks {lacks}, which capture.scope={config.capture_scope} needs"
-        yield Finding("rights", "fail", message, grant(missing))
+        yield Finding("rights", "fail", message, grant(missing), number="CDC1207")
     else:
         yield Finding("rights", "ok", f"all that capture.scope={config.capture_scope} needs")
     if config.signal_data_collection:
@@ -96,7 +96,7 @@ def _of_watermarks(config: MongoDbConfig, missing: Sequence[Right]) -> Finding:
     strategy = config.incremental_snapshot_watermarking_strategy
     lacks = ", ".join(right.action for right in missing)
     message = f"the user lacks {lacks}: incremental snapshots ({strategy}) cannot write their watermarks there"
-    return Finding("signal.data.collection", "warn", message, grant(missing))
+    return Finding("signal.data.collection", "warn", message, grant(missing), number="CDC1212")
 
 
 def _missing(needed: Sequence[Right], granted: Sequence[Mapping[str, Any]]) -> list[Right]:

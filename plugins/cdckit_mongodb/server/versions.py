@@ -27,7 +27,7 @@ def check_version(config: MongoDbConfig, version: Version) -> None:
     """
     for finding in version_findings(config, version):
         if finding.status == "fail":
-            raise SourceError(f"{finding.name}: {finding.message}; {finding.remedy}")
+            raise SourceError(f"{finding.name}: {finding.message}; {finding.remedy}", number="CDC3304")
         log.warning("%s", finding.message)
 
 
@@ -36,11 +36,17 @@ def version_findings(config: MongoDbConfig, version: Version) -> Iterator[Findin
     text = ".".join(map(str, version))
     if version < _TESTED_FROM:
         message = f"MongoDB {text} is older than 6.0, the oldest that this source is tested with"
-        yield Finding("version", "warn", message, "use MongoDB 6.0 or newer")
+        yield Finding("version", "warn", message, "use MongoDB 6.0 or newer", number="CDC1222")
     if config.cursor_oversize_handling_mode == "split" and version < _SPLITS_FROM:
         message = f"MongoDB {text} has no $changeStreamSplitLargeEvent"
-        yield Finding("cursor.oversize.handling.mode", "fail", message, "use MongoDB 6.0.9 or newer, or another mode")
+        yield Finding(
+            "cursor.oversize.handling.mode",
+            "fail",
+            message,
+            "use MongoDB 6.0.9 or newer, or another mode",
+            number="CDC1222",
+        )
     if (config.asks_for_pre_images or config.asks_for_post_images) and version < _IMAGES_FROM:
         message = f"MongoDB {text} keeps no pre- and post-images"
         remedy = "use MongoDB 6.0 or newer, or another mode and lookup for capture.mode.full.update.type"
-        yield Finding("capture.mode", "fail", message, remedy)
+        yield Finding("capture.mode", "fail", message, remedy, number="CDC1222")

@@ -60,6 +60,8 @@ class ChangeStream:
         self._start = start
         self._id = 0
         self._first: list[Event] = []
+        # A cursor belongs to its session; causal consistency would have each command wait for what the last one has
+        # seen.
         self._session = client.start_session(causal_consistency=False)
         self._preference = Primary() if start is None else stream_preference(client)
         database, collection = _target(config)
@@ -67,6 +69,7 @@ class ChangeStream:
         command: Stage = {
             "aggregate": collection,
             "pipeline": stages(config, start, group),
+            # Without a start only the place of now is wanted, and no event.
             "cursor": {"batchSize": _batch_size(config) if start is not None else 0},
         }
         self.token: Token = {}

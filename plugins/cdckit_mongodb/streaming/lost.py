@@ -36,6 +36,8 @@ class HistoryLostError(SourceError):
         gone: when the place was, if the oplog has dropped it; None: the token itself is of no use.
     """
 
+    number = "CDC3101"
+
     def __init__(self, said: str, gone: Moment | None = None) -> None:
         super().__init__(said)
         self.gone = gone
@@ -56,7 +58,8 @@ def explained(error: SourceError, config: MongoDbConfig, at: Moment | None) -> S
     if code in _TOO_LARGE:
         return SourceError(
             f"{error}; an event is larger than 16 MB: cursor.oversize.handling.mode=split has the server "
-            "send it in fragments, skip leaves it out"
+            "send it in fragments, skip leaves it out",
+            number="CDC3305",
         )
     if code == _NO_IMAGE and config.requires_images:
         return SourceError(
@@ -88,7 +91,7 @@ def explained(error: SourceError, config: MongoDbConfig, at: Moment | None) -> S
 
 def unrecoverable(client: Client, error: HistoryLostError) -> SourceError:
     """The error that ends a pipeline, with the time that is lost and what to do."""
-    return SourceError(f"{with_lost_time(client, error)}; {advice(client, error)}")
+    return SourceError(f"{with_lost_time(client, error)}; {advice(client, error)}", number=error.number)
 
 
 def advice(client: Client, error: HistoryLostError) -> str:

@@ -62,6 +62,7 @@ def _start(offset: StreamOffset | None) -> Stage:
     if offset is None:
         return {}
     if offset.token is None:
+        # The moment of a snapshot is in the snapshot: the stream begins behind it.
         return {"startAtOperationTime": Timestamp(offset.moment[0], offset.moment[1] + 1)}
     return {"startAfter": offset.token}  # unlike resumeAfter it takes the token of a stream's end, too
 
@@ -87,6 +88,7 @@ def _match(config: MongoDbConfig, group: int | None, offset: StreamOffset | None
     changes: Stage = {"operationType": {"$in": kinds}, **_namespace(config, group)}
     database, _, collection = config.signal_data_collection.partition(".")
     signals: list[Stage] = [{"ns": {"db": database, "coll": collection}}] if database else []
+    # Else a server looks for the event of the token among those that pass, does not meet it, and fails (error 280).
     resumed: list[Stage] = [] if offset is None else [{"clusterTime": Timestamp(*offset.time)}]
     return [{"$match": {"$or": [changes, *signals, *resumed, {"operationType": {"$in": list(_NOTICES)}}]}}]
 

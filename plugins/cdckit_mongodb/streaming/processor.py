@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,6 +79,7 @@ class StreamProcessor:
         self._signalling = signalling
         self._counts = SourceCounts()
         self._tally: SourceCounts | None = None
+        self._changes: defaultdict[tuple[str, str], int] = defaultdict(int)
 
     def count_in(self, counts: SourceCounts) -> None:
         """From now on counts there; what is frequent only where that is wanted."""
@@ -101,7 +102,8 @@ class StreamProcessor:
             sec, order = self._offset.time
             raise DecodeError(
                 f"the change stream behind {sec}:{order}: an event cannot be understood: {reason_of(error)}; it is "
-                f"{repr(event)[:_SHOWN]}"
+                f"{repr(event)[:_SHOWN]}",
+                number="CDC5301",
             ) from error
         if self._tally is not None:
             for kind, number in Counter([event.get("operationType") for event in events]).items():
@@ -139,6 +141,8 @@ class StreamProcessor:
         part = event.pop("splitEvent")
         if part["fragment"] == part["of"]:
             return True
+        # Fragments have members of one event each, and tokens of their own; a stream can be resumed behind a fragment,
+        # but the first part's members are gone then. So the offset stays before the event until it is whole.
         self._fragments = {**(self._fragments or {}), **event}
         return False
 
@@ -156,6 +160,7 @@ class StreamProcessor:
         block = self._block(made.name, session, prefix, event) if self._with_transactions else None
         try:
             self.records += made.change(event, operation, prefix, session, block)
+            self._changes[made.name, operation] += 1
         except _UNSHOWN as error:
             self._failed(error, event, made, prefix)
         self._newest = event
@@ -170,6 +175,8 @@ class StreamProcessor:
     def _prefix(self, token: Token) -> str:
         """What the positions of an event's records begin with."""
         moment, operation = place = token_place(token)
+        # Two events may have one place, such as those of two shards at the same moment: they are numbered in the
+        # stream's order, which is the same whenever it is read.
         self._tie = self._tie + 1 if place == self._last else 0
         self._last = place
         return stream_position(moment, operation, self._tie)
@@ -190,6 +197,7 @@ class StreamProcessor:
         identifier = None if session is None else session.identifier
         time_ms = _time_ms(event)
         transaction = self._transaction
+        # Nothing in the stream ends a transaction: the next event of another one does, or of none.
         if transaction is not None and transaction.identifier != identifier:
             self._end(transaction, f"{prefix}0", time_ms)
             transaction = None
@@ -260,6 +268,9 @@ class StreamProcessor:
     def take(self) -> list[Record]:
         """The records since the last call."""
         taken, self.records = self.records, []
+        for (collection, operation), number in self._changes.items():
+            self._counts.add_changes(collection, {operation: number})
+        self._changes.clear()
         if self._tally is not None and taken:
             self._tally.event = taken[-1].position or None
             if self._transaction is not None:
@@ -288,6 +299,8 @@ class StreamProcessor:
             batch_token: behind the whole batch.
             complete: whether all events of the batch have been processed.
         """
+        # The batch's own token lies further on than its last event: resumed from there, the server need not look again
+        # through what was not captured.
         token = batch_token if complete and self._fragments is None else self._token
         sec, order = self._offset.time if token is None else token_time(token)
         transaction = self._transaction

@@ -83,6 +83,8 @@ class StreamReader:
             DecodeError: an event cannot be understood.
         """
         at = start
+        # An invalidate event ends the cursor on the server's side. The offset behind it has its token, from which a new
+        # stream starts (`startAfter`).
         while not self._stopping():
             for batch in self._opened(at):
                 batch.records = [*batch.records, *heartbeats.due()]
@@ -172,6 +174,8 @@ class StreamReader:
             while stream.alive:
                 events = stream.next(_RANGE_WAIT_MS)
                 within = _within(events, moment_text(end.moment))
+                # An end is a moment, and events of one moment belong together: the first token beyond it says that all
+                # have come.
                 if len(within) < len(events) or _passed(stream, end, idle=not events):
                     processor.process_all(within)
                     if closed:
@@ -187,6 +191,7 @@ class StreamReader:
         """The tombstone of the delete that an offset is behind, where that may not have been told."""
         if not start.event_in_part or start.token is None:
             return
+        # By the moment, not by the token: the stream has to give the event itself once more.
         begin = StreamOffset(sec=start.sec, ord=start.ord)
         processor = StreamProcessor(self._config, self._filters, self._collections, begin)
         with self._stream(begin) as stream:

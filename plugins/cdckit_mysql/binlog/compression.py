@@ -47,6 +47,7 @@ def inflate(data: bytes, start: int, end: int) -> bytes:
         )
     reader = zlib.decompressobj()
     try:
+        # One byte more than it says, so that more is noticed and never held: a damaged event may be a bomb.
         plain = reader.decompress(memoryview(data)[start + 1 + width : end], size + 1)
     except zlib.error as error:
         raise DecodeError(f"a compressed event is damaged: {error}") from error
@@ -68,6 +69,7 @@ def payload_events(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, i
     pieces, unread, wanted = BytesIO(), 0, _HEADER_SIZE
     for piece in _plain_pieces(data, _payload_header(data, start, end), end):
         unread += pieces.write(piece)
+        # Pieces are looked at once an event is whole in them, or a copy of a large one would be made for each piece.
         if unread < wanted:
             continue
         buffer = pieces.getvalue()  # not a copy: the object is let go of
@@ -124,6 +126,7 @@ def _plain_pieces(data: bytes, payload: _Payload, end: int) -> Iterator[bytes]:
     if payload.compression != _ZSTD:
         raise DecodeError(f"a transaction is compressed by algorithm {payload.compression}, which is not known")
     compressed = memoryview(data)[payload.start : end]
+    # A payload may consist of several frames.
     reader = zstandard.ZstdDecompressor().stream_reader(compressed, read_across_frames=True)
     size = 0
     try:

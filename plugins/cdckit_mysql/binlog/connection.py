@@ -153,6 +153,8 @@ class BinlogConnection:
                 self._check_silence()
                 return []
             spans = self._cut(data)
+            # An error's packet comes behind events of the same read. These are given out first: what was committed
+            # before the fault is delivered, and the offset moves up to it.
             if spans and _is_no_event(*spans[-1]):
                 self._end(*spans.pop())
             whole, fault = self._integrity.whole(spans)
@@ -178,15 +180,21 @@ class BinlogConnection:
 
     def _negotiate(self) -> bool:
         """Say what this replica understands; give whether the server's events end in checksums."""
+        # Heartbeats tell a quiet server from a dead line, which TCP alone does not for hours. The server's write
+        # timeout of 60 s would cut the log while a sink takes its time.
         nanoseconds = int(self._options.heartbeat_seconds * 1_000_000_000)
         settings = [f"@master_heartbeat_period = {nanoseconds}", f"net_write_timeout = {_NET_WRITE_TIMEOUT}"]
         if self._options.flavor == "mariadb":
             settings.append(f"@mariadb_slave_capability = {_MARIADB_CAPABILITY}")
             if isinstance(self._start, MariaDbGtidSet):
+                # Strict: a place that is not in the log is an error; else the server would go on at whatever comes
+                # next.
                 settings += [f"@slave_connect_state = '{self._start}'", "@slave_gtid_strict_mode = 1"]
         with self._connection.cursor() as cursor:
             cursor.execute("SELECT @@global.binlog_checksum")
             (checksum,) = cursor.fetchone() or ("NONE",)
+            # A replica that says nothing of checksums is refused where events have them. One that says NONE has the
+            # server take them off, and damage on its disk would not show: so its own setting is told back.
             cursor.execute(f"SET @master_binlog_checksum = '{checksum}', {', '.join(settings)}")
         return str(checksum).upper() != "NONE"
 
@@ -228,11 +236,13 @@ class BinlogConnection:
         if end < start:
             self._failure = self._broken("an empty packet came")
         elif buffer[start - 1] == _ERROR:
+            # Behind the code stand '#' and five letters of SQL state.
             message = buffer[start + 8 : end].decode("utf-8", "replace")
             what = f"the binary log from {self._start}, read up to {self._place()}"
             code = buffer[start] | buffer[start + 1] << 8
             self._failure = server_error(code, message, what, self._connection.user)
         elif self._options.follow:
+            # A server that goes down says goodbye by an end of the log, also to those who asked to stay.
             self._failure = self._lost("the server ended the log, as it does when it shuts down")
         else:
             self.ended = True

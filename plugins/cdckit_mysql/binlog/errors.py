@@ -28,9 +28,13 @@ _TRANSIENT = frozenset(
 class PositionLostError(SourceError):
     """The server no longer has (or never had) the log at the asked position."""
 
+    number = "CDC3101"
+
 
 class LogEndedError(RetriableSourceError):
     """The log ended before a place that it was to reach."""
+
+    number = "CDC3105"
 
 
 def server_error(code: int, message: str, what: str, user: str | bytes | None = None) -> SourceError:
@@ -44,12 +48,14 @@ def server_error(code: int, message: str, what: str, user: str | bytes | None = 
     """
     text = f"{what}: the server answered {code}: {message}"
     if _SAME_ID in message:
-        return SourceError(f"{text}; set database.server.id to a number that no other replica or pipeline has")
+        said = f"{text}; set database.server.id to a number that no other replica or pipeline has"
+        return SourceError(said, number="CDC3205")
     if code in _DENIED:
         name = user.decode("utf-8", "replace") if isinstance(user, bytes) else user or "USER"
         return SourceError(
             f"{text}; user '{name}' lacks a privilege: GRANT SELECT, RELOAD, SHOW DATABASES, REPLICATION SLAVE, "
-            f"REPLICATION CLIENT ON *.* TO '{name}'@'%'"
+            f"REPLICATION CLIENT ON *.* TO '{name}'@'%'",
+            number="CDC3203",
         )
     if code in PURGED:
         return PositionLostError(text)

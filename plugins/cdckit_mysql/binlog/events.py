@@ -146,10 +146,12 @@ class Gtid(LogEvent):
         return self._timestamps()[1]
 
     def _timestamps(self) -> tuple[int | None, int | None]:
+        # Behind flags (1), UUID (16), number (8), a type (1) and the two numbers of the logical clock (16).
         at = self.body + 42
         if at + 7 > self.limit:
             return None, None
         immediate = int.from_bytes(self.buffer[at : at + 7], "little")
+        # The highest bit says that the time at the original server follows; without it both are the same.
         if not immediate >> 55:
             return immediate, immediate
         original = int.from_bytes(self.buffer[at + 7 : at + 14], "little")

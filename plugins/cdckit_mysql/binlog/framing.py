@@ -52,6 +52,8 @@ class PacketBuffer:
         """
         self._have += len(data)
         if self._chunks:
+            # Pieces of a packet are put together once it is whole. Joining at each arrival would copy an event of 1 GiB
+            # for each 128 KiB of it.
             self._chunks.append(data)
             if self._have < self._missing:
                 return []
@@ -72,12 +74,14 @@ class PacketBuffer:
         while at <= last:
             size = _WORD(data, at)[0] & LONGEST
             behind = at + PACKET_HEADER + size
+            # Without the rest of the packet there is nothing to cut; `feed` need not look again before it is here.
             if behind > last + PACKET_HEADER:
                 self._missing = size + PACKET_HEADER
                 break
             if size == LONGEST or self._long:
                 self._lengthen(data[at + PACKET_HEADER : behind], size, spans)
             else:
+                # The bytes that came stay where they are: a span keeps them alive for as long as its event is used.
                 spans.append((data, at + skipped, behind))
             at = behind
         rest = data[at:]

@@ -81,6 +81,7 @@ class GtidSet:
         if not 1 <= first <= last:
             raise ValueError(f"{source}: {first}-{last} is no interval of transactions")
         pairs = self._intervals.setdefault(source, [])
+        # Nearly every transaction follows its source's last one; this is once a commit.
         if pairs and pairs[-1][1] + 1 == first:
             pairs[-1] = (pairs[-1][0], last)
             return
@@ -167,6 +168,7 @@ class GtidSet:
             if tagged:
                 parts.append(bytes([len(source.tag) << 1]) + source.tag.encode("ascii"))
             parts.append(_U64.pack(len(pairs)))
+            # On the wire intervals end behind their last number; as text they end with it.
             parts.extend(_INTERVAL.pack(first, last + 1) for first, last in pairs)
         return b"".join(parts)
 
@@ -235,6 +237,7 @@ class MariaDbGtidSet:
 
     def contains(self, domain: int, sequence: int) -> bool:
         """Whether a transaction is no newer than its domain's last one."""
+        # A domain has one order over all servers that write in it, so the sequence alone tells.
         return domain in self._last and sequence <= self._last[domain][1]
 
     def issuperset(self, other: MariaDbGtidSet) -> bool:

@@ -86,6 +86,7 @@ class LogIntegrity:
         number, held, view = 0, b"", memoryview(b"")
         try:
             for number, (buffer, at, end) in enumerate(spans):
+                # Hundreds of events lie in one buffer; the view lets their checksums be made without a copy of each.
                 if buffer is not held:
                     held, view = buffer, memoryview(buffer)
                 size, behind = _SIZE_AND_END(buffer, at + _SIZE_AT)
@@ -95,6 +96,8 @@ class LogIntegrity:
                     if fault is not None:
                         return spans[:number], fault
                     checksums, position = self._checksums, self.position
+                # With the checksum's own bytes at the end any whole event comes to one number: nothing has to be cut
+                # off and compared.
                 elif checksums and crc32(view[at:end]) != _WHOLE:
                     self.position = position
                     return spans[:number], self._damaged(position)
@@ -117,6 +120,8 @@ class LogIntegrity:
             return self._damaged(self.position)
         if describes:
             self._checksums = checksums
+            # A relay log keeps the places that its events had at their source: they follow each other only now and
+            # then.
             self._relayed |= bool(header[5] & event_types.LOG_EVENT_RELAY_LOG_F)
             self.position, self._placed = max(self.position, behind), self._in_file
             return None
@@ -136,6 +141,8 @@ class LogIntegrity:
 
     def _place(self, code: int, start: int, behind: int) -> DecodeError | None:
         """An event's place, which may be greater than its header can tell."""
+        # Places are compared as the 32 bits that headers have: less than half of the range ahead is ahead, more is
+        # behind.
         ahead = (start - self.position) & _LOW
         first, self._placed = not self._placed, True
         skips = self._relayed or (ahead < 1 << 31 and (first or (self._leaves_out and code in _BEGINNINGS)))

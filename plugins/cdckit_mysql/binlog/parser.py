@@ -37,6 +37,7 @@ from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES, STATEMENT_END, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap, TableMapEvent, read_table_map
 
+# A rows event of this table has no rows and only ends a statement (MySQL source, `Rows_log_event::do_apply_event`).
 _DUMMY_TABLE_ID = 0xFFFFFF
 _TABLES_KEPT = 4096
 
@@ -131,6 +132,8 @@ class EventParser:
                 make = usual(buffer[at + 4])
                 header = unpack(buffer, at)
                 behind = header[4]
+                # Nearly all events take this way, without a call but that of their class. Heads of files, heartbeats,
+                # events of newer servers and places beyond 2 GiB take the long one.
                 if make is None or not behind or header[5] & LOG_EVENT_ARTIFICIAL_F or place.far:
                     yield from self.parse(buffer, at, end)
                     continue
@@ -196,12 +199,16 @@ class EventParser:
 
     def _table_map(self, event: TableMapEvent) -> LogEvent:
         data = event.buffer[event.body : event.limit]
+        # A table is announced before each statement, mostly by the same bytes: it is then the same object, by which the
+        # decoder for it is found. New bytes, after FLUSH TABLES or a restart, are another table.
         table = self._announced.get(data)
         if table is None:
             table = read_table_map(data)
             if len(self._announced) >= _TABLES_KEPT:
                 self._announced.clear()
             self._announced[data] = table
+        # A table's number holds for its statement: several tables are announced together, so the last statement's are
+        # let go of when the next one announces its first.
         if self._statement_ended:
             self._open.clear()
             self._statement_ended = False

@@ -41,6 +41,8 @@ class LogPlace:
         low = header[4]
         if not low or header[5] & event_types.LOG_EVENT_ARTIFICIAL_F or header[1] in _PLACELESS:
             return self.position, self.position
+        # A transaction may pass 4 GiB, and a file with it. No event is as long as half of that, so the place that is
+        # known says how often a header's number has begun anew.
         end = low
         if self.far:
             end += self.position - self.position % _WRAP

@@ -101,6 +101,8 @@ class Query(LogEvent):
     @property
     def is_begin(self) -> bool:
         """Whether it is BEGIN as the server itself writes it."""
+        # Every transaction of MySQL's has one, so the bytes are compared and nothing is read. The zero ends the
+        # database's name; a user's own statement that ends so is longer.
         return self.buffer.endswith(b"\0BEGIN", 0, self.limit) and self.limit - self._statement_start() == 5
 
     @property

@@ -128,6 +128,7 @@ def _columns(types: bytes, metadata: bytes) -> Iterator[tuple[int, int]]:
         if column_type == column_types.STRING:
             yield _string_column(value[0], value[1])
         elif column_type in {column_types.NEWDECIMAL, column_types.ENUM, column_types.SET}:
+            # For DECIMAL precision and scale, for ENUM and SET type and size: two bytes, not a number little end first.
             yield column_type, value[0] << 8 | value[1]
         elif column_type == column_types.BIT:
             yield column_type, value[1] * 8 + value[0]
@@ -184,6 +185,7 @@ class _OptionalMetadata:
             return None
         found = [False] * len(self.table.types)
         for place, column in enumerate(columns):
+            # Here the first column has the highest bit; in null bits and images it has the lowest.
             found[column] = bool(data[place >> 3] & 0x80 >> (place & 7))
         return tuple(found)
 

@@ -88,6 +88,8 @@ def _places(table: Table, alteration: Alteration, cursor: Cursor) -> list[Place]
         if name not in alteration.dropped:
             clause = replacements.get(name)
             places.append(Place(name, clause.column if clause else _touched(column, alteration, cursor.flavor)))
+    # As the server does it: a clause names a column as it was before the statement, and columns with a new place take
+    # it one by one, among those that are there by then.
     for clause in alteration.columns:
         if clause.replaces is None or clause.after is not None:
             _insert(places, clause, cursor)
@@ -112,6 +114,7 @@ def _insert(places: list[Place], clause: ColumnClause, cursor: Cursor) -> None:
     if clause.after is None:
         at = len(places)
     elif clause.after == FIRST:
+        # FIRST is behind the key that the server has made itself.
         at = 1 if places and _is_generated_key(places[0].column) else 0
     elif clause.after.lower() in names:
         at = names.index(clause.after.lower()) + 1
@@ -146,6 +149,8 @@ def _touched(column: Column, alteration: Alteration, flavor: Flavor) -> Column:
     name = column.name.lower()
     new_name = alteration.renamed.get(name, column.name)
     column = replace(column, name=new_name)
+    # One statement may rename a column and alter it; servers differ in the name by which it is known then, so both are
+    # taken.
     for key in (name, new_name.lower()):
         if key in alteration.shown:
             column = replace(column, invisible=not alteration.shown[key])
@@ -208,6 +213,7 @@ def _with_older(
             yield column
         else:
             old = known[place.origin]
+            # Rows that are there keep what an earlier ADD has put into them.
             yield replace(column, older=old.older, older_unknown=old.older_unknown)
 
 

@@ -33,6 +33,8 @@ class DdlError(DecodeError):
         offset: as given.
     """
 
+    number = "CDC5105"
+
     def __init__(self, problem: str, sql: str, offset: int = 0) -> None:
         super().__init__(
             f"DDL statement: {problem}, at character {offset}: {_excerpt(sql, offset)!r}. "

@@ -45,6 +45,7 @@ class TableMarker:
             read: the tables whose rows it reads.
             captured: all captured tables.
         """
+        # All rows of the snapshot lie between the two marks, by position alone: no reader has to know how it was cut.
         begin, end = record_position(point.prefix, 0), record_position(point.prefix, _LAST_ROW)
 
         def others() -> Iterator[TableExample]:

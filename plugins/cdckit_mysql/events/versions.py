@@ -142,7 +142,8 @@ class TableVersions:
             if name in fields:
                 raise DecodeError(
                     f"{table.id}: two columns would be called '{name}' in events: "
-                    "set field.name.adjustment.mode=avro_unicode, or leave one out with column.exclude.list"
+                    "set field.name.adjustment.mode=avro_unicode, or leave one out with column.exclude.list",
+                    number="CDC5109",
                 )
             fields[name] = value.schema
         key = {

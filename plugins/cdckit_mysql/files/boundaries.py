@@ -114,14 +114,14 @@ class _Scan:
         if until is not None and behind > until and code not in _HEADERS:
             return False
         if code in _READ:
-            self._told(self._parser.event(*span), behind)
+            self._read_event(self._parser.event(*span), behind)
         elif code in _ENDS:
             self._end(behind)
         elif not (self._announced or self._inside):
             self.at = behind
         return True
 
-    def _told(self, event: LogEvent, behind: int) -> None:
+    def _read_event(self, event: LogEvent, behind: int) -> None:
         if isinstance(event, _OF_MYSQL if self._mariadb else _OF_MARIADB):
             raise DecodeError("it is one of another kind of server")
         if isinstance(event, Query):

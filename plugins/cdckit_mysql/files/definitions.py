@@ -63,7 +63,8 @@ class FileDefinitions(Definitions):
                 raise InconsistentSchemaError(
                     "its definition stands neither in the schema history nor in the log: read the files with the state "
                     "of a pipeline that has captured this server, begin with a file before its CREATE TABLE, or let "
-                    "the server log its rows with binlog_row_metadata=FULL"
+                    "the server log its rows with binlog_row_metadata=FULL",
+                    number="CDC5102",
                 )
             self.tables.put(known)
         return known

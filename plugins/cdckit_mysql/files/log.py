@@ -112,6 +112,7 @@ class LogFiles:
         Raises:
             PositionLostError: there is none: what follows them is not in the files.
         """
+        # From the newest on: the less is read again and passed over, the better.
         for number in range(len(self.files) - 1, -1, -1):
             begin = self._begin(number) or ""
             mariadb = is_mariadb(gtids, begin)
@@ -137,6 +138,7 @@ class LogFiles:
         if number + 1 == len(self.files):
             return None
         file, following = self.files[number : number + 2]
+        # A server numbers its files without gaps, so a copy that lacks one lacks changes.
         if following.number != file.number + 1:
             raise SourceError(f"between {file.path} and {following.path} a file is missing: changes would be lost")
         return following
@@ -226,6 +228,8 @@ class FileLog:
         description = reader.description, 0, len(reader.description)
         reader.seek(max(first, FIRST_EVENT + len(reader.description)))
         return [
+            # The first rotation is still read with the checksums of the file before; its own description says what
+            # holds from there on.
             reader.rotation(FIRST_EVENT, checksum=self.parser.checksums),
             description,
             reader.rotation(reader.position, checksum=reader.checksums),

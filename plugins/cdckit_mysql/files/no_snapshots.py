@@ -10,7 +10,7 @@ from cdckit_mysql.offsets import LogOffset
 
 
 class NoSnapshots:
-    """See `Snapshots`."""
+    """Snapshots for a log without its server: none begins, and one that is due is refused."""
 
     begins = False
 
@@ -37,7 +37,7 @@ class NoSnapshots:
         """There is no server that could tell it."""
 
     def reads_rows(self, at: LogOffset) -> bool:
-        """Of no table."""
+        """No rows of any table."""
         return False
 
     def point(self, at: LogOffset) -> NoReturn:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
-from cdckit import CdcError, ConfigError, DecodeError, Finding, SnapshotMode, Split, Unmatched
+from cdckit import CdcError, ConfigError, DecodeError, Finding, Retention, SnapshotMode, Split, Unmatched
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
@@ -56,7 +56,7 @@ class FilesOrigin:
             files = self._files()
             start, end = files.start(), files.end(LogOffset())
         except CdcError as error:
-            return [Finding("binlog.files", "fail", str(error))]
+            return [Finding.of("binlog.files", error)]
         found = f"{len(files.files)} files, read from {start.position} to {end.position}"
         return [Finding("binlog.files", "ok", found)]
 
@@ -108,6 +108,10 @@ class FilesOrigin:
         last = files.files[-1]
         return max(0, files.bytes_between(at, LogOffset(file=last.name, pos=last.size())))
 
+    def retention(self, at: LogOffset) -> Retention | None:
+        """Nobody purges copies but their owner."""
+        return None
+
     def opener(self, split: Split | None = None, *, listens: bool = False) -> OpenLog:
         """Files take no signals; a piece of a range was planned with these files."""
         return self._open_piece if split is not None and split.payload.reader else self._open
@@ -118,7 +122,9 @@ class FilesOrigin:
         try:
             yield
         except LogEndedError as error:
-            raise DecodeError(f"{self._config.binlog_files}: {error}: the log is damaged there") from error
+            raise DecodeError(
+                f"{self._config.binlog_files}: {error}: the log is damaged there", number="CDC5110"
+            ) from error
 
     def take_over_missing(self, filters: Filters, definitions: Definitions, position: LogPosition) -> None:
         """`FileDefinitions` takes them from the log, when their rows come."""
@@ -131,7 +137,7 @@ class FilesOrigin:
         history: Callable[[], SchemaHistory],
         run_id: str,
     ) -> NoSnapshots:
-        """There are none."""
+        """What refuses them: files of a log hold no tables."""
         return NoSnapshots()
 
     def readable(self, filters: Filters) -> Sequence[str]:
@@ -142,7 +148,8 @@ class FilesOrigin:
         """
         raise ConfigError(
             "source.binlog.files: log files hold changes, not tables, so that none can be read again: take binlog.files"
-            " out for that, so that the server is read"
+            " out for that, so that the server is read",
+            number="CDC2503",
         )
 
     def unmatched(self) -> Sequence[Unmatched]:
@@ -150,7 +157,7 @@ class FilesOrigin:
         return ()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """No file stays open between two readings."""
 
     def _files(self) -> LogFiles:
         return LogFiles(self._config)

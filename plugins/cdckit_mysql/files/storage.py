@@ -44,7 +44,7 @@ class LogFile:
             files, path = _file_system(self.path)
             return cast(BinaryIO, files.open(path, "rb"))
         except OSError as error:
-            raise SourceError(f"{self.path} cannot be opened: {error}") from error
+            raise SourceError(f"{self.path} cannot be opened: {error}", number="CDC3402") from error
 
     def size(self) -> int:
         """Its length in bytes; raises as `open`."""
@@ -54,7 +54,7 @@ class LogFile:
             files, path = _file_system(self.path)
             return int(files.size(path))
         except OSError as error:
-            raise SourceError(f"{self.path} cannot be read: {error}") from error
+            raise SourceError(f"{self.path} cannot be read: {error}", number="CDC3402") from error
 
 
 def find_log_files(pattern: str) -> Sequence[LogFile]:
@@ -70,11 +70,12 @@ def find_log_files(pattern: str) -> Sequence[LogFile]:
     found = [LogFile(path.rpartition("/")[2], path) for path in paths]
     files = sorted((file for file in found if _NUMBERED.fullmatch(file.name)), key=lambda file: file.number)
     if not files:
-        raise SourceError(f"binlog.files: {pattern} names no log file (such as binlog.000001)")
+        raise SourceError(f"binlog.files: {pattern} names no log file (such as binlog.000001)", number="CDC3401")
     for file, following in pairwise(files):
         if file.number == following.number:
             raise SourceError(
-                f"binlog.files: {file.path} and {following.path} have the same number: name files of one server only"
+                f"binlog.files: {file.path} and {following.path} have the same number: name files of one server only",
+                number="CDC3402",
             )
     return files
 
@@ -89,7 +90,7 @@ def _remote(pattern: str) -> list[str]:
     try:
         return [str(files.unstrip_protocol(each)) for each in files.glob(path)]
     except OSError as error:
-        raise SourceError(f"binlog.files: {pattern} cannot be listed: {error}") from error
+        raise SourceError(f"binlog.files: {pattern} cannot be listed: {error}", number="CDC3402") from error
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -101,7 +102,8 @@ def _file_system(url: str) -> tuple[Any, str]:
     except ImportError as error:
         raise ConfigError(
             f"binlog.files: {url} is read through fsspec: pip install 'cdckit[files]' and what fsspec needs for "
-            f"such URLs ({error})"
+            f"such URLs ({error})",
+            number="CDC2301",
         ) from error
     except ValueError as error:
         raise ConfigError(f"binlog.files: {url}: {error}") from error

@@ -120,7 +120,7 @@ class _Reader:
             self._refuse(f"{key} should stand")
 
     def end(self) -> None:
-        """Nothing is left."""
+        """Refuses what is left behind the condition."""
         if self._token.kind is not Kind.END:
             self._refuse("the end should be")
 

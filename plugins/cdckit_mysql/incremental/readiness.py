@@ -17,7 +17,9 @@ _COLUMNS = 3
 def signal_table(connection: Connection, server: Server, config: MySqlConfig) -> Iterator[Finding]:
     """The table of signals, and what watermarks need."""
     if config.read_only and not server.gtids:
-        yield Finding("read.only", "fail", "the server has no GTIDs", "set gtid_mode=ON, or read.only=false")
+        yield Finding(
+            "read.only", "fail", "the server has no GTIDs", "set gtid_mode=ON, or read.only=false", number="CDC1206"
+        )
     if not config.signal_data_collection:
         return
     database, _, name = config.signal_data_collection.partition(".")
@@ -33,13 +35,13 @@ def signal_table(connection: Connection, server: Server, config: MySqlConfig) ->
             f"CREATE TABLE {database}.{name} (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32) NOT NULL, "
             "data VARCHAR(2048))"
         )
-        yield Finding("signal.data.collection", "fail", what, remedy)
+        yield Finding("signal.data.collection", "fail", what, remedy, number="CDC1212")
         return
     missing = [] if config.read_only else _missing(connection, config)
     if missing:
         remedy = f"GRANT {', '.join(missing)} ON {database}.{name} TO '{config.database_user}'@'%', or read.only=true"
         what = "incremental snapshots write watermarks there, which the user may not"
-        yield Finding("signal.data.collection", "warn", what, remedy)
+        yield Finding("signal.data.collection", "warn", what, remedy, number="CDC1212")
     else:
         yield Finding("signal.data.collection", "ok", f"{database}.{name}")
 

@@ -42,10 +42,10 @@ def told_definitions(signal: Signal, captured: Sequence[TableId], connection: Co
     changes = signal.data.get("changes")
     if not isinstance(changes, list) or not changes:
         raise ValueError("schema-changes needs `changes`, or `data-collections` whose definitions the server has")
-    return [_told(change, str(signal.data.get("database", ""))) for change in changes]
+    return [_told_definition(change, str(signal.data.get("database", ""))) for change in changes]
 
 
-def _told(change: Any, database: str) -> ToldDefinition:
+def _told_definition(change: Any, database: str) -> ToldDefinition:
     try:
         parts = id_parts(change["id"])
         table = TableId(parts[0] if len(parts) > 1 else database, parts[-1])

@@ -39,6 +39,11 @@ class FormatOptions(event_format.EventFormatDefaults):
     `schema.name.adjustment.mode=avro`, `skipped.operations=none`.
     """
 
+    @property
+    def debezium_format(self) -> str:
+        """What `event.format` says."""
+        return self.event_format
+
 
 class EventOptions(events.EventOptions):
     """Records."""

@@ -19,6 +19,8 @@ class Scope:
         """A name (or, of None and truth values, the literal) for `thing`; the same for the same object."""
         if thing is None or thing is True or thing is False:
             return repr(thing)
+        # By identity, as many of these cannot be hashed, and 1, 1.0 and True are equal. `names` keeps each one alive,
+        # so no id is given to another.
         known = self._by_identity.get(id(thing))
         if known is None:
             known = self._by_identity[id(thing)] = f"k{len(self.names)}"

@@ -70,6 +70,8 @@ class RowDecoder:
 
         A column that the after image does not carry was not changed: it has its value before, where that is known.
         """
+        # Images that hold the same columns are one sequence: before and after are read as if they were rows of an
+        # insert, by one function, and then taken in pairs.
         if event.columns == event.columns_after and not event.partial:
             images = iter(self.write_rows(event))
         else:
@@ -115,6 +117,7 @@ class RowDecoder:
             begun = at
             at = before.read(data, at, at + 1, images.append)
             at = after.read(data, at, at + 1, images.append)
+            # Images of no column have no bytes: damage that says so would loop for ever.
             if at == begun:
                 raise DecodeError("neither image has a column")
         return images, at
@@ -168,6 +171,8 @@ class RowDecoder:
             if _holds(columns, place):
                 found.append(self._raw_column(place) if place in raw else self._column(place))
             elif value is not None:
+                # `binlog_row_image` other than FULL: the tuple keeps its shape, with a mark for what the log does not
+                # tell.
                 found.append((ABSENT if place in raw else value.absent,))
         return ImageReader(found, self._scope)
 
@@ -177,6 +182,7 @@ class RowDecoder:
     def _column(self, place: int) -> Column:
         value = self.columns[place]
         if value is None:
+            # A column that is left out is still gone over: only its length tells where the next one begins.
             return Column(self._cells[place], None, kept=False)
         required = value.column.name if value.identifies else ""
         return Column(self._cells[place], value.null, kept=True, required=required)

@@ -29,6 +29,8 @@ class ImageReader(RowReader):
         return at
 
     def _source(self, body: RowBody, bits: bytes) -> str:
+        # `lines` begins with the statement that unpacks the null bits. The function stays with its bits for as long as
+        # rows have them, and gives the place back to `read` at the first that has others.
         row = [
             *body.lines[:1],
             f"if nulls != {self._expected(bits)}: return at",
@@ -44,6 +46,9 @@ class ImageReader(RowReader):
                 "    try:",
                 "        while at < end:",
                 *indented(row, 3),
+                # The null bits are unpacked together with what follows them if none of it is other than expected. A
+                # last row with other bits may be shorter than that, and then the buffer ends first: it is another
+                # function's row, no damage.
                 f"    except {self._scope.name(struct.error)}:",
                 f"        if buf[at : at + {self._bits.size}] == {self._scope.name(bits)}: raise",
                 "    return at",

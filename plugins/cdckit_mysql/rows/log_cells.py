@@ -127,6 +127,7 @@ def _bigint(column_type: int, metadata: int, value: ColumnValue, scope: Scope) -
     """One that is unsigned wraps to negative numbers where it is shown as INT64."""
     if value.native.type == "int64":
         return _integer(column_type, metadata, value, scope)
+    # A byte more than the number needs, where its highest bit is set: Connect's Decimal is a signed number.
     return Cell("Q", 8, value='{0}.to_bytes(({0}.bit_length() >> 3) + 1, "big")')
 
 
@@ -162,6 +163,7 @@ def _text(column_type: int, metadata: int, value: ColumnValue, scope: Scope) -> 
 def _bytes(column_type: int, metadata: int, value: ColumnValue, scope: Scope) -> Cell:
     data = _raw(column_type, scope)
     if value.column.base_type == "BINARY":
+        # The log leaves out what BINARY is padded with; the server's SELECT shows it.
         data = f'{data}.ljust({value.column.length or 1}, b"\\0")'
     return _behind(_length(column_type, metadata), bytes_expression(data, value.options.binary_mode, scope))
 
@@ -185,6 +187,7 @@ def decompress_column(data: bytes) -> bytes:
         raise DecodeError(f"a COMPRESSED column uses method {data[0] >> 4}, which is not known")
     start = 1 + (data[0] & 7)
     size = int.from_bytes(data[1:start], "big")
+    # Negative bits: a stream without zlib's frame.
     reader = zlib.decompressobj(-zlib.MAX_WBITS if data[0] & 8 else zlib.MAX_WBITS)
     try:
         plain = reader.decompress(memoryview(data)[start:], size + 1)
@@ -231,6 +234,7 @@ def _json(column_type: int, metadata: int, value: ColumnValue, scope: Scope) -> 
     null = value.native_null
 
     def convert(data: bytes) -> Any:
+        # No bytes at all are what the server keeps for a NOT NULL document that was given no value.
         return json_text(parse_json(data)) if data else null
 
     return _behind(_length(column_type, metadata), f"{scope.name(convert)}({{data}})")

@@ -55,6 +55,8 @@ def _datetime(_type: int, digits: int, value: ColumnValue, scope: Scope) -> Cell
     if shown.form != unit:
         moment = f"{scope.name(shown.datetime)}({moment})"
     null = scope.name(value.native_null)
+    # Day and clock are looked up apart: days repeat from row to row, seconds of a day are few, and neither has to be
+    # computed twice. 17 bits of clock stand behind the day's, the fraction's bytes behind these.
     return Cell(letters, 5 + size, ">", f"{null} if (d := {days}[{number} >> {bits + 17}]) is None else {moment}")
 
 

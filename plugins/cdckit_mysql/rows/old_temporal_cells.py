@@ -60,6 +60,7 @@ def _datetime(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> C
 
     def from_packed(data: bytes) -> Any:
         rest, fraction = divmod(int.from_bytes(data, "big"), 10**digits)
+        # Mixed radix, from the smallest part up: fraction, second of the day, day (32), month (13), year.
         rest, second = divmod(rest, 86_400)
         rest, day = divmod(rest, 32)
         year, month = divmod(rest, 13)

@@ -63,6 +63,7 @@ def _shown(before: Row, after: Row, partial: int, columns: JsonColumns) -> tuple
         old[place] = _text(document, value)
         if not partial >> bit & 1:
             new[place] = _text(new[place], value)
+        # Differences alone do not tell what they make: without the document before the column counts as unknown.
         elif document is ABSENT:
             new[place] = value.absent
         else:

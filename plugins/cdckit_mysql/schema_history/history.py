@@ -102,6 +102,7 @@ class SchemaHistory:
             behind: gives the offset where the log goes on behind a statement of its own.
         """
         if self._topic is not None and behind is not None:
+            # The topic first: Debezium's history may know more than was read, and never less.
             self._topic.changed(changes, tables, behind())
         names = dict.fromkeys(name for change in changes for name in (change.before, change.after) if name)
         entry = {
@@ -122,6 +123,7 @@ class SchemaHistory:
         Only for a position from which everything is read again at the most. What lies behind it stays, and the state
         store makes the change as a whole or not at all.
         """
+        # Each fold writes all definitions, so it waits for as many changes: on the whole a statement costs the same.
         if self._outdated < max(FOLDED_AT, self._known) or not self.reaches(position):
             return
         tables = self._replay(position)
@@ -145,11 +147,14 @@ class SchemaHistory:
             tables = _read(place, entry, tables)
             read, last = read + 1, place
         notices.schema_history(recovering=False, changes=read, last=last)
+        # An offset that the history does not reach back to must not be gone on from with later definitions: rows would
+        # be read by columns that they did not have.
         if tables is None:
             raise StateError(
                 f"the schema history knows no definitions at {position}: the state is incomplete; where none has "
                 "changed since, `cdc run FILE --set source.snapshot.mode=recovery` makes it anew; else start with a "
-                "new state folder, which takes a new snapshot"
+                "new state folder, which takes a new snapshot",
+                number="CDC7201",
             )
         self._outdated, self._known = read - len(tables), len(tables)
         return tables
@@ -163,7 +168,9 @@ class SchemaHistory:
         try:
             return self._created_at(position)
         except DAMAGE as error:
-            raise StateError(f"the schema history is damaged at {position}: {reason_of(error)}") from error
+            raise StateError(
+                f"the schema history is damaged at {position}: {reason_of(error)}", number="CDC7202"
+            ) from error
 
     def _created_at(self, position: LogPosition) -> CreateStatements | None:
         defaults: str | None = None
@@ -200,7 +207,8 @@ def _read(place: str, entry: dict[str, Any], tables: Tables | None) -> Tables:
     except DAMAGE as error:
         raise StateError(
             f"the schema history is damaged at {place} ({reason_of(error)}): {str(entry)[:_SHOWN]}; restore the state "
-            "folder from a copy, or start with a new one, which takes a new snapshot"
+            "folder from a copy, or start with a new one, which takes a new snapshot",
+            number="CDC7202",
         ) from error
 
 
@@ -208,7 +216,7 @@ def _replayed(entry: dict[str, Any], tables: Tables | None) -> Tables:
     if "start" in entry:
         return Tables.from_json({**entry["start"], "tables": []})
     if tables is None:
-        raise StateError("the schema history begins in the middle; start with a new state folder")
+        raise StateError("the schema history begins in the middle; start with a new state folder", number="CDC7202")
     if "table" in entry:
         tables.put(Table.from_json(entry["table"]))
         return tables

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer
     from confluent_kafka.admin import AdminClient
 
-_SERVERS = "schema.history.internal.kafka.bootstrap.servers"
-_QUERY = "schema.history.internal.kafka.query.timeout.ms"
+SERVERS = "schema.history.internal.kafka.bootstrap.servers"
+QUERY = "schema.history.internal.kafka.query.timeout.ms"
 _CREATE = "schema.history.internal.kafka.create.timeout.ms"
 _LOSSLESS = {"enable.idempotence": "true", "max.in.flight.requests.per.connection": "1"}
 """With more requests under way librdkafka may count one as acknowledged that a new topic's broker has refused."""
-_FOREVER = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+FOREVER = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
 class HistoryTopic:
@@ -50,7 +50,7 @@ class HistoryTopic:
         self._servers = config.schema_history_internal_kafka_bootstrap_servers
         self._topic = config.schema_history_internal_kafka_topic
         self._settings = {"bootstrap.servers": self._servers, **config.history_producer.settings}
-        self._errors = ClientErrors(ClientOptions(PRODUCER_OPTIONS, _SERVERS, _QUERY), self._settings)
+        self._errors = ClientErrors(ClientOptions(PRODUCER_OPTIONS, SERVERS, QUERY), self._settings)
         self._query = config.schema_history_internal_kafka_query_timeout_ms / 1000
         self._write_seconds = config.schema_history_internal_kafka_create_timeout_ms / 1000
         self._reading = _reading_client(config, self._query)
@@ -100,7 +100,9 @@ class HistoryTopic:
         if answer_of(lambda: self._producer.flush(self._write_seconds)) or failures:
             reason = str(self._errors.fault(failures[0])) if failures else self._no_answer()
             place = f"{self._topic} at {self._servers}"
-            raise StateError(f"schema.history.internal.kafka.topic: {place} does not take a record: {reason}")
+            raise StateError(
+                f"schema.history.internal.kafka.topic: {place} does not take a record: {reason}", number="CDC7203"
+            )
 
     def _no_answer(self) -> str:
         reason = self._errors.reason()
@@ -114,21 +116,24 @@ class HistoryTopic:
             self._make(open_admin(self._settings, self._errors))
         except (KafkaClientError, TimeoutError) as error:
             said = str(error) or f"no answer ({_CREATE})"
-            raise StateError(f"schema.history.internal.kafka.topic: {self._topic} cannot be had: {said}") from error
+            raise StateError(
+                f"schema.history.internal.kafka.topic: {self._topic} cannot be had: {said}", number="CDC7203"
+            ) from error
         return open_producer({**self._settings, **_LOSSLESS}, self._errors)
 
     def _make(self, admin: AdminClient) -> None:
-        from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415 - an optional extra
+        from confluent_kafka.admin import NewTopic  # noqa: PLC0415 - an optional extra
 
         topic = self._topic
         known = ask(self._errors, admin.poll, lambda: admin.list_topics(timeout=self._query)).topics.get(topic)
         if known is None:
-            made = admin.create_topics([NewTopic(topic, num_partitions=1, config=_FOREVER)])[topic]
+            made = admin.create_topics([NewTopic(topic, num_partitions=1, config=FOREVER)])[topic]
             ask(self._errors, admin.poll, lambda: made.result(self._write_seconds))
         elif len(known.partitions) != 1:
             raise StateError(
                 f"schema.history.internal.kafka.topic: {topic} has {len(known.partitions)} partitions; a schema "
-                "history has one, or its records have no order: name another topic, which is made with one"
+                "history has one, or its records have no order: name another topic, which is made with one",
+                number="CDC7203",
             )
 
 
@@ -137,4 +142,4 @@ def _reading_client(config: MySqlConfig, query: float) -> HistoryClient:
     options = " (schema.history.internal.kafka.recovery.poll.interval.ms and .recovery.attempts)"
     patience = Patience(query, wait * config.schema_history_internal_kafka_recovery_attempts / 1000, options)
     given = CONSUMER_OPTIONS if config.schema_history_internal_consumer else PRODUCER_OPTIONS
-    return HistoryClient(config.history_consumer.settings, ClientOptions(given, _SERVERS, _QUERY), patience)
+    return HistoryClient(config.history_consumer.settings, ClientOptions(given, SERVERS, QUERY), patience)

@@ -34,12 +34,14 @@ def check_log(server: Server, place: str) -> None:
     if not server.log_on:
         raise SourceError(
             f"{place} ({server.name}) writes no binary log: set log_bin and a server_id in its configuration, "
-            "and restart it"
+            "and restart it",
+            number="CDC3301",
         )
     if server.log_format != "ROW":
         raise SourceError(
             f"{place} ({server.name}) logs statements, not rows: set binlog_format=ROW (it is {server.log_format}), "
-            "and let sessions that are open connect anew"
+            "and let sessions that are open connect anew",
+            number="CDC3302",
         )
 
 

@@ -28,7 +28,8 @@ class DialogPassword:
             raise SourceError(
                 f"{connection.host}:{connection.port} asks for the password in clear text, and the connection is not "
                 "encrypted: it was not sent; set up TLS at the server and database.ssl.mode to required, or give the "
-                "user another authentication plugin, such as caching_sha2_password"
+                "user another authentication plugin, such as caching_sha2_password",
+                number="CDC3204",
             )
         self._connection = connection
 

@@ -93,7 +93,9 @@ def _readable(option: str, store: Store) -> Iterator[None]:
     try:
         yield
     except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"{option}: {store[0]} cannot be read as PEM ({error}); check {option}.password") from error
+        raise ConfigError(
+            f"{option}: {store[0]} cannot be read as PEM ({error}); check {option}.password", number="CDC2601"
+        ) from error
 
 
 def tls_context(config: ServerOptions) -> ssl.SSLContext | None:
@@ -243,7 +245,8 @@ def _require_encryption(connection: Connection, config: ServerOptions) -> None:
         connection.close()
         raise SourceError(
             f"{place(config)} gives no encrypted connection, but database.ssl.mode is {config.database_ssl_mode}: "
-            "set up TLS at the server, or choose another mode"
+            "set up TLS at the server, or choose another mode",
+            number="CDC3204",
         )
 
 
@@ -275,9 +278,9 @@ def driver_errors(config: ServerOptions, doing: str = "") -> Iterator[None]:
     except pymysql.MySQLError as error:
         raise source_error(config, error, doing) from error
     except ssl.SSLError as error:
-        raise SourceError(f"{place(config)}: TLS failed: {error}; check database.ssl.*") from error
+        raise SourceError(f"{place(config)}: TLS failed: {error}; check database.ssl.*", number="CDC3204") from error
     except OSError as error:
-        raise RetriableSourceError(f"{place(config)}: {error}") from error
+        raise RetriableSourceError(f"{place(config)}: {error}", number="CDC3201") from error
 
 
 def source_error(config: ServerOptions, error: pymysql.MySQLError, doing: str = "") -> SourceError:
@@ -287,18 +290,21 @@ def source_error(config: ServerOptions, error: pymysql.MySQLError, doing: str = 
     if code == ER.ACCESS_DENIED_ERROR:
         return SourceError(
             f"{place(config)} refuses user '{config.database_user}': check database.user and database.password, "
-            "and from which hosts the user may log in"
+            "and from which hosts the user may log in",
+            number="CDC3202",
         )
     if code in _DENIED:
         return SourceError(
             f"{place(config)}: user '{config.database_user}' lacks a privilege{during} ({text}): "
-            f"GRANT {PRIVILEGES} ON *.* TO '{config.database_user}'@'%'"
+            f"GRANT {PRIVILEGES} ON *.* TO '{config.database_user}'@'%'",
+            number="CDC3203",
         )
     if code == CR.CR_CONN_HOST_ERROR:
         reason = getattr(error, "original_exception", None) or text
         return RetriableSourceError(
             f"{place(config)} cannot be reached ({reason}): check database.hostname and database.port, "
-            "and that the server runs"
+            "and that the server runs",
+            number="CDC3201",
         )
     text = str(text) + _ADVICE.get(code, "")  # the driver gives bytes at times
     if "timed out" in str(text):

@@ -68,6 +68,7 @@ def send_command(connection: Connection[Any], command: int, body: bytes) -> None
     Raises:
         pymysql.MySQLError: the connection is closed, or is lost.
     """
+    # The driver's own call for queries: it sees to it that no answer of an earlier one is left unread.
     connection._execute_command(command, body)  # type: ignore[attr-defined]
 
 

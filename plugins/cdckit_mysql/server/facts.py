@@ -161,7 +161,7 @@ def read_dialect(connection: Connection, server: Server) -> Dialect:
 
 def log_end(connection: Connection, server: Server) -> LogOffset:
     """Where the log ends now: always between two transactions."""
-    row = _log_status(connection)
+    row = log_status(connection)
     file, pos = str(row[0]), int(row[1])
     if server.mariadb:
         gtids = query(connection, "SELECT BINLOG_GTID_POS(%s, %s)", (file, pos))[0][0]
@@ -171,7 +171,7 @@ def log_end(connection: Connection, server: Server) -> LogOffset:
     return LogOffset(file=file, pos=pos, gtids=known, server=server.identity)
 
 
-def _log_status(connection: Connection) -> tuple[Any, ...]:
+def log_status(connection: Connection) -> tuple[Any, ...]:
     """`SHOW MASTER STATUS` is gone in MySQL 8.4; `SHOW BINARY LOG STATUS` came with 8.2, and not to MariaDB."""
     try:
         return query(connection, "SHOW BINARY LOG STATUS")[0]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from cdckit import Finding, SnapshotMode, Split, Unmatched
+from cdckit import CdcError, Finding, Retention, SnapshotMode, Split, Unmatched
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition
@@ -15,6 +15,7 @@ from cdckit_mysql.schema_history.renewal import HistoryRenewal
 from cdckit_mysql.server.asked_server import AskedServer
 from cdckit_mysql.server.connection import driver_errors, place
 from cdckit_mysql.server.facts import Dialect
+from cdckit_mysql.server.purging import Purging
 from cdckit_mysql.server.readiness import readiness
 from cdckit_mysql.snapshot.snapshots import ServerSnapshots
 from cdckit_mysql.streaming.definitions import Definitions
@@ -38,6 +39,7 @@ class ServerOrigin:
     def __init__(self, config: MySqlConfig) -> None:
         self._config = config
         self._asked = AskedServer(config)
+        self._purging = Purging(config, self._asked)
 
     def check(self) -> Sequence[Finding]:
         """Whether server and user are fit."""
@@ -45,12 +47,12 @@ class ServerOrigin:
 
     @property
     def dialect(self) -> Dialect:
-        """The server's."""
+        """Asked once, of the server that answers first."""
         return self._asked.dialect
 
     @property
     def lower_case_table_names(self) -> int:
-        """The server's."""
+        """The variable of that name of the server that answers now."""
         return self._asked.ready()[0].lower_case_table_names
 
     def begin(self, history: SchemaHistory) -> LogOffset:
@@ -78,7 +80,7 @@ class ServerOrigin:
         return self._asked.bytes_between(start, end)
 
     def cuts(self, start: LogOffset) -> bool:
-        """Each may."""
+        """A server's log may be cut wherever a transaction ends."""
         return True
 
     def lag_bytes(self, at: LogOffset) -> int | None:
@@ -87,6 +89,23 @@ class ServerOrigin:
             return None
         end = self._asked.log_end()
         return max(0, self._asked.bytes_between(at, end)) if at.server in (None, end.server) else None
+
+    def retention(self, at: LogOffset) -> Retention | None:
+        """By the server's files and settings; not known of another server's, nor while the connection is lost."""
+        if not self._asked.connected or at.by_gtid:
+            return None
+        try:
+            return self._purging.retention(at)
+        except CdcError:
+            return None
+
+    def check_retention(self, at: LogOffset) -> Retention | None:
+        """The same where nothing is connected yet.
+
+        Raises:
+            SourceError: the server cannot be reached, or refuses.
+        """
+        return None if at.by_gtid else self._purging.retention(at)
 
     def opener(self, split: Split | None = None, *, listens: bool = False) -> LogOpener:
         """Asks the server; the log is followed where it has no end, or signals are listened to."""
@@ -109,7 +128,7 @@ class ServerOrigin:
         return nullcontext()
 
     def take_over_missing(self, filters: Filters, definitions: Definitions, position: LogPosition) -> None:
-        """The server's."""
+        """The definitions of captured tables that the history lacks, as the server has them now."""
         take_over_missing(self._asked.ready()[1], self._config, filters, definitions, position)
 
     def snapshots(
@@ -124,7 +143,7 @@ class ServerOrigin:
         return ServerSnapshots(self._config, filters, mode, self._asked, renewal, history, run_id)
 
     def readable(self, filters: Filters) -> Sequence[str]:
-        """The server's."""
+        """The captured tables that the server has now."""
         return self._asked.captured(filters)
 
     def unmatched(self) -> Sequence[Unmatched]:

@@ -12,13 +12,14 @@ from cdckit import CdcError, Finding, unmatched_findings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.readiness import signal_table
+from cdckit_mysql.schema_history.topic_checks import history_topic
 from cdckit_mysql.server.checks import EVERYTHING, granted, unmatched_entries
 from cdckit_mysql.server.connection import PLAIN_TEXT, Connection, connect, driver_errors, encrypted
 from cdckit_mysql.server.facts import Server, log_files, query, read_server
+from cdckit_mysql.server.purging import DAY, read_expiry
 from cdckit_mysql.server.stored_tables import stored_names
+from cdckit_mysql.server.surprises import SURPRISES
 
-DAY = 86_400
-EXPIRY = "binlog_expire_logs_seconds"
 LOG_POSITION = ("REPLICATION CLIENT", "BINLOG MONITOR")
 """The privilege to ask where the log ends, by MySQL's name and by MariaDB's since 10.5."""
 LOCKS = ("RELOAD", "FLUSH_TABLES")
@@ -31,7 +32,7 @@ def readiness(config: MySqlConfig) -> Sequence[Finding]:
     try:
         connection = connect(config)
     except CdcError as error:
-        return [Finding("connection", "fail", str(error))]
+        return [Finding.of("connection", error)]
     try:
         with driver_errors(config, "asking for the server's settings"):
             server = read_server(connection)
@@ -49,7 +50,7 @@ def _findings(check: Check, connection: Connection, server: Server, config: MySq
         with driver_errors(config, f"checking the {name}"):
             return list(check(connection, server, config))
     except CdcError as error:
-        return [Finding(name, "fail", str(error))]
+        return [Finding.of(name, error)]
 
 
 def _encryption(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
@@ -59,18 +60,18 @@ def _encryption(connection: Connection, _server: Server, config: MySqlConfig) ->
         yield Finding("encryption", "ok", "the connection is encrypted")
     else:
         message, _, remedy = f"the server {PLAIN_TEXT}".partition("; ")
-        yield Finding("encryption", "warn", message, remedy)
+        yield Finding("encryption", "warn", message, remedy, number="CDC1213")
 
 
 def _log(_connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
     if not server.log_on:
         remedy = "set log_bin and a server_id in the server's configuration, and restart it"
-        yield Finding("log_bin", "fail", "the server writes no binary log", remedy)
+        yield Finding("log_bin", "fail", "the server writes no binary log", remedy, number="CDC1202")
         return
     yield Finding("log_bin", "ok", "ON")
     rows = server.log_format == "ROW"
     remedy = "" if rows else "SET GLOBAL binlog_format = ROW, also in the configuration; open sessions connect anew"
-    yield Finding("binlog_format", "ok" if rows else "fail", server.log_format, remedy)
+    yield Finding("binlog_format", "ok" if rows else "fail", server.log_format, remedy, number="CDC1203")
     full = server.row_image == "FULL"
     remedy = (
         ""
@@ -78,7 +79,7 @@ def _log(_connection: Connection, server: Server, _config: MySqlConfig) -> Itera
         else "columns that the log does not carry become unavailable.value.placeholder or null; "
         "SET GLOBAL binlog_row_image = FULL to have them"
     )
-    yield Finding("binlog_row_image", "ok" if full else "warn", server.row_image, remedy)
+    yield Finding("binlog_row_image", "ok" if full else "warn", server.row_image, remedy, number="CDC1204")
 
 
 def _row_metadata(connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
@@ -92,7 +93,7 @@ def _row_metadata(connection: Connection, server: Server, _config: MySqlConfig) 
         else "the log tells no names of columns, so a definition that was changed unseen shows only by its types; "
         "SET GLOBAL binlog_row_metadata = FULL"
     )
-    yield Finding("binlog_row_metadata", "ok" if full else "warn", level.upper(), remedy)
+    yield Finding("binlog_row_metadata", "ok" if full else "warn", level.upper(), remedy, number="CDC1205")
 
 
 def _gtids(connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
@@ -104,7 +105,7 @@ def _gtids(connection: Connection, server: Server, _config: MySqlConfig) -> Iter
         if server.gtids
         else "no going on at another server; to have it, set enforce_gtid_consistency = ON, then gtid_mode = ON"
     )
-    yield Finding("gtid_mode", "ok" if server.gtids else "warn", mode.upper(), remedy)
+    yield Finding("gtid_mode", "ok" if server.gtids else "warn", mode.upper(), remedy, number="CDC1206")
 
 
 def _privileges(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
@@ -116,9 +117,17 @@ def _privileges(connection: Connection, _server: Server, config: MySqlConfig) ->
         has = EVERYTHING in everywhere or bool(everywhere & set(names))
         remedy = "" if has else f"GRANT {privilege} ON *.* TO '{config.database_user}'@'%'"
         if not has and privilege == "RELOAD" and (everywhere | somewhere) & {EVERYTHING, "LOCK TABLES"}:
-            yield Finding(privilege, "warn", "not granted on *.*: the captured tables are locked one by one", remedy)
+            yield Finding(
+                privilege,
+                "warn",
+                "not granted on *.*: the captured tables are locked one by one",
+                remedy,
+                number="CDC1207",
+            )
         else:
-            yield Finding(privilege, "ok" if has else "fail", "granted" if has else "not granted on *.*", remedy)
+            yield Finding(
+                privilege, "ok" if has else "fail", "granted" if has else "not granted on *.*", remedy, number="CDC1207"
+            )
     yield _select(everywhere, somewhere, config)
 
 
@@ -128,17 +137,17 @@ def _select(everywhere: set[str], somewhere: set[str], config: MySqlConfig) -> F
         return Finding("SELECT", "ok", "granted")
     if somewhere & {EVERYTHING, "SELECT"}:
         return Finding("SELECT", "ok", "granted on some databases: only their tables can be captured")
-    return Finding("SELECT", "fail", "not granted", remedy)
+    return Finding("SELECT", "fail", "not granted", remedy, number="CDC1207")
 
 
 def _server_id(connection: Connection, server: Server, config: MySqlConfig) -> Iterator[Finding]:
     wanted = config.database_server_id
     if wanted == int(_variable(connection, "server_id") or 0):
         remedy = "set database.server.id to a number that no server and no replica has"
-        yield Finding("database.server.id", "fail", f"{wanted} is the server's own", remedy)
+        yield Finding("database.server.id", "fail", f"{wanted} is the server's own", remedy, number="CDC1208")
     elif wanted in _replicas(connection):
         remedy = "set database.server.id to another number, unless it is this very pipeline that runs"
-        yield Finding("database.server.id", "warn", f"a replica is connected under {wanted}", remedy)
+        yield Finding("database.server.id", "warn", f"a replica is connected under {wanted}", remedy, number="CDC1208")
     else:
         yield Finding("database.server.id", "ok", f"{wanted} is free")
 
@@ -156,22 +165,18 @@ def _retention(connection: Connection, server: Server, _config: MySqlConfig) -> 
         return
     files = log_files(connection)
     size = f"{len(files)} files, {sum(files.values()) / 1e6:,.1f} MB"
-    seconds = _kept_seconds(connection)
+    expiry = read_expiry(connection)
+    seconds = expiry.seconds
     if not seconds:
         yield Finding("log retention", "ok", f"the log is never purged by age ({size})")
         return
     status: Literal["ok", "warn"] = "ok" if seconds >= DAY else "warn"
-    option = "expire_logs_days" if _variable(connection, EXPIRY) is None else EXPIRY
-    remedy = "" if status == "ok" else f"a pipeline that is down for longer needs a new snapshot: set {option} higher"
-    yield Finding("log retention", status, f"the log is kept for {seconds / 3600:,.1f} h ({size})", remedy)
-
-
-def _kept_seconds(connection: Connection) -> int:
-    """How long log files are kept; 0: for ever."""
-    if (_variable(connection, "binlog_expire_logs_auto_purge") or "ON").upper() == "OFF":
-        return 0
-    seconds = int(_variable(connection, EXPIRY) or 0)
-    return seconds or round(float(_variable(connection, "expire_logs_days") or 0) * DAY)
+    remedy = (
+        "" if status == "ok" else f"a pipeline that is down for longer needs a new snapshot: set {expiry.option} higher"
+    )
+    yield Finding(
+        "log retention", status, f"the log is kept for {seconds / 3600:,.1f} h ({size})", remedy, number="CDC1104"
+    )
 
 
 def _query_text(connection: Connection, server: Server, config: MySqlConfig) -> Iterator[Finding]:
@@ -182,7 +187,11 @@ def _query_text(connection: Connection, server: Server, config: MySqlConfig) -> 
         yield Finding(name, "ok", "ON")
     else:
         remedy = f"SET GLOBAL {name} = ON, or source.query stays null though include.query is true"
-        yield Finding(name, "warn", "OFF", remedy)
+        yield Finding(name, "warn", "OFF", remedy, number="CDC1209")
+
+
+def _history(_connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
+    yield from history_topic(config)
 
 
 def _tables(connection: Connection, _server: Server, config: MySqlConfig) -> Iterator[Finding]:
@@ -193,7 +202,7 @@ def _tables(connection: Connection, _server: Server, config: MySqlConfig) -> Ite
         yield Finding("captured tables", "ok", f"{len(captured)}: {some}")
     else:
         remedy = "check database.include.list and table.include.list: each must match a whole name (database.table)"
-        yield Finding("captured tables", "warn", "none of the tables that the user may see", remedy)
+        yield Finding("captured tables", "warn", "none of the tables that the user may see", remedy, number="CDC1210")
     yield from unmatched_findings(unmatched_entries(connection, config))
 
 
@@ -213,4 +222,6 @@ _CHECKS: Sequence[Check] = (
     _query_text,
     _tables,
     signal_table,
+    _history,
+    *SURPRISES,
 )

@@ -103,7 +103,9 @@ def as_noted(connection: Connection, config: MySqlConfig, dialect: Dialect, tabl
             table, load_table(connection, table.id, DdlReader(dialect.flavor, charsets=dialect.charsets))
         )
         if reason is not None:
-            raise RetriableSourceError(f"{place(config)}: {table.id} {reason} since the snapshot noted it")
+            raise RetriableSourceError(
+                f"{place(config)}: {table.id} {reason} since the snapshot noted it", number="CDC3504"
+            )
         yield
     with suppress(pymysql.MySQLError, OSError):
         query(connection, "COMMIT")

@@ -68,6 +68,7 @@ def consistent_point(
     with ExitStack() as stack:
         opened = [_opened(config, stack) for _ in range(connections)]
         locks = SnapshotLocks(config, filters, notices)
+        # Registered before they are taken: a lock that is not had in time leaves none behind.
         stack.callback(locks.release)
         locks.take()
         with driver_errors(config, "taking a consistent point for the snapshot"):
@@ -91,6 +92,7 @@ def _take(
     server = read_server(connection)
     check_log(server, place(config))
     offset = log_end(connection, server)
+    # Without WITH CONSISTENT SNAPSHOT a transaction would see the rows of its first read, after the locks are gone.
     for each in connections:
         query(each, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
     return server, offset, read_definitions(connection, filters.tracks, filters.captures)
@@ -114,7 +116,8 @@ def _say_nothing_is_captured(connection: Connection, config: MySqlConfig) -> Non
     if not may_select(connection):
         raise SourceError(
             f"{place(config)}: user '{config.database_user}' may read no table at all: "
-            f"GRANT SELECT ON *.* TO '{config.database_user}'@'%', or on each captured database"
+            f"GRANT SELECT ON *.* TO '{config.database_user}'@'%', or on each captured database",
+            number="CDC3203",
         )
     log.warning(
         "%s: no table that user '%s' may see is captured: check database.include.list and table.include.list, "

@@ -86,6 +86,7 @@ class SnapshotLocks:
         try:
             query(holder, "FLUSH TABLES WITH READ LOCK")
         except pymysql.MySQLError as error:
+            # Managed servers grant no RELOAD. Tables that are locked one by one freeze what is captured as well.
             if error.args[0] not in _REFUSED:
                 raise
             log.info("the server refuses a global read lock: the captured tables are locked instead")
@@ -99,6 +100,7 @@ class SnapshotLocks:
         with driver_errors(self.config, "locking tables, for which LOCK TABLES is needed where RELOAD is not granted"):
             query(holder, f"LOCK TABLES {', '.join(f'{name} READ' for name, _ in captured)}")
         frozen = [name for name, transactional in captured if not transactional]
+        # A consistent snapshot shows nothing of them but their rows of now.
         if frozen:
             self.to_the_end = True
             log.warning(
@@ -123,7 +125,8 @@ class SnapshotLocks:
                 raise
             raise SourceError(
                 f"{place(self.config)} knows no LOCK TABLES FOR BACKUP, which snapshot.locking.mode=minimal_percona "
-                "needs and only Percona Server has: use snapshot.locking.mode=minimal"
+                "needs and only Percona Server has: use snapshot.locking.mode=minimal",
+                number="CDC3502",
             ) from error
 
     def _lock_as_plugin_says(self, holder: Connection) -> None:

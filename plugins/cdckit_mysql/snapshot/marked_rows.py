@@ -82,6 +82,7 @@ class MarkedRows:
             made += self._release(before, "true")
         if len(rows) > 1:
             self._given.add(chunk)
+        # Chunks come in any order, so each numbers its rows by itself: positions stay the same however they are read.
         number = (chunk + 1) * _NUMBERS + self._taken[chunk]
         self._taken[chunk] += len(rows)
         if first and len(rows) > 1:
@@ -89,6 +90,7 @@ class MarkedRows:
             number, rows, first = number + 1, rows[1:], False
         if len(rows) > 1:
             made += self._made(version, rows[:-1], "true", number)
+        # Which row is a table's or the snapshot's last one is known only behind it, and its mark is in the record.
         self._held[version.table.id] = _Held(version, rows[-1:], chunk, number + len(rows) - 1, first)
         return made
 

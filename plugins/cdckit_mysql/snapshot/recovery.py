@@ -19,7 +19,7 @@ from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.consistent_point import consistent_point
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opening import LogOpener, on_server
-from cdckit_mysql.streaming.range_scan import LogSurvey
+from cdckit_mysql.streaming.range_scan import RangeScan
 from cdckit_mysql.table import Tables
 
 log = logging.getLogger("cdckit.mysql")
@@ -40,7 +40,8 @@ def recover_history(
     if change is not None:
         raise SourceError(
             f"the schema history cannot be made anew at {at.position}: definitions have changed since ({change}), and "
-            "the server tells only those of now; start with a new state folder, which takes a new snapshot"
+            "the server tells only those of now; start with a new state folder, which takes a new snapshot",
+            number="CDC3501",
         )
     history.rebuild(at.position, tables)
     log.info("the schema history was made anew at %s, with the definitions of %d tables", at.position, len(tables))
@@ -67,7 +68,7 @@ def _first_change(
     with connection:
         if (start.file, start.pos) == (end.file, end.pos):
             return None
-        survey = LogSurvey(
+        scan = RangeScan(
             connection,
             definitions,
             start,
@@ -77,7 +78,7 @@ def _first_change(
             patience=config.connect_keep_alive_interval_ms / 1000,
         )
         try:
-            survey.pieces(end)
+            scan.pieces(end)
         except DecodeError as error:  # the definitions of now contradict a statement: it was carried out since
             return changes.found[0] if changes.found else str(error)
     return changes.found[0] if changes.found else None

@@ -99,7 +99,8 @@ class SnapshotNeed:
         if self._config.snapshot_mode == "recovery":
             raise SourceError(
                 "snapshot.mode=recovery makes the schema history anew at the saved offset, and there is none behind a "
-                "finished snapshot: start with another mode"
+                "finished snapshot: start with another mode",
+                number="CDC3501",
             )
         if at.file and not self._takes_anything(at):
             return at.with_changes(snapshot=None, snapshot_chunks="")
@@ -132,7 +133,8 @@ class SnapshotNeed:
         if not self._mode.on_data_error:
             raise SourceError(
                 f"{place(self._config)}: {reason}: changes are lost; snapshot.mode=when_needed takes a new snapshot, "
-                "as does a new state folder"
+                "as does a new state folder",
+                number="CDC3101",
             )
         if self._lost is None:
             log.warning("%s: a new snapshot is taken (snapshot.mode=%s)", reason, self._config.snapshot_mode)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote
 
 from pydantic import Field, SecretStr, model_validator
 
-from cdckit import NoMeaning
+from cdckit import IgnoredOptions
 from cdckit_mysql.options.connection import ServerOptions
 
 NonEmpty = Annotated[str, Field(min_length=1)]
@@ -25,9 +25,9 @@ class SqlStateConfig(ServerOptions):
     stand_ins: ClassVar[Mapping[str, str]] = {
         f"jdbc.{before}{name}": f"database.{name}" for before in ("", "connection.") for name in ("user", "password")
     }
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
-        NoMeaning(r"jdbc\.(offset\.)?table\..+", "the tables are this store's own, see table.prefix"),
-        NoMeaning(
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = (
+        IgnoredOptions(r"jdbc\.(offset\.)?table\..+", "the tables are this store's own, see table.prefix"),
+        IgnoredOptions(
             r"jdbc\.(connection\.)?(wait\.retry|retry)\..+",
             "a pipeline whose state cannot be saved ends, and goes on when it is started again",
         ),

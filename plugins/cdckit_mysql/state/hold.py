@@ -89,7 +89,8 @@ class Hold:
             raise StateError(
                 f"state store, {self._session.place}: the hold on the state of '{self._pipeline.decode()}' was lost "
                 f"({whose}), and nothing more is saved: check that no proxy shares connections among sessions, and "
-                "start the pipeline again; it goes on from what was saved"
+                "start the pipeline again; it goes on from what was saved",
+                number="CDC7302",
             )
 
     def _live(self) -> None:

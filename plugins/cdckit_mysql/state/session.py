@@ -48,7 +48,7 @@ class StateSession:
         self.place = f"{place(config)}, database '{config.database_dbname}'"
         self._turn = threading.RLock()
         self._logged_in = False
-        with self.told("logging in"):
+        with self.state_errors("logging in"):
             self._connection = self._log_in()
         self._logged_in = True
         try:
@@ -92,7 +92,7 @@ class StateSession:
         Raises:
             StateError: it fails.
         """
-        with self._turn, self.told(doing), self._connection.cursor() as cursor:
+        with self._turn, self.state_errors(doing), self._connection.cursor() as cursor:
             cursor.execute(self.tables.named(statement), arguments or None)
             return list(cursor.fetchall())
 
@@ -102,7 +102,7 @@ class StateSession:
         Raises:
             StateError: it fails; nothing of it was done, unless the connection was lost.
         """
-        with self._turn, self.told(doing):
+        with self._turn, self.state_errors(doing):
             for attempt in range(1, _ATTEMPTS + 1):
                 try:
                     self._run(change)
@@ -141,7 +141,8 @@ class StateSession:
         if size > self._largest:
             raise StateError(
                 f"state store, {self.place}: '{name}' in table {table} needs a statement of {size:,} bytes, and the "
-                f"server takes {self._largest:,}: raise its max_allowed_packet"
+                f"server takes {self._largest:,}: raise its max_allowed_packet",
+                number="CDC7301",
             )
 
     def has_tables(self) -> bool:
@@ -154,12 +155,13 @@ class StateSession:
         if found not in (None, FORMAT):
             raise StateError(
                 f"state store, {self.place}: table {self.tables.format} says format {found}, and this version of "
-                f"cdckit reads format {FORMAT}: run the version that made the tables, or name others by table.prefix"
+                f"cdckit reads format {FORMAT}: run the version that made the tables, or name others by table.prefix",
+                number="CDC7303",
             )
         return found is not None
 
     def _format(self) -> int | None:
-        with self._turn, self.told("looking for the tables"), self._connection.cursor() as cursor:
+        with self._turn, self.state_errors("looking for the tables"), self._connection.cursor() as cursor:
             try:
                 cursor.execute(self.tables.named("SELECT version FROM {format}"))
             except pymysql.ProgrammingError as error:
@@ -180,7 +182,7 @@ class StateSession:
         Raises:
             StateError: the connection is lost.
         """
-        with self._turn, self.told("waiting"):
+        with self._turn, self.state_errors("waiting"):
             self._connection.ping(reconnect=False)
 
     def close(self) -> None:
@@ -188,7 +190,7 @@ class StateSession:
         release(self._connection)
 
     @contextmanager
-    def told(self, doing: str) -> Iterator[None]:
+    def state_errors(self, doing: str) -> Iterator[None]:
         """Faults as `StateError`, with server, database and what to do."""
         try:
             yield
@@ -197,16 +199,21 @@ class StateSession:
         except pymysql.MySQLError as error:
             raise self._error(error, doing) from error
         except ssl.SSLError as error:
-            raise StateError(f"state store, {self.place}: TLS failed: {error}; check state.database.ssl.*") from error
+            raise StateError(
+                f"state store, {self.place}: TLS failed: {error}; check state.database.ssl.*", number="CDC7301"
+            ) from error
         except OSError as error:
-            raise StateError(f"state store, {self.place}: {error}; check state.database.hostname") from error
+            raise StateError(
+                f"state store, {self.place}: {error}; check state.database.hostname", number="CDC7301"
+            ) from error
 
     def _error(self, error: pymysql.MySQLError, doing: str) -> StateError:
         config, (code, text) = self.config, (*error.args, "", "")[:2]
         if code == ER.BAD_DB_ERROR:
             return StateError(
                 f"state store: {self.place} is not there: make it (CREATE DATABASE {config.database_dbname}), or check "
-                "state.database.dbname"
+                "state.database.dbname",
+                number="CDC7301",
             )
         if code in _DENIED:
             return StateError(

@@ -33,7 +33,7 @@ class SqlBackend(StateBackend):
             finally:
                 session.close()
         except StateError as error:
-            return [Finding("state store", "fail", str(error))]
+            return [Finding.of("state store", error)]
         found = "its tables are there" if made else "its tables are made at first use"
         return [Finding("state store", "ok", f"{session.place}: {found}")]
 

@@ -113,6 +113,8 @@ class Definitions:
         self.changes += 1
         if self._history is not None and changes:
             self._topics.arrived([table])
+            # A statement of the log may end at the same place, and has the name `ddl` in the history; the time keeps
+            # several of these in their order behind it.
             self._history.changed(position, changes, self.tables, f"told-{time.time_ns():020d}")
         return changes
 
@@ -121,7 +123,7 @@ class Definitions:
             return self.reader.apply(self.tables, event.database, event.sql, self._session(event))
         except DdlError as error:
             if not self._passes_over:
-                raise DecodeError(f"{position}: {error}") from error
+                raise DecodeError(f"{position}: {error}", number="CDC5105") from error
             log.warning("%s: passed over, as schema.history.internal.skip.unparseable.ddl says: %s", position, error)
             return []
 
@@ -148,7 +150,8 @@ class Definitions:
         if captured:
             raise DecodeError(
                 f"{place}: a change of {database}.{table or '?'} was logged as a statement, not as rows: "
-                f"let no session set binlog_format to STATEMENT or MIXED ({event.sql[:200]!r})"
+                f"let no session set binlog_format to STATEMENT or MIXED ({event.sql[:200]!r})",
+                number="CDC5104",
             )
 
     def _session(self, event: Query) -> DdlSession:

@@ -17,6 +17,8 @@ log = logging.getLogger("cdckit.mysql")
 class InconsistentSchemaError(DecodeError):
     """The tracked definition of a table is missing, or is not the one that the log announces."""
 
+    number = "CDC5101"
+
 
 class Failures:
     """Stops at an event that cannot be decoded, gives it away, or counts those that the user wants left out.

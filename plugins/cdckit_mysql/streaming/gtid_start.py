@@ -42,6 +42,8 @@ class GtidStart:
             return read | mysql_gtids(connection)[1] if purged_too else read
         executed, purged = mysql_gtids(connection)
         chosen = read.of(self._chooses)
+        # A server may refuse a set that has what it lacks (error 1236), and sends everything that the set lacks: of
+        # sources that do not count, only what it has itself is named.
         told = chosen | ((read - chosen) & executed)
         if purged_too:
             return told | purged
@@ -54,6 +56,8 @@ class GtidStart:
         known, told = dict(read.domains()), MariaDbGtidSet()
         [(text,)] = query(connection, "SELECT @@global.gtid_binlog_pos")
         for domain, last in MariaDbGtidSet.parse(text).domains():
+            # A domain that is not named is sent from its begin, which may be purged; one that is named further on than
+            # the server is refused.
             if not self._choice(str(domain)):
                 behind = domain in known and known[domain][1] <= last[1]
                 told.add(domain, *(known[domain] if behind else last))

@@ -55,6 +55,7 @@ class LogBeginnings:
         found = {name: self._begun(server, name) for name in names if name in known}
         for name, begun in found.items():
             if begun != known[name]:
+                # A file of the same name with another birth: RESET counts files from 1 again.
                 return f"log file {name} is another one than that which was read: {_RESET}"
         for name in {at.file, *names[-1:]} & set(names):
             if name not in found:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from cdckit import Finding, SnapshotMode, Split, Unmatched
+from cdckit import Finding, Retention, SnapshotMode, Split, Unmatched
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.schema_history.history import SchemaHistory
@@ -57,6 +57,9 @@ class LogOrigin(LogFacts, Protocol):
 
     def lag_bytes(self, at: LogOffset) -> int | None:
         """How much of the log is left beyond `at`; None where that cannot be told."""
+
+    def retention(self, at: LogOffset) -> Retention | None:
+        """How long the log is kept from `at` on; asks where a connection is there, and raises nothing."""
 
     # -- reading
 

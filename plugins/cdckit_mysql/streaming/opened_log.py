@@ -12,20 +12,15 @@ from cdckit_mysql.offsets import LogOffset
 
 
 class OpenedLog(Protocol):
-    """A log as it arrives, from a server or from files.
-
-    Attributes:
-        parser: knows file and position of the last event.
-        ended: whether the log's end was reached.
-    """
+    """A log as it arrives, from a server or from files."""
 
     @property
     def parser(self) -> EventParser:
-        """See above."""
+        """What makes events of spans, and knows file and position of the last one."""
 
     @property
     def ended(self) -> bool:
-        """See above."""
+        """Whether the log's end was reached."""
 
     def packets(self, timeout: float) -> Sequence[Span]:
         """The bytes of the events that have arrived; waits for the first up to `timeout` seconds.

@@ -37,7 +37,8 @@ def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
         raise SourceError(
             f"{where} is another server ({server.identity}) than the one that the offset {offset.position} counts "
             f"from ({offset.server}), and without GTIDs the place cannot be found there: connect to the former "
-            "server, or start with a new state folder, which takes a new snapshot"
+            "server, or start with a new state folder, which takes a new snapshot",
+            number="CDC3102",
         )
     log.warning("%s is another server than before (%s): going on there by GTID", where, server.identity)
     return offset.moved_to(server.identity)
@@ -131,10 +132,13 @@ class LogOpener:
                 start = on_server(start, server, where)
                 if end is not None and _elsewhere(end, server):
                     _require_gtids(end, server, where)
+                # The dump command would not say that another server lacks what was read, or what lies before an end
+                # that was planned elsewhere: MySQL looks only at the transactions that a server has numbered itself.
                 due = end if end is not None and end.file and _elsewhere(end, server) else None
                 if due is not None or known.server not in (None, server.identity):
                     require_transactions(connection, server, start, due, self._config)
                 if not start.file:
+                    # Up to its end of now this log may hold, between others, what was read at the server before.
                     start = start.with_changes(by_gtid_until=str(log_end(connection, server).position))
                 return server, start, self._dump_start(start, end, server, connection)
         finally:
@@ -142,6 +146,8 @@ class LogOpener:
 
     def _dump_start(self, start: LogOffset, end: LogOffset | None, server: Server, connection: Connection) -> DumpStart:
         """By GTID where that is known: it is right on every server of a topology, and in mid-transaction."""
+        # An offset in mid-transaction stands at MySQL's BEGIN, as Debezium's does, and the identifier stands before
+        # that: by file and position the transaction would come without it.
         at_transaction = not start.by_gtid and not start.event
         by_file = self._by_file or self._config.gtid_ignore_on_recovery
         if start.gtids is None or not server.gtids or (by_file and at_transaction):
@@ -176,5 +182,6 @@ def _require_gtids(end: LogOffset, server: Server, where: str) -> None:
         raise SourceError(
             f"{where} is another server ({server.identity}) than the one at which the range up to {end.position} was "
             f"planned ({end.server}), and without GTIDs its end cannot be found there: connect to the former server, "
-            "or start with a new state folder, which takes a new snapshot"
+            "or start with a new state folder, which takes a new snapshot",
+            number="CDC3102",
         )

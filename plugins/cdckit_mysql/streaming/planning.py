@@ -16,7 +16,7 @@ from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opened_log import OpenLog
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.range_scan import LogPiece, LogSurvey
+from cdckit_mysql.streaming.range_scan import LogPiece, RangeScan
 from cdckit_mysql.table import Tables
 
 KEPT_BYTES = 1 << 20
@@ -70,13 +70,13 @@ class LogPlanner:
         Raises:
             RetriableSourceError: `end` is the place of another server than the one that answers now.
         """
-        with self._survey(start, end, piece_bytes=size, kept_bytes=0) as (survey, _):
-            if survey.elsewhere:
+        with self._scanning(start, end, piece_bytes=size, kept_bytes=0) as (scan, _):
+            if scan.elsewhere:
                 raise RetriableSourceError(
                     f"the log's end {end.position} is that of another server than the one that answers now: "
                     "it is asked for anew"
                 )
-            return survey.first(end)
+            return scan.first(end)
 
     def splits(self, start: Offset, end: Offset, size: int, parallelism: int) -> list[Split]:
         """The pieces between two offsets, as splits.
@@ -98,12 +98,13 @@ class LogPlanner:
     def _pieces(self, start: LogOffset, end: LogOffset, size: int) -> list[LogPiece]:
         until = self._ends.known(end)
         piece_bytes = max(LEAST_PIECE, size)
-        with self._survey(start, until, piece_bytes=piece_bytes, kept_bytes=KEPT_BYTES) as (survey, definitions):
-            pieces = survey.pieces(until)
-            if survey.elsewhere:
-                self.replayed(end, until, survey.start, definitions.tables)
-            elif survey.gtids is not None:
-                self._ends.note(end, end.with_changes(gtids=joined(survey.gtids, end.gtids, self._dialect)))
+        with self._scanning(start, until, piece_bytes=piece_bytes, kept_bytes=KEPT_BYTES) as (scan, definitions):
+            pieces = scan.pieces(until)
+            if scan.elsewhere:
+                self.replayed(end, until, scan.start, definitions.tables)
+            elif scan.gtids is not None:
+                self._ends.note(end, end.with_changes(gtids=joined(scan.gtids, end.gtids, self._dialect)))
+            # The next range begins where this one ends: its definitions need no reading of the history.
             self._known = (end.position.prefix, definitions.tables.copy())
             return pieces
 
@@ -120,9 +121,9 @@ class LogPlanner:
         self._ends.note(end, LogOffset(gtids=until.gtids, epoch=start.epoch, server=start.server, ts_sec=end.ts_sec))
 
     @contextmanager
-    def _survey(
+    def _scanning(
         self, start: LogOffset, end: LogOffset, *, piece_bytes: int, kept_bytes: int
-    ) -> Iterator[tuple[LogSurvey, Definitions]]:
+    ) -> Iterator[tuple[RangeScan, Definitions]]:
         definitions = Definitions(
             self._tables_at(start),
             self._config,
@@ -132,9 +133,10 @@ class LogPlanner:
             notices=self._notices,
         )
         connection, start = self._open_log(self._ends.known(start), end)
+        # A failover begins a new epoch, which has to have its definitions before statements of its log are noted.
         self._history.moved(start.position, definitions.tables)
         with connection:
-            survey = LogSurvey(
+            scan = RangeScan(
                 connection,
                 definitions,
                 start,
@@ -143,7 +145,7 @@ class LogPlanner:
                 kept_bytes=kept_bytes,
                 patience=self._config.connect_keep_alive_interval_ms / 1000,
             )
-            yield survey, definitions
+            yield scan, definitions
 
     def _tables_at(self, offset: LogOffset) -> Tables:
         if self._known is not None and self._known[0] == offset.position.prefix:

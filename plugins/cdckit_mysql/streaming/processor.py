@@ -34,8 +34,9 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.signalling import Signalling
 from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
-from cdckit_mysql.streaming.counts import Tally, new_tally, pour
+from cdckit_mysql.streaming.counts import TableTally, Tally, new_tally, pour
 from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.event_positions import EVENT_ROWS, EventPositions
 from cdckit_mysql.streaming.failures import Failures
 from cdckit_mysql.streaming.gtid_filter import filter_sources
 from cdckit_mysql.streaming.passed_over import RowsFacts, undecoded
@@ -46,10 +47,6 @@ from cdckit_mysql.table import TableId
 
 _SERVER_ID = 2
 """Where an event's header holds the server that made the change."""
-_POS_DIGITS = 12
-"""How many digits a position within a file has in the text of a record's position."""
-EVENT_ROWS = 10**8
-"""Events of a compressed transaction share a position: each gets so many row numbers of its own."""
 _EVENTS_OF_A_KEY_CHANGE = 2
 """A delete and a create, which the counts of a transaction's events hold both."""
 _MOST_BYTES = 1 << 22
@@ -112,11 +109,11 @@ class LogProcessor:
         self._thread: int | None = None
         self._transaction: Transaction | None = None
         self._counts = dict(start.counts)
-        self._last_end = -1
-        self._inner = 0
-        self._front_file = self._front = ""
+        positions = EventPositions(self.progress)
+        self._prefix, self._first_position = positions.prefix, positions.first
         self._source_counts = SourceCounts()
         self._tally: Tally | None = None
+        self._tables = TableTally()
         self._signalling = (
             None if listen is None else listen(start=start, progress=self.progress, log_offset=self._log_offset)
         )
@@ -210,27 +207,13 @@ class LogProcessor:
         """The records since the last call."""
         taken, self.records = self.records, []
         self._bytes = 0
+        counts = self._source_counts
+        self._tables.pour(counts)
         if self._tally is not None:
-            counts = self._source_counts
             pour(self._tally, counts)
             if taken:
                 counts.event, counts.transaction = taken[-1].position or None, self.progress.gtid
         return taken if self._signalling is None else [*taken, *self._signalling.notifications()]
-
-    def _prefix(self, event: LogEvent) -> str:
-        """What the positions of an event's records begin with."""
-        file = self.progress.file
-        if file != self._front_file:
-            self._front_file, self._front = file, LogPosition(self.progress.epoch, file, 0).prefix[:-_POS_DIGITS]
-        return f"{self._front}{event.end:012d}"
-
-    def _first_position(self, event: LogEvent) -> int:
-        """The first row number of an event with records among those that share its position."""
-        if event.end == self._last_end:
-            self._inner += 1
-        else:
-            self._last_end, self._inner = event.end, 0
-        return self._inner * EVENT_ROWS
 
     # -- transactions
 
@@ -260,6 +243,8 @@ class LogProcessor:
             return
         identifier = self.progress.gtid or f"file={self.progress.file},pos={event.start}"
         topic = self._versions.topics.transaction
+        # Within a transaction that was begun before an interruption BEGIN was told then, and its rows go on counting
+        # from where the offset says.
         counts = self._counts if self.progress.resuming else None
         self._transaction = Transaction(topic, identifier, counts, self._transaction_schemas)
         if not self.progress.resuming:
@@ -278,6 +263,7 @@ class LogProcessor:
         """The transaction, or the statement that stands alone, is over."""
         self._transaction = None
         self._query = self._thread = None
+        # A transaction counts as read from its end on: until that has come, all of it may come again.
         self.progress.commit(event.end)
         if self._signalling is not None and self._signalling.blocks:
             self._pause()
@@ -289,6 +275,8 @@ class LogProcessor:
 
     def _rows_query(self, event: RowsQuery | AnnotateRows) -> None:
         if self._with_query:
+            # It stays for all rows events of the statement, and is forgotten at the transaction's end alone: a server
+            # that writes statements writes one before each.
             self._query = event.sql
         self.progress.events_done += 1
 
@@ -338,6 +326,8 @@ class LogProcessor:
                 self._tally["filtered"] += 1
             return ()
         self._bytes += event.data_end - event.data_start
+        # A server gives whole transactions, so the event comes again in which a batch ended. What was told of it is
+        # counted by rows, not by records: filters and transforms may make none or several of one.
         skip = self.progress.rows_to_skip()
         source = self._source(maker.table, event)
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
@@ -349,8 +339,7 @@ class LogProcessor:
         if lacking is not None:
             records = maker.marked(records, lacking)
         self.records += records
-        if self._tally is not None:
-            self._tally[event.change] += len(shown)
+        self._tables[maker.name][event.change] += len(shown)
         return shown
 
     def _undecoded(self, event: RowsEvent, first_position: int, reason: str) -> Undecoded:
@@ -435,11 +424,14 @@ class LogProcessor:
     def _change_definitions(self, event: Query) -> None:
         first = self._first_position(event)
         position = LogPosition(self.progress.epoch, self.progress.file, event.end)
+        # Definitions change also where the statement was told before: reading has begun at the transaction's begin,
+        # with the definitions of there. Only records and marks are left out then.
         changes: Sequence[SchemaChange] = ()
         if not self.progress.alters_nothing:
             known = self._definitions.changes
             changes = self._definitions.apply(event, position, lambda: self._offset_behind(event))
             if self._signalling is not None and self._definitions.changes != known:
+                # Rows that were read by the old definition are no rows of the new one: the chunk in hand is read again.
                 self._signalling.redefined()
         if self.progress.skips():
             return
@@ -471,8 +463,7 @@ class LogProcessor:
                 source = self._source(table.id, event)
                 blocks = self._transaction.blocks(str(table.id)) if self._transaction is not None else None
                 self.records.append(self._versions.of(table).events.truncate(source, prefix, first, blocks))
-                if self._tally is not None:
-                    self._tally["truncate"] += 1
+                self._tables[str(table.id)]["truncate"] += 1
 
     # -- the log itself
 
@@ -485,7 +476,8 @@ class LogProcessor:
     def _incident(self, event: Incident) -> None:
         raise DecodeError(
             f"{self.progress.file}:{event.start}: the server says that its log has a gap ({event.message}): "
-            "changes are lost; take a new snapshot with a new state folder"
+            "changes are lost; take a new snapshot with a new state folder",
+            number="CDC5103",
         )
 
 

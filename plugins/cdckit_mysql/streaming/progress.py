@@ -63,6 +63,8 @@ class LogProgress:
     def rotate(self, file: str, pos: int) -> None:
         """The log goes on in another file."""
         self.file = file
+        # A reading that begins by GTID, or behind a failover, is led through the heads of files that lie before the
+        # offset: the place never moves back. Numbers are compared, as binlog.1000000 sorts before binlog.999999.
         if not self._at[0] or (file_number(file), pos) > (file_number(self._at[0]), self._at[1]):
             self._at = (file, pos)
 
@@ -73,6 +75,7 @@ class LogProgress:
 
     def reached(self, end: LogOffset) -> bool:
         """Whether everything before `end` is done."""
+        # A planned end lies between transactions, so a place within one cannot be it.
         if self.in_transaction:
             return False
         file, pos = self._at
@@ -155,6 +158,7 @@ class LogProgress:
 
     def commit(self, pos: int) -> None:
         """What was begun ends with the event that ends at `pos`."""
+        # Not before the end: a set that held the transaction in hand would have the server leave its rest out.
         if self._next is not None and self._gtids is not None:
             self._gtids.add(*self._next)
         self._next = None
@@ -165,6 +169,8 @@ class LogProgress:
 
     def offset(self) -> LogOffset:
         """Where to go on when everything up to here is safe."""
+        # While events come again that were told before (`_skip`), the offset stays behind the last of these: another
+        # interruption in between must not make less of what was done.
         return LogOffset(
             file=self._at[0],
             pos=self._at[1],
@@ -220,5 +226,6 @@ def covers(done: GtidSet | MariaDbGtidSet | None, wanted: GtidSet | MariaDbGtidS
 def is_beyond(end: LogOffset, at: LogOffset, *, mariadb: bool) -> bool:
     """Whether the end of a server's log is further than an offset that counts on the same server."""
     if not at.by_gtid:
+        # Another place is enough: on one server a log's end only moves on.
         return (end.file, end.pos) != (at.file, at.pos)
     return not covers(gtid_set(at.gtids, mariadb=mariadb), gtid_set(end.gtids, mariadb=mariadb))

@@ -48,7 +48,9 @@ class RangeEnds:
 
 def _read(kept: object) -> dict[str, dict[str, object]]:
     if not isinstance(kept, dict | None) or not all(isinstance(end, dict) for end in (kept or {}).values()):
-        raise StateError(f"what the state keeps as '{KEY}' is damaged: {str(kept)[:200]}; restore it from a copy")
+        raise StateError(
+            f"what the state keeps as '{KEY}' is damaged: {str(kept)[:200]}; restore it from a copy", number="CDC7106"
+        )
     return dict(kept or {})
 
 

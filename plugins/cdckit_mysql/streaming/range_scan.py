@@ -52,7 +52,7 @@ class LogPiece:
     gtids: str | None = None
 
 
-class LogSurvey:
+class RangeScan:
     """Goes over one stretch of the log.
 
     Args:
@@ -93,6 +93,7 @@ class LogSurvey:
         self.start = start
         self.elsewhere = isinstance(connection, TransactionRange)
         self.by_gtid = start.by_gtid or self.elsewhere
+        # By GTID the place of the first transaction is known when it comes; the piece's start gets it then.
         self._placed = not start.by_gtid
         self._pieces = [self._piece(start)]
 
@@ -155,6 +156,7 @@ class LogSurvey:
         code, start, behind, begins = self._scan.scan(buffer, at)
         told = False
         if begins:
+            # Another server's place says nothing here: there the range ends with its transactions.
             if not self.elsewhere and (file_number(self._progress.file), start) >= (file_number(end.file), end.pos):
                 return True
             self._transaction_begins(span, start)
@@ -166,6 +168,8 @@ class LogSurvey:
             self._statement(span, behind)
         if behind > start or told:
             self._keep(buffer[at:limit])
+        # Before MySQL 5.7 transactions have no identifier unless GTIDs are on: one can be cut from the next behind its
+        # XID alone.
         if code == event_types.XID and not self._identified:
             self._progress.commit(behind)
             self._cut()
@@ -212,6 +216,7 @@ class LogSurvey:
         piece = self._pieces[-1]
         piece.size += len(event)
         self._keeps -= len(event)
+        # A range's events are kept for all of its pieces, or for none.
         if self._keeps < 0:
             for each in self._pieces:
                 each.events = None

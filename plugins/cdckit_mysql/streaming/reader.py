@@ -88,6 +88,8 @@ class LogReader:
                 return
             yield from processor.between()
             events: Iterator[LogEvent] = iter(())
+            # A range may be done before anything comes: where it was begun by GTID, the server sends none of its
+            # transactions.
             done = processor.progress.reached(end) or (start.by_gtid and processor.progress.has(end))
             until, size = (processor.further() if done else end), 0
             while until is not None and not processor.ended and not self._stopping():
@@ -122,6 +124,7 @@ class LogReader:
         connection, start = self._open_log(start)
         with connection, closing(self._heartbeat_action):
             self._notices.connection(connected=True, reason="")
+            # From the start as this server counts it: behind a failover files and epoch are others.
             processor = self._make_processor(start)
             yield from processor.between()
             while not self._stopping() and not processor.ended:
@@ -149,6 +152,8 @@ class LogReader:
             if not arrived or time.monotonic() >= until:
                 yield batch_of(processor, size)
                 return
+            # Behind the first bytes only what is there already is taken: a commit is not held up for one that may
+            # follow.
             wait = _REST_OF_TRANSACTION if processor.progress.in_transaction else 0.0
 
 

@@ -109,7 +109,8 @@ def _wait_while_it_replicates(connection: Connection, lacking: GtidSet) -> None:
     if lacking and _replicates(connection):
         raise RetriableSourceError(
             f"the server lacks transactions that were read or planned at another one ({lacking}); it replicates, so "
-            "that they may still come"
+            "that they may still come",
+            number="CDC3103",
         )
 
 

@@ -116,6 +116,8 @@ def _behind_last_end(spans: Sequence[Span], *, alone: bool) -> int:
         alone: whether what was begun before them is a statement that stands alone.
     """
     statement = False
+    # From behind, as only the last end matters: what lies before it is whole, however many transactions a read brought,
+    # and one or two looks do for most reads.
     for number in range(len(spans) - 1, -1, -1):
         buffer, at, _ = spans[number]
         code = buffer[at + _CODE]
@@ -124,6 +126,8 @@ def _behind_last_end(spans: Sequence[Span], *, alone: bool) -> int:
                 return number + 1
             statement = True
         elif code == event_types.MARIADB_GTID:
+            # A transaction's begin is the end of all before it. A statement that stands alone has no other end than
+            # itself.
             return len(spans) if statement and _stands_alone(spans[number]) else number
         elif code not in _WITHIN:
             return number + 1
@@ -179,6 +183,7 @@ class HeldEvents:
         first = len(self._codes)
         self._codes += bytes([buffer[at + _CODE] for buffer, at, _ in spans])
         self._spans += spans
+        # Rows events, which are most of a large transaction, cost the byte of their type here and no more.
         for code in _STATEMENTS:
             number = self._codes.find(code, first)
             while number >= 0:
@@ -191,6 +196,7 @@ class HeldEvents:
         Raises:
             SourceError: there is no room for them.
         """
+        # Each event is measured once, although this is called for every read.
         self._size += sum(end - at for _, at, end in self._spans[self._measured :])
         self._measured = len(self._spans)
         if self._size > IN_MEMORY:
@@ -217,6 +223,8 @@ class HeldEvents:
         if point := _SAVEPOINT.match(text):
             self._points[_name(point[1])] = number
         elif back := _ROLLBACK.match(text):
+            # Several whole transactions are held together, and each may use the same savepoint's name: one that was set
+            # before this transaction's begin is another's. The savepoint itself stays, and may be gone back to again.
             begin = self._codes.rfind(_GTID, 0, number)
             since = begin if back[1] is None else self._points.get(_name(back[1]), -1)
             if since >= max(begin, 0):
@@ -239,7 +247,8 @@ class HeldEvents:
         except OSError as error:
             raise SourceError(
                 f"a transaction of more than {self._size / 1e6:,.0f} MB cannot be kept in {tempfile.gettempdir()} "
-                f"until it ends: {error}; name a folder with more room in TMPDIR"
+                f"until it ends: {error}; name a folder with more room in TMPDIR",
+                number="CDC3503",
             ) from error
         self._spans, self._measured = [], 0
 
@@ -247,6 +256,7 @@ class HeldEvents:
         dropped, number = self._dropped(), 0
         file.seek(0)
         while number < len(self._lengths):
+            # Parts are cut between events, so spans need no copy of their own.
             part, at, spans = file.read(self._part(number)), 0, []
             while at < len(part):
                 behind = at + self._lengths[number]

@@ -190,7 +190,8 @@ class RowDecoders:
         if table is None:
             raise InconsistentSchemaError(
                 "the schema history knows no such table here; a new snapshot of the definitions is needed: "
-                "start with a new state folder"
+                "start with a new state folder",
+                number="CDC5102",
             )
         if table.sequence:
             return None

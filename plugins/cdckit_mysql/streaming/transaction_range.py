@@ -168,6 +168,7 @@ class TransactionRange(LogOver):
         for span in spans:
             code = span[0][span[1] + _CODE]
             if code in _BEGINS:
+                # The last one ends where another begins, not where it is met: its rows are still to come.
                 if self._transactions.complete:
                     self.ended = True
                     return kept
@@ -185,6 +186,8 @@ class TransactionRange(LogOver):
     def _beginning(self, code: int, span: Span) -> Gtid | MariaDbGtid:
         """The event; the parser is not asked, which is at an event before it."""
         buffer, at, end = span
+        # Spans are looked at before the parser comes to them, and a parser that went ahead would take places and tables
+        # from events that are left out.
         limit = end - CHECKSUM_SIZE * self.parser.checksums
         return _BEGINS[code](HEADER.unpack_from(buffer, at), 0, 0, buffer, at + HEADER_SIZE, limit)
 

@@ -35,7 +35,9 @@ def offset_of_connector(offset: Offset, asked: AskedServer, config: MySqlConfig)
     """
     at = LogOffset.of_connector(offset)
     if at.snapshot_due:
-        raise StateError("the connector's snapshot was not finished: start without its offset, with a new snapshot")
+        raise StateError(
+            "the connector's snapshot was not finished: start without its offset, with a new snapshot", number="CDC7403"
+        )
     if not at.row or at.event:
         return at
     _, connection = asked.ready()
@@ -59,5 +61,7 @@ def _begin_of_transaction(connection: Connection, at: LogOffset) -> int:
             if end >= at.pos:
                 break
     if begin is None:
-        raise StateError(f"the connector's offset stands within a transaction whose begin is not in {at.file}")
+        raise StateError(
+            f"the connector's offset stands within a transaction whose begin is not in {at.file}", number="CDC7403"
+        )
     return begin

@@ -46,7 +46,7 @@ def definitions_at(records: Iterable[Record], offset: LogOffset, dialect: Dialec
             replay.apply(record)
             applied += 1
     if not applied:
-        raise StateError(f"the schema history has no definitions at or before {offset.position}")
+        raise StateError(f"the schema history has no definitions at or before {offset.position}", number="CDC7403")
     log.info("%d records of the schema history give %d tables at %s", applied, len(replay.tables), offset.position)
     return replay.tables
 
@@ -114,13 +114,17 @@ class _Replay:
         try:
             self._reader.apply(self.tables, table_id.database, statement, SHOWN)
         except DdlError as error:
-            raise StateError(f"the schema history's table {table_id} cannot be understood: {error.problem}") from error
+            raise StateError(
+                f"the schema history's table {table_id} cannot be understood: {error.problem}", number="CDC7403"
+            ) from error
 
 
 def _table_id(text: str) -> TableId:
     parts = id_parts(text)
     if len(parts) != 2:
-        raise StateError(f"the schema history names a table '{text}', which is not of the form database.table")
+        raise StateError(
+            f"the schema history names a table '{text}', which is not of the form database.table", number="CDC7403"
+        )
     return TableId(*parts)
 
 

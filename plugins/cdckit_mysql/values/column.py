@@ -69,7 +69,10 @@ def column_value(column: Column, options: ValueOptions, table: TableId, *, in_ke
     """
     kind = kind_of(column)
     if kind is None:
-        raise DecodeError(f"column {column.name} of {table}: type {column.type_name} is not known; exclude the column")
+        raise DecodeError(
+            f"column {column.name} of {table}: type {column.type_name} is not known; exclude the column",
+            number="CDC5106",
+        )
     try:
         native = _native_schema(column, kind, options, table)
     except DecodeError as error:
@@ -96,7 +99,7 @@ def column_value(column: Column, options: ValueOptions, table: TableId, *, in_ke
 
 def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:
     native = value.native
-    convert = _told(converter.convert, value.column.name)
+    convert = _naming_column(converter.convert, value.column.name)
     if converter.takes_null:
         readable = native.replace(optional=True, default=None)
         options = replace(value.options, zero_timestamps=False)  # null to begin with
@@ -112,16 +115,18 @@ def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:
     )  # fmt: skip
 
 
-def _told(convert: Convert, column: str) -> Convert:
+def _naming_column(convert: Convert, column: str) -> Convert:
     """A user's function; what it raises names the column."""
 
-    def told(value: Any) -> Any:
+    def converted(value: Any) -> Any:
         try:
             return convert(value)
         except Exception as error:
-            raise DecodeError(f"the converter of column {column}: {type(error).__name__}: {error}") from error
+            raise DecodeError(
+                f"the converter of column {column}: {type(error).__name__}: {error}", number="CDC5107"
+            ) from error
 
-    return told
+    return converted
 
 
 def _guarded(value: ColumnValue, failures: ConversionFailures, table: TableId) -> ColumnValue:

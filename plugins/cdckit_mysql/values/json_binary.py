@@ -98,6 +98,7 @@ def _container(data: bytes, kind: int, at: int) -> Json:
     values: list[Json] = []
     for place in range(entry, entry + count * (width + 1), width + 1):
         item = data[place]
+        # Small values stand in the entry itself. What fits there depends on the container: a large one has four bytes.
         where = place + 1 if item in inline else at + integer(data, place + 1)[0]
         values.append(_value(data, item, where))
     return values if keys is None else dict(zip(keys, values, strict=True))
@@ -136,6 +137,7 @@ def _datetime_text(body: bytes) -> str:
     """`YYYY-MM-DD HH:MM:SS[.f]`, packed as 17, 5, 5, 6, 6 bits and 24 of microseconds."""
     packed: int = _PACKED_TIME(body)[0]
     day, time = packed >> 41, packed >> 24 & 0x1FFFF
+    # Year and month are one number, year * 13 + month: months begin at 0, as zero dates have one.
     year, month = divmod(day >> 5, 13)
     return f"{year:04}-{month:02}-{day & 31:02} {_clock_text(time)}{fraction_text(packed & 0xFFFFFF)}"
 
@@ -201,6 +203,7 @@ def _scalar_text(value: str | float | bool | None) -> str:
 def _string_text(text: str) -> str:
     """The string in quotes; the hexadecimal digits of an escape are capitals."""
     quoted = encode_basestring(text)
+    # The standard library writes escapes in small letters, Debezium's writer in capitals.
     if "\\u00" not in quoted:
         return quoted
     return '"' + "".join(_ESCAPES.get(ord(c), c) for c in text) + '"'

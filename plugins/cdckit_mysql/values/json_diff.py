@@ -80,6 +80,8 @@ def _apply(parent: Json, operation: int, leg: str | int, value: Json) -> None:
         if operation == _REMOVE:
             del parent[leg]
         else:
+            # A member keeps its place where it was there; a new one stands where the server's binary form sorts it,
+            # which the next difference, and the text that is shown, go by.
             new = leg not in parent
             parent[leg] = value
             if new:

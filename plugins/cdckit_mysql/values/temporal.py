@@ -80,7 +80,8 @@ class DayTable(dict[int, Any]):
                 return self.invalid
             raise DecodeError(
                 f"{told}. Correct the row, or set event.deserialization.failure.handling.mode=warn to show 1970-01-01, "
-                "or event.converting.failure.handling.mode=skip to show null instead"
+                "or event.converting.failure.handling.mode=skip to show null instead",
+                number="CDC5108",
             ) from error
 
 

@@ -17,8 +17,6 @@ from cdckit_ticdc.columns.seen import fitted, seen_schema
 from cdckit_ticdc.columns.texts import vector
 from cdckit_ticdc.columns.types import BINARY, MySqlType, parse_type
 
-VECTOR_NAME = "io.debezium.data.TiDBVectorFloat32"
-"""The name that TiCDC gives to logical.FLOAT_VECTOR, a text."""
 Written = Mapping[str, Any]
 
 
@@ -49,7 +47,7 @@ class DebeziumColumns:
             type = defined.declared
         if type is None and "tidb_type" in written:
             type = _extended(written["tidb_type"], written)
-        if plain.name == VECTOR_NAME:
+        if plain.name == logical.TIDB_VECTOR_NAME:
             type = MySqlType("vector")
         return self._column(name, plain.replace(optional=False), type, optional=plain.optional)
 

@@ -95,7 +95,9 @@ class CsvDecoder(Decoder):
                 self.definitions.learn(definition)
             found = self.definitions.version(database, table, version)
         if found is None:
-            raise DecodeError(f"table {database}.{table}: there is no schema file of version {version}")
+            raise DecodeError(
+                f"table {database}.{table}: there is no schema file of version {version}", number="CDC5202"
+            )
         return found
 
     def _layout(self, definition: Definition) -> Layout:

@@ -16,7 +16,7 @@ import orjson
 from cdckit import DecodeError, logical
 from cdckit_ticdc.columns.avro import AvroSchemas, value_reader
 from cdckit_ticdc.columns.column import Column
-from cdckit_ticdc.columns.debezium import VECTOR_NAME, DebeziumColumns
+from cdckit_ticdc.columns.debezium import DebeziumColumns
 from cdckit_ticdc.columns.texts import vector
 from cdckit_ticdc.columns.types import MySqlType
 from cdckit_ticdc.decoding.avro import read_registered
@@ -177,7 +177,7 @@ def _registered_columns(schema: RegisteredSchema) -> list[Column]:
     row = AvroSchemas().schema(schema.written).field("after").schema
     columns = []
     for member in row.fields:
-        if member.schema.name == VECTOR_NAME:
+        if member.schema.name == logical.TIDB_VECTOR_NAME:
             shown = logical.FLOAT_VECTOR.as_optional() if member.schema.optional else logical.FLOAT_VECTOR
             columns.append(Column(member.name, shown, vector))
         else:

@@ -155,7 +155,7 @@ class Decoder(ABC):
 def _with_place(message: Message, error: Exception) -> DecodeError:
     if isinstance(error, DecodeError):
         return DecodeError(f"{message.place}: {error}")
-    return DecodeError(f"{message.place}: no message of this protocol ({told(error)})")
+    return DecodeError(f"{message.place}: no message of this protocol ({briefly(error)})", number="CDC5204")
 
 
 def topic_name(name: str) -> str:
@@ -163,7 +163,7 @@ def topic_name(name: str) -> str:
     return _NOT_IN_TOPICS.sub("_", name)
 
 
-def told(error: Exception) -> str:
+def briefly(error: Exception) -> str:
     """What was wrong with a message, in few words."""
     text = str(error)
     if isinstance(error, KeyError):

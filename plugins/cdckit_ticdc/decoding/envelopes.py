@@ -22,7 +22,7 @@ from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.columns.rows import MakeRow, compile_row
 from cdckit_ticdc.columns.seen import seen_struct, transaction_metadata
 from cdckit_ticdc.decoding.avro import read_registered
-from cdckit_ticdc.decoding.decoder import FAULTS, told, topic_name
+from cdckit_ticdc.decoding.decoder import FAULTS, briefly, topic_name
 from cdckit_ticdc.decoding.documents import read_document
 from cdckit_ticdc.decoding.headers import read_headers
 from cdckit_ticdc.decoding.schemaless import SchemalessEnvelopes
@@ -96,7 +96,9 @@ class EnvelopeDecoder:
         except DecodeError as error:
             raise DecodeError(f"{message.place}: {error}") from error
         except FAULTS as error:
-            raise DecodeError(f"{message.place}: no message in Debezium's format ({told(error)})") from error
+            raise DecodeError(
+                f"{message.place}: no message in Debezium's format ({briefly(error)})", number="CDC5204"
+            ) from error
 
     def _decoded(self, message: Message) -> Sequence[Record | Ddl]:
         content = self._content(message)
@@ -155,7 +157,7 @@ class EnvelopeDecoder:
 
     def _from_avro(self, text: bytes) -> Datum:
         if self._registry is None:
-            raise DecodeError("a message of a schema registry: give 'schema.registry.url'")
+            raise DecodeError("a message of a schema registry: give 'schema.registry.url'", number="CDC5203")
         registered, found = read_registered(self._registry, text)
         schema = self._avro_schemas.get(registered)
         if schema is None:

@@ -20,9 +20,11 @@ def refuse_parted(table: tuple[str, str], *, place: str | None, only_key: bool |
     if place:
         raise DecodeError(
             f"table {'.'.join(table)}: the row is too large for Kafka and was put at {place}, which is not read: "
-            f"{remedy}"
+            f"{remedy}",
+            number="CDC5201",
         )
     if only_key:
         raise DecodeError(
-            f"table {'.'.join(table)}: the row is too large for Kafka, so only its key was sent: {remedy}"
+            f"table {'.'.join(table)}: the row is too large for Kafka, so only its key was sent: {remedy}",
+            number="CDC5201",
         )

@@ -80,7 +80,8 @@ class SimpleDecoder(Decoder):
         if definition is None:
             raise DecodeError(
                 f"table {'.'.join(table)}: no message has brought its schema version {version} so far: begin at an "
-                "earlier offset, where its DDL or BOOTSTRAP message is"
+                "earlier offset, where its DDL or BOOTSTRAP message is",
+                number="CDC5202",
             )
         known = definition
         return self.layout(known, "default", table, lambda: self._columns.of_table(known))

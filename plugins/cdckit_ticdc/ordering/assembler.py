@@ -153,6 +153,8 @@ class Assembler:
             for record in self._released_records(all_held=all_held):
                 records.append(record)
                 if len(records) >= _RECORDS:
+                    # An offset is a watermark and one place for each partition: within a release there is none that has
+                    # just the rows so far behind it.
                     yield Batch(records, before, repeats=True)
                     records = []
         except DecodeError:
@@ -166,6 +168,8 @@ class Assembler:
 
     def offset(self) -> dict[str, object]:
         """Where to go on."""
+        # A partition is read again from its oldest message that is held back; what lies behind that and was delivered
+        # is told by the watermark.
         held = {**self._buffer.first_offsets(), **{one: open_.offset for one, open_ in self._open.items()}}
         resume = {partition: held.get(partition, at) for partition, at in self._at.items()}
         read = {partition: max(at, self._read.get(partition, at)) for partition, at in self._at.items()}
@@ -184,6 +188,8 @@ class Assembler:
         elif isinstance(other, Ddl) and not self._is_new(other):
             return
         for time in times:
+            # TiCDC sends again from an older checkpoint after a restart or when a table moves to another node; what
+            # lies below the watermark has been delivered.
             if time < self._marks.passed or self._at_watermark.has(message, time, partition):
                 self.resent += 1
             else:
@@ -251,6 +257,8 @@ class Assembler:
 
     def _pass_record(self, partition: Partition, message: Message, record: Record) -> None:
         time = time_of(record)
+        # In order within a partition, a row that is older than its key's newest is one that was sent again; passing it
+        # on would put the key back.
         if self._decoder.times_rows and self._newest.is_older(record, time):
             self.resent += 1
             return
@@ -273,6 +281,7 @@ class Assembler:
         identity = (ddl.commit_ts, ddl.statement)
         if identity in self._statements or ddl.commit_ts <= self._start.watermark:
             return False
+        # TiCDC sends a statement to every partition.
         self._statements[identity] = None
         if len(self._statements) > self._limits.messages:
             del self._statements[next(iter(self._statements))]
@@ -286,6 +295,7 @@ def _moved(record: Record) -> bool:
 
 def _sorted(records: list[Record]) -> list[Record]:
     """The records of one time: deletes first, and each transaction's together where start_ts is known."""
+    # `sort` is stable: rows that positions do not tell apart stay as they came.
     records.sort(key=_position)
     return records
 

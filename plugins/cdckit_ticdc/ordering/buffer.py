@@ -59,6 +59,8 @@ class Buffer:
         taken, self._held = self._held[:at], self._held[at:]
         self._bytes = sum(_size(held.message) for held in self._held)
         self._first = _first_offsets(self._held)
+        # Runs are sorted files: what a slow watermark has piled up is merged from disk, a message of each run in
+        # memory.
         yield from heapq.merge(taken, *(run.take(up_to) for run in self._runs))
         for run in [run for run in self._runs if not run.left]:
             run.close()

@@ -39,6 +39,7 @@ class NewestByKey:
         if commit_ts < newest:
             return True
         self._newest[key] = commit_ts
+        # A row that is sent again does not keep its key from being forgotten.
         if commit_ts > newest:
             self._newest.move_to_end(key)
         if len(self._newest) > self._limit:

@@ -31,6 +31,7 @@ class Watermarks:
         """
         self.seen = True
         self._partitions[partition] = max(commit_ts, self._partitions.get(partition, 0))
+        # Rows of one transaction lie in several partitions: only the slowest says up to when all are there.
         lowest = min(self._partitions.values())
         if lowest <= self.passed:
             return False

@@ -60,7 +60,7 @@ class FileLog(MessageLog):
         for pattern in self._patterns:
             matching = glob.glob(pattern, recursive=True)  # noqa: PTH207 - patterns may be absolute
             if not matching and not glob.has_magic(pattern):
-                raise SourceError(f"source.files: there is no file {pattern}")
+                raise SourceError(f"source.files: there is no file {pattern}", number="CDC3401")
             found.update(path for path in matching if Path(path).is_file())
         return sorted(found)
 
@@ -78,7 +78,7 @@ def _end_of_lines(path: str) -> int:
                     return start + at + 1
                 end = start
     except OSError as error:
-        raise SourceError(f"source.files: {path}: {error.strerror}") from error
+        raise SourceError(f"source.files: {path}: {error.strerror}", number="CDC3402") from error
     return 0
 
 
@@ -97,8 +97,10 @@ def _chunks(partition: Partition, start: int, end: int) -> Iterator[Chunk]:
                         messages.append(read_line(line.strip(), partition.topic, at))
                     at += len(line)
                 if at == start:
-                    raise SourceError(f"source.files: {partition.topic} became shorter while it was read")
+                    raise SourceError(
+                        f"source.files: {partition.topic} became shorter while it was read", number="CDC3402"
+                    )
                 yield Chunk(partition, messages, at, at - start)
                 start = at
     except OSError as error:
-        raise SourceError(f"source.files: {partition.topic}: {error.strerror}") from error
+        raise SourceError(f"source.files: {partition.topic}: {error.strerror}", number="CDC3402") from error

@@ -51,19 +51,23 @@ class LocalFolder(Folder):
     def files(self) -> list[StoredFile]:
         """All files below it."""
         if not self._path.is_dir():
-            raise SourceError(f"source.storage.url: there is no folder {self._path}")
+            raise SourceError(f"source.storage.url: there is no folder {self._path}", number="CDC3401")
         try:
             found = (path for path in self._path.rglob("*") if path.is_file())
             return [StoredFile(path.relative_to(self._path).as_posix(), path.stat().st_size) for path in found]
         except OSError as error:
-            raise RetriableSourceError(f"source.storage.url: the files cannot be listed: {error}") from error
+            raise RetriableSourceError(
+                f"source.storage.url: the files cannot be listed: {error}", number="CDC3402"
+            ) from error
 
     def content(self, path: str) -> bytes:
         """A file's content."""
         try:
             return (self._path / path).read_bytes()
         except OSError as error:
-            raise RetriableSourceError(f"source.storage.url: {path} cannot be read: {error}") from error
+            raise RetriableSourceError(
+                f"source.storage.url: {path} cannot be read: {error}", number="CDC3402"
+            ) from error
 
 
 class ObjectStore(Folder):
@@ -87,7 +91,9 @@ class ObjectStore(Folder):
             self._fs: Any = fs
             self._store, root = answer_of(lambda: _opened(fs, url, options))
         except ImportError as error:
-            raise ConfigError("source.storage.url: needs pyarrow: pip install 'cdckit[storage]'") from error
+            raise ConfigError(
+                "source.storage.url: needs pyarrow: pip install 'cdckit[storage]'", number="CDC2301"
+            ) from error
         except (ValueError, TypeError, OSError) as error:
             raise ConfigError(f"source.storage.url: {self._redacted(str(error))}") from None
         self._root = root.rstrip("/")
@@ -114,7 +120,7 @@ class ObjectStore(Folder):
         try:
             return answer_of(ask)
         except FileNotFoundError as error:
-            raise SourceError(f"source.storage.url: there is nothing at {self._url}") from error
+            raise SourceError(f"source.storage.url: there is nothing at {self._url}", number="CDC3401") from error
         except OSError as error:
             said = self._redacted(str(error))
             kind = SourceError if _FOR_GOOD.search(said) else RetriableSourceError

@@ -12,7 +12,16 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollectio
 
 from cdckit import DecodeError, RetriableSourceError, SourceError, StoppedError
 from cdckit.java.regex import UserPattern
-from cdckit.kafka import ClientErrors, ClientOptions, KafkaClientError, ask, open_admin, open_consumer
+from cdckit.kafka import (
+    ClientErrors,
+    ClientOptions,
+    KafkaClientError,
+    TopicSettings,
+    ask,
+    open_admin,
+    open_consumer,
+    topic_settings,
+)
 from cdckit.waiting import ended_by_stop, let_go
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
@@ -33,12 +42,16 @@ _OPTIONS = ClientOptions("source.kafka", "source.bootstrap.servers", patience="r
 _DEFAULTS = {
     "enable.auto.commit": "false",
     "enable.auto.offset.store": "false",
+    # A place that is gone is told, and not passed over in silence as by `earliest` and `latest`.
     "auto.offset.reset": "error",
+    # The end of a partition has to be seen: the last offsets may be markers of transactions, which are no messages.
     "enable.partition.eof": "true",
     "fetch.message.max.bytes": "10485760",
     "queued.max.messages.kbytes": "65536",
     "fetch.wait.max.ms": "100",
     "allow.auto.create.topics": "false",
+    # librdkafka does not look by default, and a batch that is damaged on a broker's disk would be read as if it were
+    # none.
     "check.crcs": "true",
 }
 _OF_CONSUMERS = re.compile(r"(enable|auto|fetch|queued|group|check|allow|isolation|partition|max\.poll)\.")
@@ -124,7 +137,7 @@ class KafkaLog(MessageLog):
     def identities(self) -> dict[str, str]:
         """The topics' ids, which brokers give since Kafka 2.8."""
         names = sorted({partition.topic for partition in self._partitions()})
-        settings = {name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)}
+        settings = self._of_admin()
         errors = ClientErrors(_OPTIONS, settings)
         try:
             admin = open_admin(settings, errors)
@@ -134,6 +147,22 @@ class KafkaLog(MessageLog):
             log.warning("the topics' ids are not told, so that one that is made anew is not seen: %s", fault)
             return {}
         return {name: identity for name, identity in found.items() if identity.strip("A=0-")}
+
+    def topic_settings(self) -> dict[str, TopicSettings]:
+        """How the topics are configured; those that the user may not look at are left out."""
+        names = sorted({partition.topic for partition in self._partitions()})
+        settings = self._of_admin()
+        return topic_settings(open_admin(settings, ClientErrors(_OPTIONS, settings)), names, self._seconds)
+
+    def time_of(self, partition: Partition, at: int) -> int | None:
+        """When a message was written, in ms since 1970; None where that is not told."""
+        for chunks in self._bounded({partition: at}, {partition: at + 1}):
+            for message in (message for chunk in chunks for message in chunk.messages):
+                return message.timestamp
+        return None
+
+    def _of_admin(self) -> dict[str, str]:
+        return {name: value for name, value in self._settings.items() if not _OF_CONSUMERS.match(name)}
 
     def _seen_end(self, partition: Partition) -> int:
         try:
@@ -194,6 +223,7 @@ class KafkaLog(MessageLog):
                 looked = time.monotonic()
                 partitions = self._partitions()
                 require_kept(at, partitions)
+                # A topic that was deleted and made anew under its name has the same offsets, and other messages.
                 require_same(identities, self.identities())
                 new = {partition: self._range(partition).low for partition in partitions if partition not in at}
                 if new:
@@ -220,7 +250,11 @@ class KafkaLog(MessageLog):
                 ends.append(_end(message))
             elif error.code() == KafkaError._BAD_MSG:
                 place = f"topic {message.topic()}, partition {message.partition()}"
-                self._damage = DecodeError(f"{place}: {error.str()}: it is damaged on the broker's disk or on its way")
+                # librdkafka goes on behind a batch that it cannot read, which would leave its messages out. So this is
+                # kept, and nothing more is read from there.
+                self._damage = DecodeError(
+                    f"{place}: {error.str()}: it is damaged on the broker's disk or on its way", number="CDC5110"
+                )
                 break
             else:
                 if error.code() in _GONE:
@@ -246,7 +280,8 @@ class KafkaLog(MessageLog):
         if missing:
             raise SourceError(
                 f"source.topics: there is no topic '{missing[0]}' at {self._settings['bootstrap.servers']}, or the "
-                "user may not describe it; create it, or correct the name"
+                "user may not describe it; create it, or correct the name",
+                number="CDC3401",
             )
         wanted = {*self._topics, *(name for name in known if any(one.fullmatch(name) for one in self._patterns))}
         return sorted(Partition(topic, number) for topic in wanted for number in known[topic].partitions)
@@ -267,7 +302,7 @@ class KafkaLog(MessageLog):
         try:
             return ask(self._errors, consumer.poll, lambda: call(consumer))
         except KafkaClientError as fault:
-            raise self._told(fault) from fault
+            raise self._source_error(fault) from fault
         except StoppedError:
             self._consumer = None
             raise
@@ -292,7 +327,8 @@ class KafkaLog(MessageLog):
             if self._errors.too_large:
                 return SourceError(
                     f"topic {partition.topic}, partition {partition.number}, offset {at}: the message is larger than "
-                    "the client takes: raise source.kafka.receive.message.max.bytes"
+                    "the client takes: raise source.kafka.receive.message.max.bytes",
+                    number="CDC3305",
                 )
         return RetriableSourceError(f"Kafka sent a message that is too large for the client{self._reason()}")
 
@@ -303,12 +339,14 @@ class KafkaLog(MessageLog):
     def _fault(self, error: KafkaError) -> SourceError:
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             said = f"{self._at_brokers()}: {self._errors.redacted(error.str())}"
-            return SourceError(f"{said}: messages between the saved offset and the oldest one left are lost")
-        return self._told(self._errors.fault(error))
+            return SourceError(
+                f"{said}: messages between the saved offset and the oldest one left are lost", number="CDC3101"
+            )
+        return self._source_error(self._errors.fault(error))
 
-    def _told(self, fault: KafkaClientError) -> SourceError:
+    def _source_error(self, fault: KafkaClientError) -> SourceError:
         kind = SourceError if fault.lasting else RetriableSourceError
-        return kind(f"{self._at_brokers()}: {fault}")
+        return kind(f"{self._at_brokers()}: {fault}", number="CDC3202" if fault.lasting else "CDC3201")
 
     def _at_brokers(self) -> str:
         return f"Kafka at {self._settings['bootstrap.servers']}"
@@ -324,7 +362,8 @@ def require_kept(read: Iterable[Partition], found: Sequence[Partition]) -> None:
         if partition not in found:
             raise SourceError(
                 f"{partition} was read and is gone: its topic was deleted; take it out of source.topics, or begin "
-                "anew with a new state folder once it is there again"
+                "anew with a new state folder once it is there again",
+                number="CDC3104",
             )
 
 
@@ -338,7 +377,8 @@ def require_same(before: Mapping[str, str], now: Mapping[str, str]) -> None:
         if now.get(topic, identity) != identity:
             raise SourceError(
                 f"topic '{topic}' was deleted and made anew: what stands there now is not what the saved offset tells "
-                "of, and what was deleted before it was read is lost; a new state folder begins anew"
+                "of, and what was deleted before it was read is lost; a new state folder begins anew",
+                number="CDC3104",
             )
 
 

@@ -89,7 +89,7 @@ class StateClients:
         return open_producer({**_UNLESS_TOLD, **self.config.producer_settings, **_WRITES, **own}, self.errors)
 
     @contextmanager
-    def told(self, doing: str) -> Iterator[None]:
+    def state_errors(self, doing: str) -> Iterator[None]:
         """Kafka's faults as `StateError`, with the topic, and what may help."""
         try:
             yield
@@ -99,4 +99,6 @@ class StateClients:
     def error(self, error: KafkaException, doing: str) -> StateError:
         """One of these, told."""
         self.admin.poll(0)
-        return StateError(f"state store, {self.place}: {doing} failed: {self.errors.fault(error.args[0])}")
+        return StateError(
+            f"state store, {self.place}: {doing} failed: {self.errors.fault(error.args[0])}", number="CDC7301"
+        )

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from cdckit import NoMeaning, PluginConfig
+from cdckit import IgnoredOptions, PluginConfig
 from cdckit.kafka import CONSUMER, PRODUCER, ClientOptions, ClientProperties, from_java_or_librdkafka
 
 PROPERTIES = "state.kafka"
@@ -22,8 +22,8 @@ class KafkaStateConfig(PluginConfig):
         r"bootstrap\.servers": "",
         r"(security\.protocol|sasl\..+|ssl\..+)": "kafka.",
     }
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
-        NoMeaning(r"partitions", "all of a state is in the first partition of its topics: only that has an order"),
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = (
+        IgnoredOptions(r"partitions", "all of a state is in the first partition of its topics: only that has an order"),
     )
 
     bootstrap_servers: Annotated[str, Field(min_length=1)]

@@ -11,8 +11,7 @@ import threading
 import time
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._group import MemberDescription
+from confluent_kafka.admin import AdminClient, MemberDescription
 
 from cdckit import StateError, StateHeldError
 from cdckit.waiting import ended_by_stop
@@ -49,7 +48,7 @@ class Hold:
         self._admin = admin
         self._given = False
         self._ended = threading.Event()
-        with clients.told("looking who holds the state"):
+        with clients.state_errors("looking who holds the state"):
             self._wait_for_others()
             self._member = clients.member()
             try:
@@ -85,11 +84,13 @@ class Hold:
                 reason = self._clients.errors.reason()
                 raise StateError(
                     f"state store, {self._clients.place}: group '{self._clients.holder}' could not be joined within "
-                    f"{self._clients.config.timeout_ms} ms (state.timeout.ms){f': {reason}' if reason else ''}"
+                    f"{self._clients.config.timeout_ms} ms (state.timeout.ms){f': {reason}' if reason else ''}",
+                    number="CDC7301",
                 )
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """The group's answer. Nothing is read by this consumer."""
+        # The group only says who is first. What is assigned is not fetched: the state is read by a consumer of its own.
         ends = [TopicPartition(each.topic, each.partition, OFFSET_END) for each in partitions]
         consumer.incremental_assign(ends)
         consumer.pause(ends)

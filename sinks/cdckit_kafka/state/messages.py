@@ -74,7 +74,8 @@ class SavedState:
         if found not in (None, FORMAT):
             raise StateError(
                 f"state store, {self._place}: the state of '{self._pipeline}' has format {found}, this version of "
-                f"cdckit reads format {FORMAT}"
+                f"cdckit reads format {FORMAT}",
+                number="CDC7303",
             )
         return found is not None
 
@@ -134,7 +135,8 @@ class SavedState:
         return StateError(
             f"state store, {self._place}: what it has of pipeline '{self._pipeline}' is damaged ({reason}): "
             f"{text[:80].decode(errors='replace')}; write the message anew, or give the pipeline another name to start "
-            "anew (with a new snapshot)"
+            "anew (with a new snapshot)",
+            number="CDC7106",
         )
 
 

@@ -29,7 +29,7 @@ class KafkaBackend(StateBackend):
         try:
             made = has_topics(clients, clients.admin)
         except (ConfigError, StateError) as error:
-            return [Finding("state store", "fail", str(error))]
+            return [Finding.of("state store", error)]
         found = "its topics are there" if made else "its topics are made at first use"
         return [Finding("state store", "ok", f"{clients.place}: {found}")]
 
@@ -62,6 +62,8 @@ class KafkaStateStore(StateStore):
         with ExitStack() as opened:
             hold = Hold(clients, admin)
             opened.callback(hold.end)
+            # Before anything is read: from here on no other process adds to the topics, so what is read is the last
+            # state.
             self._writer = StateWriter(clients, hold.other)
             for topic in self._topics:
                 reader = TopicReader(clients, topic, self._saved.take)

@@ -7,11 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import ConfigResource
-from confluent_kafka.admin._listoffsets import OffsetSpec
-from confluent_kafka.admin._resource import ResourceType
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from cdckit import StateError
 from cdckit_kafka.state.clients import StateClients
@@ -40,7 +36,7 @@ def has_topics(clients: StateClients, admin: AdminClient) -> bool:
     Raises:
         StateError: Kafka does not say.
     """
-    with clients.told("asking for topics"):
+    with clients.state_errors("asking for topics"):
         known = admin.list_topics(timeout=clients.seconds).topics
     return {clients.config.topic, clients.config.histories} <= set(known)
 
@@ -52,14 +48,14 @@ def make_topics(clients: StateClients, admin: AdminClient) -> None:
         StateError: one cannot be made, or it would lose what is old.
     """
     config = clients.config
-    with clients.told("asking for topics"):
+    with clients.state_errors("asking for topics"):
         known = set(admin.list_topics(timeout=clients.seconds).topics)
     for topic in (config.topic, config.histories):
         if topic in known:
             _require_lasting(clients, admin, topic)
         else:
             new = NewTopic(topic, 1, replication_factor=config.replication_factor, config=_MADE_WITH)
-            with clients.told(f"making the topic '{topic}'"):
+            with clients.state_errors(f"making the topic '{topic}'"):
                 made = _made(admin.create_topics([new])[topic].result, clients.seconds)
             if not made:
                 _require_lasting(clients, admin, topic)
@@ -89,7 +85,8 @@ def _require_lasting(clients: StateClients, admin: AdminClient, topic: str) -> N
         raise StateError(
             f"state store: topic '{topic}' at {clients.config.bootstrap_servers} deletes old messages (cleanup.policy="
             f"{settings['cleanup.policy'].value}), and with them the state: set its cleanup.policy to compact, or name "
-            "another topic, which is made so (state.topic, state.history.topic)"
+            "another topic, which is made so (state.topic, state.history.topic)",
+            number="CDC7305",
         )
 
 
@@ -120,7 +117,7 @@ class TopicReader:
             StateError: it cannot be read.
         """
         topic = self._place.topic
-        with self._clients.told(f"reading topic '{topic}'"):
+        with self._clients.state_errors(f"reading topic '{topic}'"):
             end = self._end(there=there)
             if end is not None and self._read < end:
                 for key, value in self._messages(end):

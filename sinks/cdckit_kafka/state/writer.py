@@ -48,7 +48,7 @@ class StateWriter:
         self._lost: StateError | None = None
         self._refused: KafkaError | None = None
         self._producer = clients.writer()
-        with clients.told("beginning with transactions"):
+        with clients.state_errors("beginning with transactions"):
             self._producer.init_transactions(clients.seconds)
 
     def require(self) -> None:
@@ -110,14 +110,16 @@ class StateWriter:
         return StateError(
             f"state store, {self._clients.place}: topic '{topic}' does not take a save: "
             f"{self._clients.errors.fault(fault)}; check that its max.message.bytes is large enough, and that the user "
-            "may write there"
+            "may write there",
+            number="CDC7301",
         )
 
     def _hold_lost(self, fault: KafkaError) -> StateError:
         whose = self._holder() if fault.code() in _LOST else str(self._clients.errors.fault(fault))
         return StateError(
             f"state store, {self._clients.place}: the hold on the state of '{self._clients.pipeline}' was lost "
-            f"({whose}), and nothing more is saved: start the pipeline again; it goes on from what was saved"
+            f"({whose}), and nothing more is saved: start the pipeline again; it goes on from what was saved",
+            number="CDC7302",
         )
 
     def _holder(self) -> str:

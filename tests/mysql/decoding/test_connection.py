@@ -160,18 +160,9 @@ def test_a_purged_position(reading: Reading) -> None:
     reading.execute("CREATE TABLE t (id INT PRIMARY KEY)")
     start = reading.position()
     reading.server.execute("FLUSH BINARY LOGS")
-    _purge(reading, start.file)
+    reading.server.purge_logs()
     with pytest.raises(PositionLostError, match=rf"{start.file}:{start.position}.* 1236"):
         reading.events(start)
-
-
-def _purge(reading: Reading, file: str) -> None:
-    """Has the server delete a log file, which it does only once no connection of an earlier test reads it any more."""
-    until = time.monotonic() + WAIT_SECONDS
-    while file in [name for name, *_ in reading.server.execute("SHOW BINARY LOGS")]:
-        assert time.monotonic() < until, f"{file} is still read"
-        reading.server.execute(f"PURGE BINARY LOGS TO '{reading.position().file}'")
-        time.sleep(0.05)
 
 
 def test_a_position_behind_the_logs_end(reading: Reading) -> None:

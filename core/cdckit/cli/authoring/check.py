@@ -43,7 +43,7 @@ class CheckedEnvironment:
         return next(self.home.glob("lib/python*/site-packages"))
 
     def make(self) -> None:
-        """Makes it."""
+        """Lays it out without pip, over the packages of the environment that runs this."""
         venv.create(self.home, with_pip=False, symlinks=True)
         here = sorted({sysconfig.get_paths()[part] for part in ("purelib", "platlib")})
         lines = [f"import site; site.addsitedir({folder!r})\n" for folder in here]
@@ -60,7 +60,9 @@ class CheckedEnvironment:
         pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--disable-pip-version-check"]
         done = self._run([*pip, "install", "--quiet", "--constraint", str(fixed), str(plugin.absolute())])
         if done.returncode:
-            raise ConfigError(f"WHEEL|FOLDER: {plugin} cannot be installed:\n{done.stderr.strip() or done.stdout}")
+            raise ConfigError(
+                f"WHEEL|FOLDER: {plugin} cannot be installed:\n{done.stderr.strip() or done.stdout}", number="CDC2508"
+            )
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs its Python, in its own folder."""
@@ -90,7 +92,7 @@ def check_plugin(plugin: Path, tests: Path | None, folder: Path) -> list[Verdict
     environment.install(plugin)
     probed = environment.run("-m", "cdckit.cli.authoring.probe", str(environment.packages))
     if probed.returncode:
-        raise ConfigError(f"WHEEL|FOLDER: {plugin} cannot be looked at:\n{probed.stderr.strip()}")
+        raise ConfigError(f"WHEEL|FOLDER: {plugin} cannot be looked at:\n{probed.stderr.strip()}", number="CDC2508")
     facts = json.loads(probed.stdout)
     report = _tested(environment, tests) if tests is not None and tests.exists() else "<testsuites/>"
     return [*of_probe(facts), *of_tests(report, facts["components"])]
@@ -105,5 +107,7 @@ def _tested(environment: CheckedEnvironment, tests: Path) -> str:
     named = ["-o", _COLLECTED, "-o", "junit_family=xunit1", f"--junitxml={report}"]
     ran = environment.run("-m", "pytest", "--quiet", *options, *named, str(copy))
     if not report.exists():
-        raise ConfigError(f"{tests}: pytest cannot run them:\n{ran.stderr.strip() or ran.stdout.strip()}")
+        raise ConfigError(
+            f"{tests}: pytest cannot run them:\n{ran.stderr.strip() or ran.stdout.strip()}", number="CDC2508"
+        )
     return report.read_text(encoding="utf-8")

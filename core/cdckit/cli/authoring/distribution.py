@@ -71,7 +71,9 @@ def write_distribution(name: str, kind: Kind, parent: Path) -> list[Path]:
     _require_free(name, kind)
     home = parent / name
     if home.exists() and any(home.iterdir() if home.is_dir() else [home]):
-        raise ConfigError(f"NAME: {home} is there already, and not empty; take another name, or move it away")
+        raise ConfigError(
+            f"NAME: {home} is there already, and not empty; take another name, or move it away", number="CDC2508"
+        )
     return [_write(home / path, text) for path, text in _texts(name, package, kind)]
 
 
@@ -80,11 +82,14 @@ def _package(name: str) -> str:
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
         raise ConfigError(
             f"NAME: '{name}' cannot be a plugin's name: lower-case letters and digits, with single hyphens between, at "
-            f"the most {_LONGEST}, such as acme-orders"
+            f"the most {_LONGEST}, such as acme-orders",
+            number="CDC2508",
         )
     package = name.replace("-", "_")
     if keyword.iskeyword(package) or importlib.util.find_spec(package) is not None:
-        raise ConfigError(f"NAME: there is a module '{package}' already: take another name, such as acme-{name}")
+        raise ConfigError(
+            f"NAME: there is a module '{package}' already: take another name, such as acme-{name}", number="CDC2508"
+        )
     return package
 
 
@@ -93,7 +98,10 @@ def _require_free(name: str, kind: Kind) -> None:
     taken = {origin.name for origin in plugin_origins()}
     taken |= {called for _, found in registrations(kind) for called in (found.name, *found.aliases)}
     if {name, _type(name, kind)} & taken:
-        raise ConfigError(f"NAME: '{name}' is the name of what is there already: take another one, such as acme-{name}")
+        raise ConfigError(
+            f"NAME: '{name}' is the name of what is there already: take another one, such as acme-{name}",
+            number="CDC2508",
+        )
 
 
 def _type(name: str, kind: Kind) -> str:

@@ -71,11 +71,11 @@ class JsonReader:
         topic = line.get("topic") if isinstance(line, Mapping) else None
         if not isinstance(topic, str):
             raise DecodeError("an event is a JSON object with a 'topic', a text")
-        headers = _told("headers", _header_pairs, line.get("headers") or ())
+        headers = _located("headers", _header_pairs, line.get("headers") or ())
         return Record(
             topic,
-            _told("key", self.datum, line.get("key")),
-            _told("value", self.datum, line.get("value")),
+            _located("key", self.datum, line.get("key")),
+            _located("value", self.datum, line.get("value")),
             tuple(self.header(key, value) for key, value in headers if key != POSITION_HEADER),
             next((str(self.header(key, value).value) for key, value in headers if key == POSITION_HEADER), ""),
             line.get("timestamp"),
@@ -88,13 +88,13 @@ class JsonReader:
         schema = self._schema(document["schema"])
         if document["payload"] is None:
             return schema, None
-        return schema, _told("", value_reader(schema), document["payload"])
+        return schema, _located("", value_reader(schema), document["payload"])
 
     def _schema(self, written: Mapping[str, Any]) -> Schema:
         text = orjson.dumps(written)
         known = self._schemas.get(text)
         if known is None:
-            known = self._schemas[text] = _told("schema", schema_from_json, written)
+            known = self._schemas[text] = _located("schema", schema_from_json, written)
         return known
 
 
@@ -147,7 +147,7 @@ def _has_schema(document: Any) -> bool:
     return isinstance(document, dict) and document.keys() == {"schema", "payload"}
 
 
-def _told(where: str, read: Read, document: Any) -> Any:
+def _located(where: str, read: Read, document: Any) -> Any:
     """Reads, and tells what is wrong with the place where it is wrong."""
     try:
         return read(document)

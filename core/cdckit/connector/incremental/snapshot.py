@@ -178,6 +178,10 @@ class IncrementalSnapshot(Generic[Row]):
             self._refuse(error)
             return
         window: Window[Row] = Window(str(uuid.uuid4()), is_open=watermarks.opens_at_once)
+        # The order is what makes it right (DBLog, "A Watermark Based Change-Data-Capture Framework"): the chunk sees
+        # all that stands in the log before the first mark, and what is committed between the marks takes the chunk's
+        # row away. So a row that is left is as new as all that the log has told by the second mark, behind which it is
+        # given out.
         watermarks.low(window.id)
         if self._fill(window):
             watermarks.high(window.id)
@@ -194,6 +198,8 @@ class IncrementalSnapshot(Generic[Row]):
                 continue
             if chunk is None and last:
                 return False
+            # A chunk in the middle may be empty, where a condition leaves its rows out; at the end that says that all
+            # is read.
             if chunk is not None and (chunk.rows or chunk.after != self.state.last):
                 window.wanted, window.rows, window.after = wanted, dict(chunk.rows), chunk.after
                 window.size = len(chunk.rows)
@@ -205,6 +211,8 @@ class IncrementalSnapshot(Generic[Row]):
     def _next_chunk(self, wanted: Wanted) -> tuple[Chunk[Row] | None, bool]:
         """The next chunk, and whether there is one: it may not be possible to read it now."""
         if self.state.last is None:
+            # The end is fixed at the begin: rows with greater keys come by the log, and a table that grows would never
+            # end.
             self.state = replace(self.state, last=self._chunks.last(wanted))
         state = self.state
         if state.last is None or state.after == state.last:
@@ -267,6 +275,7 @@ class IncrementalSnapshot(Generic[Row]):
 
     def closed(self) -> Finished[Row]:
         """The second watermark is passed: the rows that the log has not told of since the first one."""
+        # Only now does the key move on, with the batch that has the rows: a stop before that reads the chunk again.
         window, self._window = self._window, None
         wanted = self.state.wanted[:1]
         if window is None or window.wanted is None or not wanted or wanted[0] is not window.wanted:

@@ -39,12 +39,12 @@ class TableMarks(Watermarks):
         self._opened = ""
 
     def low(self, window: str) -> None:
-        """A row."""
+        """Inserts the row that opens the window."""
         self._opened = _now()
         self._insert(window + OPEN, WINDOW_OPEN, openWindowTimestamp=self._opened)
 
     def high(self, window: str) -> None:
-        """Another row; or the first one is deleted."""
+        """Closes it by another row, or by deleting the first one, as the strategy says."""
         if self._inserts:
             times = {"openWindowTimestamp": self._opened, "closeWindowTimestamp": _now()}
             self._insert(window + CLOSE, WINDOW_CLOSE, **times)

@@ -28,7 +28,7 @@ class SnapshotListener(Notices):
         self._taken = False
 
     def tell(self, notice: Notice) -> None:
-        """Passes it on."""
+        """What makes no notification goes to the other listener as it came."""
         notice.tell(self._passed_to)
 
     def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:

@@ -66,7 +66,7 @@ class BlockingSnapshotNotices(InitialSnapshotNotices):
         self._names = scanned
 
     def started(self) -> None:
-        """It begins."""
+        """Tells consumers, and the engine's metrics; how many rows there are is not known."""
         self.send("STARTED")
         self._notifications.notices.snapshot_started(dict.fromkeys(self._names))
 

@@ -45,9 +45,10 @@ class CaptureOptions(GuardrailOptions, SourceConfig):
 
     @model_validator(mode="after")
     def _one_of_each_pair(self) -> Self:
-        for include in (name for name in type(self).model_fields if name.endswith("_include_list")):
+        fields = type(self).model_fields
+        for include in (name for name in fields if name.endswith("_include_list")):
             exclude = include.replace("_include_list", "_exclude_list")
-            if getattr(self, include) and getattr(self, exclude, ""):
+            if exclude in fields and getattr(self, include) and getattr(self, exclude):
                 raise ValueError(f"{dotted(include)} and {dotted(exclude)} exclude each other; keep one")
         return self
 

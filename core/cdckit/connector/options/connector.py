@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from cdckit.connector.notifications.options import NotificationOptions
@@ -11,6 +13,7 @@ from cdckit.connector.options.events import EventOptions
 from cdckit.connector.options.logical_name import LogicalName
 from cdckit.connector.options.processing import ProcessingOptions
 from cdckit.connector.signals.options import SignalOptions
+from cdckit.errors import ConfigError
 
 
 class ConnectorOptions(
@@ -36,3 +39,26 @@ class ConnectorOptions(
     def beside(self) -> Self:
         """Without signals."""
         return self.model_copy(update={"signal_enabled_channels": ""})
+
+    def whole(self, tables: Sequence[str]) -> Self:
+        """A snapshot of all rows without its own choice of them, and none of the records that are not about rows."""
+        update = {
+            "snapshot_mode": "initial",
+            "snapshot_include_collection_list": "",
+            "snapshot_delay_ms": 0,
+            "streaming_delay_ms": 0,
+            "skipped_operations": "none",
+            "provide_transaction_metadata": False,
+            "heartbeat_interval_ms": 0,
+        }
+        return self.beside().model_copy(update={**update, **self._confined(tables)})
+
+    def _confined(self, tables: Sequence[str]) -> dict[str, str]:
+        """The narrowest of the lists in `choosing`, which name whole tables or collections, for these alone."""
+        if not tables:
+            return {}
+        lists = [name for name in self.choosing if name.endswith("_include_list")]
+        if not lists:
+            raise ConfigError("--table: this source has no list of tables that could be confined; leave it out")
+        include = lists[-1]
+        return {include: ",".join(map(re.escape, tables)), include.replace("_include_", "_exclude_"): ""}

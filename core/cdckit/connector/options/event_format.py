@@ -24,6 +24,11 @@ class EventFormatDefaults(SourceConfig):
     with an older `event.format` than `3`.
     """
 
+    @property
+    def debezium_format(self) -> str:
+        """The version of Debezium whose events these are; a source that has the option `event.format` gives that."""
+        return "3"
+
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_the_format(cls, given: Any) -> Any:
@@ -43,7 +48,7 @@ class EventFormatDefaults(SourceConfig):
 
     @model_validator(mode="after")
     def _oldest_block_of_an_old_format(self) -> Self:
-        if self.source_struct_version == "v1" and getattr(self, "event_format", "3") not in _OLD:
+        if self.source_struct_version == "v1" and self.debezium_format not in _OLD:
             raise ValueError(
                 "source.struct.version=v1 is the source block of Debezium before 0.10, which version 1 could still "
                 "send: set event.format to 1.9, or 1.1 where the source knows it, or remove the option"

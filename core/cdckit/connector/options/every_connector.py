@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import resources
 
-from cdckit.api.ignored_options import NoMeaning
+from cdckit.api.ignored_options import IgnoredOptions
 
 
 def peer_options(package: str, file: str = "debezium_options.tsv") -> dict[str, str]:
@@ -20,14 +20,14 @@ def peer_options(package: str, file: str = "debezium_options.tsv") -> dict[str, 
 
 
 PROMISES = (
-    NoMeaning(
+    IgnoredOptions(
         r"exactly\.once\.support",
         "a pipeline repeats what was not saved when it was killed, and tells so, unless the sink is `kafka` with "
         "`delivery.guarantee: exactly-once`; Spark's Delta tables have each change once: set it there, and remove it "
         "here, or ask for it as `requested`",
         taken=("requested",),
     ),
-    NoMeaning(
+    IgnoredOptions(
         r"offset\.storage",
         "offsets are kept in the pipeline's `state` (on Spark, `checkpoint` keeps them in an object store), not where "
         "this class keeps them: remove it",
@@ -36,7 +36,7 @@ PROMISES = (
             "org.apache.kafka.connect.storage.memoryoffsetbackingstore",
         ),
     ),
-    NoMeaning(
+    IgnoredOptions(
         r"offset\.storage\.(?!file\.).+",
         "offsets are kept in the pipeline's `state` (on Spark, `checkpoint` keeps them in an object store), nowhere "
         "else: remove it",
@@ -53,55 +53,55 @@ def broken_promise(name: str, value: object) -> str:
 
 OF_EVERY_CONNECTOR = (
     *PROMISES,
-    NoMeaning(
+    IgnoredOptions(
         r"errors\.(tolerance|log\.enable|log\.include\.messages)",
         "the pipeline's own, and stands at the top of its file",
         taken=("none", "false"),
     ),
-    NoMeaning(r"errors\.retry\.timeout", "Kafka Connect's own; what a transform fails on is not tried again"),
-    NoMeaning(
+    IgnoredOptions(r"errors\.retry\.timeout", "Kafka Connect's own; what a transform fails on is not tried again"),
+    IgnoredOptions(
         r"errors\.deadletterqueue\..+",
         "Kafka Connect has dead letter queues for sinks alone: `errors.tolerance: quarantine` keeps records that fail",
     ),
-    NoMeaning(r"topic\.cache\.size", "a topic's name is made once for each version of a table or collection"),
-    NoMeaning(
+    IgnoredOptions(r"topic\.cache\.size", "a topic's name is made once for each version of a table or collection"),
+    IgnoredOptions(
         r"name|tasks\.max|connector\.class|transaction\.boundary|predicates|transforms",
         "Kafka Connect's own; the pipeline file has `type`, `transforms` and `predicates` for them",
     ),
-    NoMeaning(
+    IgnoredOptions(
         r"(producer|consumer)\..+",
         "options of Kafka Connect's clients; those of the sink are its own (sink: type: kafka)",
     ),
-    NoMeaning(
+    IgnoredOptions(
         r"offset\..+",
         "offsets are in the pipeline's `state`, saved after the sink has what lies before them",
     ),
-    NoMeaning(
+    IgnoredOptions(
         r"debezium\.embedded\..+|executor\.shutdown\.timeout\.ms",
         "threads of the JVM; a pipeline ends with what it has begun, on SIGTERM too",
     ),
-    NoMeaning(r"statistics\.metrics\.enabled", "metrics are counted by batch where metrics.address asks for them"),
-    NoMeaning(
+    IgnoredOptions(r"statistics\.metrics\.enabled", "metrics are counted by batch where metrics.address asks for them"),
+    IgnoredOptions(
         r"custom\.sanitize\.pattern",
         "values of options are never logged, and passwords never shown",
     ),
-    NoMeaning(
+    IgnoredOptions(
         r"max\.queue\.size(\.in\.bytes)?|queue\.provider\.type",
         "there is no queue between reading and delivery; max.batch.size limits what is held",
     ),
-    NoMeaning(r"internal\..+", "internal to Debezium"),
-    NoMeaning(
+    IgnoredOptions(r"internal\..+", "internal to Debezium"),
+    IgnoredOptions(
         r"openlineage\.integration\.enabled",
         "lineage is not told to OpenLineage: leave it out",
         taken=("false",),
     ),
-    NoMeaning(r"openlineage\..+", "lineage is not told to OpenLineage"),
-    NoMeaning(
+    IgnoredOptions(r"openlineage\..+", "lineage is not told to OpenLineage"),
+    IgnoredOptions(
         r"post\.processors",
         "post processors are Java classes, which cannot be loaded here: use transforms, or write one as a plugin",
         taken=(),
     ),
-    NoMeaning(
+    IgnoredOptions(
         r"transaction\.metadata\.factory",
         "a Java class, which cannot be loaded here: provide.transaction.metadata gives Debezium's own metadata",
         taken=("io.debezium.pipeline.txmetadata.defaulttransactionmetadatafactory",),

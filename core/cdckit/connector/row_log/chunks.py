@@ -45,7 +45,7 @@ class TableChunks(Chunks[Row]):
         return list(found[0]) if found else None
 
     def read(self, wanted: Wanted, after: list[Any] | None, last: list[Any]) -> Chunk[Row] | None:
-        """The next rows."""
+        """The rows behind a key, as many as a chunk has; the last one's key is where the chunk ends."""
         table, order = self._ordered(wanted)
         holes, most = [self._database.placeholder] * len(last), self._config.incremental_snapshot_chunk_size
         rest = f"WHERE {order.between(after and holes, holes)} ORDER BY {order.columns} {self._database.limit(most)}"
@@ -54,7 +54,7 @@ class TableChunks(Chunks[Row]):
         return Chunk({table.key_of(row): row for row in rows}, bound)
 
     def text(self, key: list[Any]) -> str:
-        """As JSON."""
+        """A key as a notification shows it."""
         return json.dumps(key)
 
     def _ordered(self, wanted: Wanted) -> tuple[Table, KeyOrder]:

@@ -9,6 +9,8 @@ from cdckit.errors import SourceError
 class LogLostError(SourceError):
     """Rows that were not read are gone from the log, or it is another one."""
 
+    number = "CDC3101"
+
 
 def lost(config: RowLogOptions, number: int, begin: int) -> LogLostError:
     """The error for a log that is to be read on behind `number`, and begins behind `begin`, or ends before."""

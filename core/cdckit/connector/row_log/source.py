@@ -151,6 +151,8 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
         tables = self._database.tables()
         chosen = [tables[name] for name in self._chosen(NumberedOffset.from_json(end), tables)]
         with self._database.consistent():
+            # Borders of parts are drawn at one moment; rows may come and go between that and their reading, which the
+            # log tells.
             parts = divided(self._database, chosen, parallelism)
         estimates = Counter[str]()
         for part in parts:

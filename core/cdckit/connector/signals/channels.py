@@ -40,6 +40,8 @@ class FileChannel(SignalChannel):
         """Its lines; one that is no signal is logged and left out."""
         try:
             with self._path.open("r+", encoding="utf-8") as file:
+                # A line that another process adds between reading and emptying is lost: `cdc signal` leaves files of
+                # their own (`inbox.py`).
                 lines = file.read().splitlines()
                 file.truncate(0)
         except FileNotFoundError:

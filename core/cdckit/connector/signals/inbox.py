@@ -27,6 +27,8 @@ def leave(state: Path, signal: Signal) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{time.time_ns():020d}-{uuid.uuid4()}"
     draft, final = folder / f".{name}", folder / f"{name}.json"
+    # Names that begin with a dot are not looked at: a signal is renamed to its own once it is written, and is never
+    # read in part. Names sort by time, so signals keep their order.
     draft.touch(0o600)
     draft.write_text(json.dumps({"id": signal.id, "type": signal.type, "data": dict(signal.data)}), encoding="utf-8")
     return draft.rename(final)

@@ -81,8 +81,11 @@ class KafkaChannel(SignalChannel):
             )
         if self._commits:
             [committed] = self._asked(lambda: consumer.committed([place], timeout=wait))
+            # Without a commit the topic's begin: a signal may have been sent before the pipeline first ran.
             place.offset = committed.offset if committed.offset >= 0 else OFFSET_BEGINNING
         elif found.error is None:
+            # The end as a number, not `OFFSET_END`: that is looked up at the first poll, and what is sent until then is
+            # lost.
             place.offset = self._asked(lambda: consumer.get_watermark_offsets(place, timeout=wait))[1]
         else:
             place.offset = OFFSET_END
@@ -125,6 +128,7 @@ class KafkaChannel(SignalChannel):
     def committed(self) -> None:
         """Notes how far the topic has been read."""
         if self._commits and self._next is not None:
+            # Behind the saved offset of the source: a crash in between brings a signal twice, never not at all.
             self._consumer.commit(offsets=[self._next], asynchronous=True)
         self._next = None
 

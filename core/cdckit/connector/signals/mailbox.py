@@ -54,6 +54,7 @@ class Mailbox:
         found = False
         while self._waiting:
             try:
+                # It is taken from the queue behind the act: a server that goes away in between leaves it first in line.
                 act(self._waiting[0])
             except SourceError:
                 if found:
@@ -69,10 +70,13 @@ class Mailbox:
         self._next = time.monotonic() + self._interval
         found = [signal for channel in self._channels for signal in channel.poll()]
         self._waiting += found
+        # A channel forgets its signals at `committed`. An offset that was made before these came knows nothing of them,
+        # so its save must not count: not before `covered` has seen a batch that was made behind them.
         self._taken, self._known = self._taken or bool(found), False if found else self._known
 
     def covered(self) -> None:
         """The runner has a batch whose offset knows of every signal that was given out."""
+        # One that failed and waits is in no offset yet.
         self._known = self._taken and not self._waiting
 
     def committed(self) -> None:

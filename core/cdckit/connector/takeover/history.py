@@ -102,7 +102,7 @@ def read_history(place: str, client: HistoryClient | None = None) -> Iterator[Hi
         with Path(place).open("rb") as lines:
             yield from _documents(lines, place)
     except OSError as error:
-        raise StateError(f"{place}: {error.strerror}") from error
+        raise StateError(f"{place}: {error.strerror}", number="CDC7403") from error
 
 
 def _documents(lines: Iterator[bytes], place: str) -> Iterator[HistoryRecord]:
@@ -117,7 +117,9 @@ def _documents(lines: Iterator[bytes], place: str) -> Iterator[HistoryRecord]:
             if not isinstance(document, dict):
                 raise TypeError("no object")
         except DAMAGE as error:
-            raise StateError(f"{place}, record {number}: no JSON document of a schema history") from error
+            raise StateError(
+                f"{place}, record {number}: no JSON document of a schema history", number="CDC7403"
+            ) from error
         yield document
 
 
@@ -129,7 +131,7 @@ def _of_topic(servers: str, topic: str, client: HistoryClient) -> Iterator[bytes
     try:
         yield from _whole(consumer, topic, errors, client.patience)
     except KafkaClientError as fault:
-        raise SourceError(f"topic {topic} cannot be read: {fault}") from fault
+        raise SourceError(f"topic {topic} cannot be read: {fault}", number="CDC3405") from fault
     finally:
         let_go(consumer.close)
 
@@ -140,10 +142,11 @@ def _whole(consumer: Consumer, topic: str, errors: ClientErrors, patience: Patie
     place = TopicPartition(topic, 0, 0)
     known = ask(errors, consumer.poll, lambda: consumer.list_topics(topic, patience.query)).topics[topic]
     if known.error is not None:
-        raise StateError(f"topic {topic}: {known.error.str()}")
+        raise StateError(f"topic {topic}: {known.error.str()}", number="CDC7403")
     if len(known.partitions) != 1:
         raise StateError(
-            f"topic {topic} has {len(known.partitions)} partitions; a schema history has one, or it has no order"
+            f"topic {topic} has {len(known.partitions)} partitions; a schema history has one, or it has no order",
+            number="CDC7403",
         )
     _, end = ask(errors, consumer.poll, lambda: consumer.get_watermark_offsets(place, patience.query))
     consumer.assign([place])
@@ -151,7 +154,9 @@ def _whole(consumer: Consumer, topic: str, errors: ClientErrors, patience: Patie
     while at < end:
         message = ask(errors, consumer.poll, lambda: consumer.poll(patience.record))
         if message is None:
-            raise SourceError(f"topic {topic} cannot be read: no record for {patience.record:g} s{patience.options}")
+            raise SourceError(
+                f"topic {topic} cannot be read: no record for {patience.record:g} s{patience.options}", number="CDC3405"
+            )
         if (error := message.error()) is not None:
             if error.name() in _NO_MATTER:
                 continue

@@ -36,7 +36,9 @@ def read_byte_map(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
     try:
         return _Stream(data).pairs()
     except DAMAGE as error:
-        raise StateError(f"no map of offsets as Kafka Connect writes it to a file: {error}") from error
+        raise StateError(
+            f"no map of offsets as Kafka Connect writes it to a file: {error}", number="CDC7403"
+        ) from error
 
 
 def write_byte_map(pairs: Sequence[tuple[bytes, bytes]]) -> bytes:

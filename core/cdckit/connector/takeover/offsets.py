@@ -33,7 +33,10 @@ def offsets_of(path: Path, prefix: str) -> list[ConnectOffset]:
     if len({each.connector for each in fitting}) == 1:
         return fitting
     known = "; ".join(f"{each.connector} {_text(each.partition)}" for each in living) or "none"
-    raise StateError(f"{path}: {len(fitting)} connectors have topic.prefix '{prefix}', one is needed; found: {known}")
+    raise StateError(
+        f"{path}: {len(fitting)} connectors have topic.prefix '{prefix}', one is needed; found: {known}",
+        number="CDC7403",
+    )
 
 
 def offsets_body(offset: ConnectOffset) -> str:
@@ -57,7 +60,7 @@ def write_offsets(path: Path, offset: ConnectOffset) -> None:
                 path.unlink()  # half of it would be taken for one that was there
                 raise
     except OSError as error:
-        raise StateError(f"{path}: {error.strerror}") from error
+        raise StateError(f"{path}: {error.strerror}", number="CDC7403") from error
 
 
 def _as_connect_does(value: Any) -> bytes:
@@ -73,13 +76,15 @@ def _read(path: Path) -> Iterator[ConnectOffset]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise StateError(f"{path}: {error.strerror}") from error
+        raise StateError(f"{path}: {error.strerror}", number="CDC7403") from error
     pairs = read_byte_map(data) if data.startswith(MAGIC) else _lines(data, path)
     for key, value in pairs:
         try:
             yield _offset(json.loads(key or b""), json.loads(value) if value else None)
         except DAMAGE as error:
-            raise StateError(f"{path}: {(key or b'')[:80]!r} is no key of an offset of Kafka Connect") from error
+            raise StateError(
+                f"{path}: {(key or b'')[:80]!r} is no key of an offset of Kafka Connect", number="CDC7403"
+            ) from error
 
 
 def _offset(key: Any, offset: Any) -> ConnectOffset:
@@ -105,7 +110,7 @@ def _pair(line: bytes, place: str) -> tuple[bytes | None, bytes | None]:
         return _bytes(message["key"]), _bytes(message.get("value"))
     except DAMAGE as error:
         raise StateError(
-            f"{place}: no message of an offset topic: KEY TAB VALUE, or JSON with key and value"
+            f"{place}: no message of an offset topic: KEY TAB VALUE, or JSON with key and value", number="CDC7403"
         ) from error
 
 

@@ -10,7 +10,7 @@ from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import Kind, config_model, find
 from cdckit.engine.config.pipeline import Component
 from cdckit.engine.config.raw_pipeline import Options
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, Problem
 
 _Config = TypeVar("_Config", bound=PluginConfig)
 
@@ -51,11 +51,11 @@ class ComponentReader:
         where = self.label(path)
         if not isinstance(options, Mapping) or not options.get("type"):
             named = f"{where}.type" if where else "type"
-            self.problems.append(f"{named}: required, but not given; it names the {kind}")
+            self.problems.append(Problem(f"{named}: required, but not given; it names the {kind}", "CDC2202"))
             return None
         own = {name: value for name, value in options.items() if name != "type"}
         try:
-            registration = find(kind, str(options["type"]), f"{where}.type")
+            registration = find(kind, str(options["type"]), self.label(f"{path}.type"))
             model = config_model(registration)
         except ConfigError as error:
             self.problems += error.problems

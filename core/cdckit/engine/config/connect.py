@@ -15,11 +15,11 @@ from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import config_model, find, registrations
 from cdckit.api.variables import unresolved
 from cdckit.connector.options.every_connector import broken_promise
-from cdckit.engine.config.raw_pipeline import Draft, Options, flatten
+from cdckit.engine.config.raw_pipeline import Options, RawPipeline, flatten
 from cdckit.engine.config.serializer_options import add_serializer
 from cdckit.errors import ConfigError
 
-WITHOUT_MEANING = (
+IGNORED_OPTIONS = (
     r"name|tasks\.max(\.enforce)?|connector\.plugin\.version|config\.action\.reload|initial_state",
     r"errors\.(retry|deadletterqueue)\b.*|exactly\.once\.support|transaction\.boundary.*",
     r"(offset|offsets|config|status)\.storage\b.*|offset\.(flush\.timeout\.ms|commit\.policy)",
@@ -50,11 +50,10 @@ PIPELINE_WIDE = (
     "metrics.token",
     "metrics.tls.certificate",
     "metrics.tls.key",
+    "metrics.names",
+    "metrics.ready.away.ms",
 )
 
-
-SERVER = "debezium.source."
-"""What Debezium Server puts before the connector's options."""
 
 _LABELS = {
     "source": "",
@@ -88,11 +87,11 @@ def connector_options(tree: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, 
 def _members(tree: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
     found = tree.get(name) or {}
     if not isinstance(found, dict):
-        raise ConfigError(f"{path}: should hold options with their values")
+        raise ConfigError(f"{path}: should hold options with their values", number="CDC2101")
     return found
 
 
-def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> Draft:
+def raw_connector(given: Mapping[str, Any], name: str, ignored: list[str]) -> RawPipeline:
     """The pipeline that a connector's options describe. It names no sink and no runner.
 
     Raises:
@@ -100,15 +99,15 @@ def connector_draft(given: Mapping[str, Any], name: str, ignored: list[str]) -> 
     """
     reading = _Reading(given)
     registration = reading.source()
-    draft = Draft({}, name, labels=dict(_LABELS), ignored=ignored, placeholders=True)
-    draft.options["predicates"] = reading.predicates()
-    draft.options["transforms"] = reading.transforms(draft.labels)
-    add_serializer(reading.take_converters(), draft)
-    if found := reading.state(draft.ignored):
-        draft.labels["state"], draft.options["state"] = found
-    draft.options["source"] = {"type": registration.name}
-    _sort_rest(reading.left, config_model(registration), draft)
-    return draft
+    raw = RawPipeline({}, name, labels=dict(_LABELS), ignored=ignored, placeholders=True)
+    raw.options["predicates"] = reading.predicates()
+    raw.options["transforms"] = reading.transforms(raw.labels)
+    add_serializer(reading.take_converters(), raw)
+    if found := reading.state(raw.ignored):
+        raw.labels["state"], raw.options["state"] = found
+    raw.options["source"] = {"type": registration.name}
+    _sort_rest(reading.left, config_model(registration), raw)
+    return raw
 
 
 class _Reading:
@@ -204,15 +203,15 @@ _OF_OFFSETS = re.compile(r".*OffsetBackingStore")
 _SHAPING = re.compile(r"connector\.class|transforms|predicates|(transforms|predicates)\.[^.]+\.type|(\w+\.)?converter")
 
 
-def _sort_rest(left: Options, source: type[PluginConfig], draft: Draft) -> None:
+def _sort_rest(left: Options, source: type[PluginConfig], raw: RawPipeline) -> None:
     for name, value in left.items():
         if name in PIPELINE_WIDE:
-            draft.options[name] = value
+            raw.options[name] = value
         elif re.fullmatch(FOR_THE_SINK, name):
-            draft.sink_options[name] = value
-        elif source.knows(name) or not any(re.fullmatch(pattern, name) for pattern in WITHOUT_MEANING):
-            draft.options["source"][name] = value
+            raw.sink_options[name] = value
+        elif source.knows(name) or not any(re.fullmatch(pattern, name) for pattern in IGNORED_OPTIONS):
+            raw.options["source"][name] = value
         elif broken := broken_promise(name, value):
-            draft.problems.append(f"{name}: {broken}")
+            raw.problems.append(f"{name}: {broken}")
         elif name != "name":
-            draft.ignored.append(name)
+            raw.ignored.append(name)

@@ -28,19 +28,19 @@ def read_documents(path: Path) -> list[Tree]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
+        raise ConfigError(f"{path}: {error.strerror}", number="CDC2101") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from error
+        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})", number="CDC2101") from error
     parse = _PARSERS.get(path.suffix.lower()) or _guess(text)
     try:
         documents = [_Texts(path).of(document) for document in parse(path, text)]
     except RecursionError:
-        raise ConfigError(f"{path}: it is nested too deeply") from None
+        raise ConfigError(f"{path}: it is nested too deeply", number="CDC2101") from None
     for document in documents:
         if not isinstance(document, dict):
-            raise ConfigError(f"{path}: must hold options (`name: value`), not a {_kind(document)}")
+            raise ConfigError(f"{path}: must hold options (`name: value`), not a {_kind(document)}", number="CDC2101")
     if not documents:
-        raise ConfigError(f"{path}: the file is empty")
+        raise ConfigError(f"{path}: the file is empty", number="CDC2101")
     return documents
 
 
@@ -56,7 +56,7 @@ def _parse_yaml(path: Path, text: str) -> Iterable[Any]:
         remedy = "; YAML is indented by spaces: put some in the tab's place" if "'\\t'" in str(error.problem) else ""
         _fail(path, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, f"{error.problem}{remedy}")
     except (yaml.YAMLError, ValueError, TypeError, ArithmeticError) as error:  # the last three by tags such as !!int
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {error}", number="CDC2101") from error
 
 
 def _parse_json(path: Path, text: str) -> Iterable[Any]:
@@ -65,7 +65,7 @@ def _parse_json(path: Path, text: str) -> Iterable[Any]:
     except json.JSONDecodeError as error:
         _fail(path, error.lineno, error.colno, error.msg)
     except ValueError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {error}", number="CDC2101") from error
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> Tree:
@@ -85,7 +85,7 @@ def _parse_toml(path: Path, text: str) -> Iterable[Any]:
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
         if found is None:
-            raise ConfigError(f"{path}: {error}") from error
+            raise ConfigError(f"{path}: {error}", number="CDC2101") from error
         _fail(path, int(found[2]), int(found[3]), found[1])
 
 
@@ -95,7 +95,7 @@ def _parse_properties(path: Path, text: str) -> Iterable[Any]:
     try:
         return [javaproperties.loads(text)]
     except javaproperties.InvalidUEscapeError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {error}", number="CDC2101") from error
 
 
 _PARSERS: dict[str, Callable[[Path, str], Iterable[Any]]] = {
@@ -141,7 +141,8 @@ class _Texts:
         if self._left < 0:
             raise ConfigError(
                 f"{self._path}: it has more than {_MOST_VALUES} values, with all that its aliases stand for; "
-                "write out what is meant"
+                "write out what is meant",
+                number="CDC2101",
             )
         if isinstance(value, dict):
             return {str(key): self.of(member) for key, member in value.items() if member is not None}
@@ -157,4 +158,4 @@ def _kind(document: Any) -> str:
 
 
 def _fail(path: Path, line: int, column: int, problem: str) -> NoReturn:
-    raise ConfigError(f"{path}: line {line}, column {column}: {problem}") from None
+    raise ConfigError(f"{path}: line {line}, column {column}: {problem}", number="CDC2101") from None

@@ -99,7 +99,7 @@ def _options(model: type[PluginConfig], more: Json) -> Json:
     properties = {name: _property(option, whole, accepts_of(model, name)) for name, option in own.items()}
     mappings = (name for name, option in own.items() if plain_type(option, whole).get("type") == "object")
     members = [f"^{re.escape(name)}\\." for name in mappings]
-    meaningless = (group.names for group in model.without_meaning)
+    meaningless = (group.names for group in model.ignored_options)
     patterns = [f"^(?:{pattern})$" for pattern in (*model.patterns, *model.passed_over, *meaningless)]
     if model.named:
         first_words = sorted({name.partition(".")[0] for name in (*properties, *model.renamed)})

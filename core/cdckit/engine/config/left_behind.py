@@ -8,14 +8,14 @@ from pathlib import Path
 
 from cdckit.api.places import Typed
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.config.raw_pipeline import Draft, state_options
+from cdckit.engine.config.raw_pipeline import RawPipeline, state_options
 from cdckit.errors import ConfigError
 
 _STATE = ("state.db", "spark")
 """What a state folder holds, on one runner or the other."""
 
 
-def refuse_left_behind(pipeline: ResolvedPipeline, draft: Draft) -> None:
+def refuse_left_behind(pipeline: ResolvedPipeline, raw: RawPipeline) -> None:
     """Looks for a state that the pipeline would silently not go on with.
 
     Raises:
@@ -24,19 +24,19 @@ def refuse_left_behind(pipeline: ResolvedPipeline, draft: Draft) -> None:
     problems = [
         f"{option}: {new} is not there, but {old} is, where earlier versions kept it (relative to the working "
         f"directory). To go on with it: `mv {old} {new}`, or `--set {option}={given}`; to begin anew, move it away"
-        for option, old, new, given in _moved(pipeline, draft)
+        for option, old, new, given in _moved(pipeline, raw)
     ]
     if problems:
-        raise ConfigError(*problems)
+        raise ConfigError(*problems, number="CDC2103")
 
 
-def _moved(pipeline: ResolvedPipeline, draft: Draft) -> Iterator[tuple[str, Path, Path, Path]]:
+def _moved(pipeline: ResolvedPipeline, raw: RawPipeline) -> Iterator[tuple[str, Path, Path, Path]]:
     """The option, the folder as earlier versions and as this one tell it, and what to set it to for the former."""
-    written, new = state_options(draft.options).get("path", f"state/{pipeline.name}"), pipeline.state_folder
+    written, new = state_options(raw.options).get("path", f"state/{pipeline.name}"), pipeline.state_folder
     old = Path(written).absolute()
     if new is not None and not isinstance(written, Typed) and _is_state(old) and not _is_state(new):
         yield "state", old, new, old
-    written = draft.options.get("checkpoint", "")
+    written = raw.options.get("checkpoint", "")
     if pipeline.checkpoint is None or pipeline.checkpoint == written or isinstance(written, Typed):
         return
     old, new = Path(written, pipeline.name).absolute(), Path(pipeline.checkpoint, pipeline.name)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cdckit.api.variables import substitute
-from cdckit.engine.config.connect import CONVERTER, SERVER, connector_draft, connector_options
+from cdckit.engine.config.connect import CONVERTER, connector_options, raw_connector
+from cdckit.engine.config.debezium_server import KIND, expanded, is_server, server_options
 from cdckit.engine.config.formats import Tree, read_documents
 from cdckit.engine.config.left_behind import refuse_left_behind
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.config.raw_pipeline import Draft, flatten, pipeline_draft
+from cdckit.engine.config.raw_pipeline import RawPipeline, raw_pipeline
 from cdckit.engine.config.resolve import resolve
 from cdckit.errors import ConfigError
 
@@ -51,22 +53,24 @@ def load_pipeline(
             state would be left behind.
     """
     variables = os.environ if environment is None else environment
-    draft = read_draft(path, variables, overrides)
-    draft.folder = _folder_of(path)
+    raw = read_raw(path, variables, overrides)
+    raw.folder = _folder_of(path)
     if runner is not None:
-        draft.options["runner"] = runner
-    if sink is not None and _sink_type(draft) != sink:
-        draft.options["sink"] = {"type": sink}
+        raw.options["runner"] = runner
+    if sink is not None and _sink_type(raw) != sink:
+        raw.options["sink"] = {"type": sink}
     for assignment in overrides:
-        if draft.placeholders and _converter(assignment):
+        if raw.placeholders and _converter(assignment):
             continue  # it had a part in choosing the serializer
         try:
-            draft.set(assignment, variables)
+            raw.set(assignment, variables)
         except ConfigError as error:
-            draft.problems += error.problems
-    pipeline = resolve(draft, incomplete=incomplete, needed=needed)
-    refuse_left_behind(pipeline, draft)
-    return pipeline
+            raw.problems += error.problems
+    by_default = raw.placeholders and "runner" not in raw.options
+    pipeline = resolve(raw, incomplete=incomplete, needed=needed)
+    refuse_left_behind(pipeline, raw)
+    as_written = not overrides and runner is None and sink is None
+    return replace(pipeline, file=path.absolute(), as_written=as_written, runner_by_default=by_default)
 
 
 def _folder_of(path: Path) -> Path:
@@ -74,7 +78,7 @@ def _folder_of(path: Path) -> Path:
     return folder.resolve() if ".." in folder.parts else folder
 
 
-def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[str] = ()) -> Draft:
+def read_raw(path: Path, environment: Mapping[str, str], overrides: Sequence[str] = ()) -> RawPipeline:
     """What the file says, in the shape of a pipeline file; of a connector's, with what `overrides` say of converters.
 
     Raises:
@@ -82,6 +86,8 @@ def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[s
         ConfigError: the file cannot be read.
     """
     written = _choose(path, read_documents(path))
+    if is_server(written):
+        return _raw_server(path, written, environment, overrides)
     placeholders = connector_options(written) is not None
     if not placeholders:
         written = {name: value for name, value in written.items() if name != CASES}  # they hold no variables
@@ -90,19 +96,30 @@ def read_draft(path: Path, environment: Mapping[str, str], overrides: Sequence[s
     connector = connector_options(tree)
     if connector is not None:
         options, name, ignored = connector
-        converters = dict(pair for assignment in overrides if (pair := _converter(assignment)))
-        options = {**options, **substitute(converters, environment, placeholders=True)}
-        return connector_draft(options, _as_name(name or stem), ignored)
-    if any(name.startswith(SERVER) for name, _ in flatten(tree)):
-        raise ConfigError(
-            f"{path}: is Debezium Server's configuration, for a program with a sink of its own: write what stands "
-            f"behind '{SERVER}' into a file as a connector's options (connector.class=…), and name the sink by --sink"
-        )
+        options = {**options, **_converters(overrides, environment)}
+        return raw_connector(options, _as_name(name or stem), ignored)
     if "source" not in tree:
         raise NoPipelineError(
-            f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)"
+            f"{path}: has neither 'source' (as a pipeline file) nor 'connector.class' (as a connector's configuration)",
+            number="CDC2102",
         )
-    return pipeline_draft(tree, _as_name(stem))
+    return raw_pipeline(tree, _as_name(stem))
+
+
+def _raw_server(path: Path, written: Tree, environment: Mapping[str, str], overrides: Sequence[str]) -> RawPipeline:
+    """That of Debezium Server's configuration: a connector's with its sink, in one process."""
+    found = server_options(substitute(expanded(written), environment, folder=path.parent))
+    options = {**found.connector, **_converters(overrides, environment)}
+    raw = raw_connector(options, _as_name(found.name or path.name.partition(".")[0]), found.ignored)
+    found.complete(raw)
+    return raw
+
+
+def _converters(overrides: Sequence[str], environment: Mapping[str, str]) -> Tree:
+    """What the command line says of converters, which have a part in choosing the serializer."""
+    given = dict(pair for assignment in overrides if (pair := _converter(assignment)))
+    found: Tree = substitute(given, environment, placeholders=True)
+    return found
 
 
 def _converter(assignment: str) -> tuple[str, str] | None:
@@ -119,14 +136,16 @@ def _choose(path: Path, documents: Sequence[Tree]) -> Tree:
     """The one document that describes a pipeline: beside others in a file of Kubernetes resources."""
     if len(documents) == 1:
         return documents[0]
-    connectors = [document for document in documents if document.get("kind") == "KafkaConnector"]
+    connectors = [document for document in documents if document.get("kind") in ("KafkaConnector", KIND)]
     if len(connectors) != 1:
         raise ConfigError(
-            f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector; keep one pipeline"
+            f"{path}: holds {len(documents)} documents, {len(connectors)} of them a KafkaConnector or a {KIND}; "
+            "keep one pipeline",
+            number="CDC2102",
         )
     return connectors[0]
 
 
-def _sink_type(draft: Draft) -> Any:
-    options = draft.options.get("sink")
+def _sink_type(raw: RawPipeline) -> Any:
+    options = raw.options.get("sink")
     return options.get("type") if isinstance(options, dict) else None

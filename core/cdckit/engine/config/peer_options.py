@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cdckit.api.ignored_options import NoMeaning
+from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.plugin_config import PluginConfig, placement
 from cdckit.engine.config.options import Option, options_of
 
@@ -45,7 +45,7 @@ def _translated(now: str) -> tuple[str, bool]:
 
 def _state(name: str, default: str, model: type[PluginConfig], own: dict[str, Option]) -> tuple[str, bool]:
     match placement(model, name):
-        case NoMeaning() as found:
+        case IgnoredOptions() as found:
             only = (
                 f" (only {', '.join(f'`{value}`' for value in found.taken)} is taken)"
                 if found.taken and found.refused

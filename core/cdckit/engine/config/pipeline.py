@@ -10,13 +10,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, SecretStr, StringConstraints, model_validator
 
 from cdckit.api.hookspecs import Registration
-from cdckit.api.ignored_options import NoMeaning
+from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.places import LocalPath
 from cdckit.api.plugin_config import PluginConfig, dotted
 from cdckit.api.source_config import SourceConfig
 from cdckit.engine.config.error_handling import ErrorHandling, LaterChanges, Tolerance
 from cdckit.engine.metrics.access import MetricsAccess
 from cdckit.engine.metrics.address import Address
+from cdckit.engine.metrics.names import Names
 from cdckit.engine.state.file_config import FileStateConfig
 
 Runner = Literal["spark", "direct"]
@@ -100,6 +101,10 @@ class PipelineConfig(PluginConfig):
     """
     idle_wait_ms: NonNegativeInt = 10_000
     """On Spark: how long, in milliseconds, the planner waits for the log to move before it says that it did not."""
+    forecast_warning_ms: NonNegativeInt = 3_600_000
+    """How long, in milliseconds, before the log is purged that a pipeline has yet to read it warns; 0: only where it
+    would be purged before the pipeline has caught up.
+    """
     metrics_address: Address | None = None
     """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any
     free one. By default nowhere.
@@ -112,14 +117,20 @@ class PipelineConfig(PluginConfig):
     """
     metrics_tls_key: Path | None = None
     """A PEM file with that certificate's private key, where it stands in a file of its own."""
+    metrics_names: Names = "cdckit"
+    """By whose names metrics are served: `cdckit`, our own; `debezium`, those that the JMX exporter gives Debezium's,
+    for boards that are there already; `both`.
+    """
+    metrics_ready_away_ms: NonNegativeInt = 60_000
+    """How long, in milliseconds, source or sink may be away before the probe `/readyz` says that the pipeline is not
+    ready.
+    """
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name in ("metrics_token", "metrics_tls_certificate"):
-            if getattr(self, name) is not None and self.metrics_address is None:
-                raise ValueError(
-                    f"'{name.replace('_', '.')}' needs 'metrics.address', which says where they are served"
-                )
+        for name in ("metrics_token", "metrics_tls_certificate", "metrics_names", "metrics_ready_away_ms"):
+            if name in self.model_fields_set and getattr(self, name) is not None and self.metrics_address is None:
+                raise ValueError(f"'{dotted(name)}' needs 'metrics.address', which says where they are served")
         if self.metrics_tls_key is not None and self.metrics_tls_certificate is None:
             raise ValueError("'metrics.tls.key' needs 'metrics.tls.certificate'")
         given = sorted(name for name in self.model_fields_set if name.startswith("quarantine_"))
@@ -127,8 +138,8 @@ class PipelineConfig(PluginConfig):
             raise ValueError(f"'{dotted(given[0])}' needs 'errors.tolerance: quarantine'")
         return self
 
-    without_meaning: ClassVar[tuple[NoMeaning, ...]] = (
-        NoMeaning(
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = (
+        IgnoredOptions(
             r"errors\.deadletterqueue\..+",
             "there is no topic for records that fail, nor has Kafka Connect one for a source: "
             "`errors.tolerance: quarantine` keeps them in a folder; remove it",
@@ -142,7 +153,12 @@ class PipelineConfig(PluginConfig):
         if self.metrics_address is None:
             return None
         return MetricsAccess(
-            self.metrics_address, self.metrics_token, self.metrics_tls_certificate, self.metrics_tls_key
+            self.metrics_address,
+            self.metrics_token,
+            self.metrics_tls_certificate,
+            self.metrics_tls_key,
+            self.metrics_names,
+            self.metrics_ready_away_ms / 1000,
         )
 
 
@@ -191,9 +207,13 @@ class ResolvedPipeline:
         position_header: whether records carry their position in a header.
         offset_flush_interval_ms: how often offsets are saved, in milliseconds; 0: after each batch.
         idle_wait_ms: how long Spark's planner waits for changes, in milliseconds.
+        forecast_warning_ms: how long before a purge of the log is warned of, in milliseconds.
         metrics: where metrics are served, and to whom; None: nowhere.
         errors: what becomes of records that cannot be delivered.
         warnings: what the user should know, a sentence each.
+        file: the file that describes it; None: it comes from elsewhere.
+        as_written: whether nothing was set beside the file.
+        runner_by_default: whether a connector's configuration, which names no runner, left that to cdckit.
     """
 
     name: str
@@ -211,9 +231,13 @@ class ResolvedPipeline:
     offset_flush_interval_ms: int = 1000
     checkpoint: str | None = None
     idle_wait_ms: int = 10_000
+    forecast_warning_ms: int = 3_600_000
     metrics: MetricsAccess | None = None
     errors: ErrorHandling = field(default_factory=ErrorHandling)
     warnings: tuple[str, ...] = ()
+    file: Path | None = None
+    as_written: bool = True
+    runner_by_default: bool = False
 
     @property
     def source_config(self) -> SourceConfig:

@@ -21,7 +21,7 @@ SEPARATE_PARTS = ("key", "header")
 
 
 @dataclass(slots=True)
-class Draft:
+class RawPipeline:
     """Options in the shape of a pipeline file, whatever kind of file they come from.
 
     Attributes:
@@ -62,12 +62,14 @@ class Draft:
         key, equals, text = assignment.partition("=")
         value = text if environment is None else substitute(text, environment, placeholders=self.placeholders)
         if not equals or not key:
-            raise ConfigError(f"--set {key}: write it as KEY=VALUE, such as source.database.port=3307")
+            raise ConfigError(
+                f"--set {key}: write it as KEY=VALUE, such as source.database.port=3307", number="CDC2104"
+            )
         if not isinstance(value, Unresolved):
             value = Typed(value)
         first, _, rest = key.partition(".")
         if first in (*COMPONENTS, *LISTED) and not rest:
-            raise ConfigError(f"--set {key}: name one of its options, such as {key}.{_EXAMPLES[key]}")
+            raise ConfigError(f"--set {key}: name one of its options, such as {key}.{_EXAMPLES[key]}", number="CDC2104")
         if first == "transforms":
             number, _, option = rest.partition(".")
             self._transform(number, key)[option] = value
@@ -86,7 +88,9 @@ class Draft:
                  if label == f"transforms.{number}"]  # fmt: skip
         index = int(number) if number.isdecimal() else next(iter(named), len(chain) + 1)
         if index > len(chain):
-            raise ConfigError(f"--set {key}: there is no transform '{number}'; the chain has {len(chain)}")
+            raise ConfigError(
+                f"--set {key}: there is no transform '{number}'; the chain has {len(chain)}", number="CDC2104"
+            )
         if index == len(chain):
             chain.append({})
         step: Options = chain[index]
@@ -110,8 +114,8 @@ def _options_under(options: Options, name: str) -> Options:
     return found
 
 
-def pipeline_draft(tree: Mapping[str, Any], fallback_name: str) -> Draft:
-    """The draft of a pipeline file: nested mappings (TOML's dotted keys, for one) become dotted names."""
+def raw_pipeline(tree: Mapping[str, Any], fallback_name: str) -> RawPipeline:
+    """The options of a pipeline file: nested mappings (TOML's dotted keys, for one) become dotted names."""
     options: Options = {}
     for name, value in tree.items():
         if name in (*COMPONENTS, STATE) and isinstance(value, dict):
@@ -126,7 +130,7 @@ def pipeline_draft(tree: Mapping[str, Any], fallback_name: str) -> Draft:
             options[name] = value
         else:
             options.update(flatten({name: value}))
-    return Draft(options, fallback_name)
+    return RawPipeline(options, fallback_name)
 
 
 def state_options(options: Options) -> Options:

@@ -9,7 +9,7 @@ from cdckit.api.sink import TableSink
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, Problem
 
 SPECULATES = (
     "spark.speculation: a second attempt of a task would write its records once more, behind newer ones, and the order "
@@ -21,12 +21,13 @@ SPECULATES = (
 
 def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
     """What keeps the pipeline from running here, a sentence each."""
-    problems = []
+    problems: list[str] = []
     if pipeline.runner == "spark" and importlib.util.find_spec("pyspark") is None:
-        problems.append(
+        said = (
             "runner: 'spark' needs pyspark, which is not installed: pip install 'cdckit[spark]', "
             "or set 'runner: direct' (--runner direct), which needs no JVM"
         )
+        problems.append(Problem(said, "CDC2301"))
     if pipeline.runner == "spark":
         problems += beyond_spark(pipeline)
     for component in _components(pipeline):
@@ -39,9 +40,8 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             problems += _speculation(pipeline, made_by)
             problems += _tolerance_on_spark(pipeline, made_by)
         if pipeline.runner == "direct" and isinstance(made_by, type) and issubclass(made_by, TableSink):
-            problems.append(
-                f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
-            )
+            said = f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
+            problems.append(Problem(said, "CDC2401"))
     return problems
 
 

@@ -1,4 +1,4 @@
-"""From a draft to a resolved pipeline: every component's options checked by its own model, all faults told at once."""
+"""From raw options to a resolved pipeline: every component's options checked by its own model, all faults at once."""
 
 from __future__ import annotations
 
@@ -20,48 +20,48 @@ from cdckit.engine.config.raw_pipeline import (
     LISTED,
     SEPARATE_PARTS,
     STATE,
-    Draft,
     Options,
+    RawPipeline,
     state_options,
 )
 from cdckit.engine.config.steps import read_steps
 from cdckit.engine.state.file_config import FileStateConfig
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, Problem
 
 CHECKED_APART = ("source", "sink", "serializer", STATE, *LISTED)
 
 
-def resolve(draft: Draft, *, incomplete: bool = False, needed: Collection[str] = ()) -> ResolvedPipeline:
-    """The pipeline that a draft describes.
+def resolve(raw: RawPipeline, *, incomplete: bool = False, needed: Collection[str] = ()) -> ResolvedPipeline:
+    """The pipeline that raw options describe.
 
     Args:
-        draft: the options as they were written.
+        raw: the options as they were written.
         incomplete: whether variables may lack a value, but those in its name and its state …
         needed: … and in these sections, such as `transforms`.
 
     Raises:
         ConfigError: with all that is wrong at once.
     """
-    reader = ComponentReader(draft.label, draft.folder)
-    reader.problems += draft.problems
-    lacking = {path: f"{draft.label(path)}: {problem}" for path, problem in unresolved(draft.options)}
+    reader = ComponentReader(raw.label, raw.folder)
+    reader.problems += raw.problems
+    lacking = {path: Problem(f"{raw.label(path)}: {problem}", "CDC2206") for path, problem in unresolved(raw.options)}
     reader.problems += [
         said
         for path, said in lacking.items()
-        if not incomplete or path.partition(".")[0] in needed or _tells_the_state(draft, path)
+        if not incomplete or path.partition(".")[0] in needed or _tells_the_state(raw, path)
     ]
-    pipeline = _pipeline_options(draft, reader)
-    ignored = list(draft.ignored)
-    sink = reader.component("sink", "sink", _sink_options(draft, reader, ignored))
-    source = _source(draft, reader, ignored)
-    serializer, keys, headers = _serializers(draft, reader)
-    steps = read_steps(draft.options.get("transforms", []), draft.options.get("predicates", {}), reader)
-    store = reader.component("state-store", STATE, state_options(draft.options))
+    pipeline = _pipeline_options(raw, reader)
+    ignored = list(raw.ignored)
+    sink = reader.component("sink", "sink", _sink_options(raw, reader, ignored))
+    source = _source(raw, reader, ignored)
+    serializer, keys, headers = _serializers(raw, reader)
+    steps = read_steps(raw.options.get("transforms", []), raw.options.get("predicates", {}), reader)
+    store = reader.component("state-store", STATE, state_options(raw.options))
     if pipeline is None or reader.problems or source is None or store is None or serializer is None or sink is None:
         raise ConfigError(*dict.fromkeys((*reader.problems, *lacking.values())))
     asked = source_config(source)
-    name = pipeline.name or asked.logical_name or draft.fallback_name
-    folder, store = _placed(store, draft.folder.absolute() / "state" / name)
+    name = pipeline.name or asked.logical_name or raw.fallback_name
+    folder, store = _placed(store, raw.folder.absolute() / "state" / name)
     folder = pipeline.local_folder or folder
     return ResolvedPipeline(
         name=name,
@@ -79,9 +79,10 @@ def resolve(draft: Draft, *, incomplete: bool = False, needed: Collection[str] =
         offset_flush_interval_ms=pipeline.offset_flush_interval_ms,
         checkpoint=pipeline.checkpoint,
         idle_wait_ms=pipeline.idle_wait_ms,
+        forecast_warning_ms=pipeline.forecast_warning_ms,
         metrics=pipeline.metrics,
         errors=_errors(pipeline, store, folder),
-        warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(draft)),
+        warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(raw)),
     )
 
 
@@ -115,18 +116,18 @@ def _errors(pipeline: PipelineConfig, store: Component, folder: Path) -> ErrorHa
     )
 
 
-def _tells_the_state(draft: Draft, path: str) -> bool:
+def _tells_the_state(raw: RawPipeline, path: str) -> bool:
     """Whether the option at the path decides where the pipeline's state is."""
     first, _, option = path.partition(".")
     if first in ("name", STATE):
         return True
-    model = _source_model(draft)
+    model = _source_model(raw)
     return first == "source" and model.present_name(option) in (model.naming_option(), "type")
 
 
-def _source_model(draft: Draft) -> type[SourceConfig]:
+def _source_model(raw: RawPipeline) -> type[SourceConfig]:
     """The model of the source's options; that of none where it cannot be had."""
-    model = _model("source", draft.options.get("source"))
+    model = _model("source", raw.options.get("source"))
     return model if model is not None and issubclass(model, SourceConfig) else SourceConfig
 
 
@@ -137,60 +138,63 @@ def _left_out(pipeline: PipelineConfig, config: SourceConfig) -> list[str]:
     return [f"source.{option}: left out, for {why}" for option, why in config.without_effect_on_spark().items()]
 
 
-def _taken_as_text(draft: Draft) -> list[str]:
+def _taken_as_text(raw: RawPipeline) -> list[str]:
     """The options that no transform reads and in which a variable may have been meant."""
-    if not draft.placeholders:
+    if not raw.placeholders:
         return []
     left = {
         f"{kind}.{option}": names_left(value)
         for kind in ("source", "sink", "serializer")
-        for option, value in draft.options.get(kind, {}).items()
+        for option, value in raw.options.get(kind, {}).items()
     }
     return [
-        f"{draft.label(path)}: {', '.join(f'${{{name}}}' for name in names)} is taken as it stands, for the "
+        f"{raw.label(path)}: {', '.join(f'${{{name}}}' for name in names)} is taken as it stands, for the "
         "environment has no variable of that name"
         for path, names in left.items()
         if names
     ]
 
 
-def _pipeline_options(draft: Draft, reader: ComponentReader) -> PipelineConfig | None:
-    own = {name: value for name, value in draft.options.items() if name not in CHECKED_APART}
-    return reader.load(PipelineConfig, {"source": {}, **own}, "", elsewhere=_options_of_source(draft))
+def _pipeline_options(raw: RawPipeline, reader: ComponentReader) -> PipelineConfig | None:
+    own = {name: value for name, value in raw.options.items() if name not in CHECKED_APART}
+    return reader.load(PipelineConfig, {"source": {}, **own}, "", elsewhere=_options_of_source(raw))
 
 
-def _source(draft: Draft, reader: ComponentReader, ignored: list[str]) -> Component | None:
-    if "source" not in draft.options:
-        reader.problems.append("source: required, but not given; `type` under it names where changes are read")
+def _source(raw: RawPipeline, reader: ComponentReader, ignored: list[str]) -> Component | None:
+    if "source" not in raw.options:
+        said = "source: required, but not given; `type` under it names where changes are read"
+        reader.problems.append(Problem(said, "CDC2202"))
         return None
     pipeline_wide = {name: name for name in PipelineConfig.option_names()}
-    found = reader.component("source", "source", draft.options["source"], elsewhere=pipeline_wide, ignored=ignored)
+    found = reader.component("source", "source", raw.options["source"], elsewhere=pipeline_wide, ignored=ignored)
     if found is not None and not isinstance(found.config, SourceConfig):
         reader.problems.append(
-            f"{draft.label('source.type')}: the plugin of '{found.registration.name}' is made wrongly: "
+            f"{raw.label('source.type')}: the plugin of '{found.registration.name}' is made wrongly: "
             f"{found.registration.config} should be a SourceConfig"
         )
     return found
 
 
-def _sink_options(draft: Draft, reader: ComponentReader, ignored: list[str]) -> Options:
+def _sink_options(raw: RawPipeline, reader: ComponentReader, ignored: list[str]) -> Options:
     """The sink's options, with what a connector's configuration says to its producer, as far as the sink knows it."""
-    options: Options = draft.options.get("sink", {"type": "stdout"})
-    if not isinstance(options, dict) or not draft.sink_options:
+    options: Options = raw.options.get("sink", {"type": "stdout"})
+    if not isinstance(options, dict) or not raw.sink_options:
         return options
     model = _model("sink", options)
     if model is None:
         return options
-    unknown = {name: value for name, value in draft.sink_options.items() if not model.knows(name)}
+    unknown = {name: value for name, value in raw.sink_options.items() if not model.knows(name)}
     broken = {name: why for name, value in unknown.items() if (why := broken_promise(name, value))}
-    reader.problems += [f"{name}: {why}" for name, why in broken.items()]
+    reader.problems += [Problem(f"{name}: {why}", "CDC2205") for name, why in broken.items()]
     ignored += [name for name in unknown if name not in broken]
-    return {name: value for name, value in draft.sink_options.items() if model.knows(name)} | options
+    return {name: value for name, value in raw.sink_options.items() if model.knows(name)} | options
 
 
-def _serializers(draft: Draft, reader: ComponentReader) -> tuple[Component | None, Component | None, Component | None]:
+def _serializers(
+    raw: RawPipeline, reader: ComponentReader
+) -> tuple[Component | None, Component | None, Component | None]:
     """What writes values, and what writes keys and headers where it is another one."""
-    options = _serializer_options(draft)
+    options = _serializer_options(raw)
     apart: list[Component | None] = []
     for part in SEPARATE_PARTS if isinstance(options, dict) else ():
         own = {name: value for name, value in options.items() if name.startswith(f"{part}.")}
@@ -211,13 +215,13 @@ def _apart(part: str, serializer: Component | None, reader: ComponentReader) -> 
     return serializer
 
 
-def _serializer_options(draft: Draft) -> Options:
+def _serializer_options(raw: RawPipeline) -> Options:
     """The serializer's options; where they leave open what suits the sink, the sink has a say."""
-    options: Options = draft.options.get("serializer", {})
+    options: Options = raw.options.get("serializer", {})
     if not isinstance(options, dict):
         return options
     options = {"type": "json", **options}
-    model, sink = _model("serializer", options), _model("sink", draft.options.get("sink"))
+    model, sink = _model("serializer", options), _model("sink", raw.options.get("sink"))
     if model is not None and model.headers_by:
         options = {"header.type": model.headers_by, **options}
     if model is None or sink is None:
@@ -233,9 +237,9 @@ def _model(kind: Kind, options: Any) -> type[PluginConfig] | None:
         return None
 
 
-def _options_of_source(draft: Draft) -> dict[str, str]:
+def _options_of_source(raw: RawPipeline) -> dict[str, str]:
     """Where the source's options belong, for who writes one at the top level."""
-    model = _source_model(draft)
+    model = _source_model(raw)
     names = {*model.option_names(), *model.renamed} - {*COMPONENTS, *LISTED}
     return {name: f"source.{name}" for name in names}
 

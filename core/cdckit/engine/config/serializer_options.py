@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from cdckit.api.hookspecs import Registration
 from cdckit.api.plugins import config_model, find, registrations
-from cdckit.engine.config.raw_pipeline import Draft, Options
+from cdckit.engine.config.raw_pipeline import Options, RawPipeline
 from cdckit.errors import ConfigError
 
 _CONNECTS_DEFAULT = "simple"
 """What writes headers where nothing is said."""
 
 
-def add_serializer(converters: Options, draft: Draft) -> None:
-    """Gives the draft its serializers.
+def add_serializer(converters: Options, raw: RawPipeline) -> None:
+    """Gives the pipeline its serializers.
 
     Args:
         converters: options such as `key.converter`, `value.converter.schemas.enable`, `converter.schemas.enable`.
-        draft: gets the options, and what cannot be.
+        raw: gets the options, and what cannot be.
     """
-    values, keys, headers = (_named(converters, f"{part}.converter", draft) for part in ("value", "key", "header"))
+    values, keys, headers = (_named(converters, f"{part}.converter", raw) for part in ("value", "key", "header"))
     serializer = values or keys or find("serializer", "json")
-    reading = _Reading(serializer, converters, draft)
+    reading = _Reading(serializer, converters, raw)
     if keys is not None or reading.names_options_of("key"):
         reading.add_keys(keys or serializer)
     reading.add_headers(headers or find("serializer", _CONNECTS_DEFAULT))
-    draft.options["serializer"] = reading.options
+    raw.options["serializer"] = reading.options
 
 
 class _Reading:
-    def __init__(self, serializer: Registration, converters: Options, draft: Draft) -> None:
+    def __init__(self, serializer: Registration, converters: Options, raw: RawPipeline) -> None:
         self.serializer = serializer
         self.converters = converters
-        self.draft = draft
+        self.raw = raw
         self.model = config_model(serializer)
         self.shared, of_values = self._below("converter."), self._below("value.converter.")
         self.of_values = self.shared | of_values
@@ -74,17 +74,17 @@ class _Reading:
         self.options["header.format"] = serializer.name
         if serializer.name == "json":
             self.options["header.schemas.enable"] = given.pop("schemas.enable", True)
-        self.draft.ignored += [f"header.converter.{name}" for name in given]
+        self.raw.ignored += [f"header.converter.{name}" for name in given]
 
     def _add_apart(self, part: str, serializer: Registration, given: Options) -> None:
         knows = config_model(serializer).knows
         if serializer.name == _CONNECTS_DEFAULT:
-            self.draft.ignored += [f"{part}.converter.{name}" for name in given if not knows(name)]
+            self.raw.ignored += [f"{part}.converter.{name}" for name in given if not knows(name)]
             given = {name: value for name, value in given.items() if knows(name)}
         self.options |= {f"{part}.type": serializer.name, **{f"{part}.{name}": given[name] for name in given}}
 
 
-def _named(converters: Options, option: str, draft: Draft) -> Registration | None:
+def _named(converters: Options, option: str, raw: RawPipeline) -> Registration | None:
     """The serializer that an option names, or None where it names none that there is."""
     name = converters.get(option)
     if not name:
@@ -93,5 +93,5 @@ def _named(converters: Options, option: str, draft: Draft) -> Registration | Non
         return find("serializer", name, option)
     except ConfigError:
         known = ", ".join(alias for _, r in registrations("serializer") for alias in r.aliases)
-        draft.problems.append(f"{option}: '{name}' is not yet supported (these are: {known})")
+        raw.problems.append(f"{option}: '{name}' is not yet supported (these are: {known})")
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from cdckit.engine.metrics.address import ListenAddress
+from cdckit.engine.metrics.names import Names
 from cdckit.errors import ConfigError
 
 
@@ -22,12 +23,16 @@ class MetricsAccess:
         token: what who asks must bring, as `Authorization: Bearer TOKEN`; None: nothing.
         certificate: a PEM file with the server's certificate and those that vouch for it; None: no TLS.
         key: a PEM file with its private key; None: in the same file.
+        names: by whose names metrics are served.
+        away_seconds: how long source or sink may be away before the probe of readiness says no.
     """
 
     address: ListenAddress
     token: SecretStr | None = None
     certificate: Path | None = None
     key: Path | None = None
+    names: Names = "cdckit"
+    away_seconds: float = 60.0
 
     @property
     def scheme(self) -> str:
@@ -54,6 +59,7 @@ class MetricsAccess:
         except (OSError, ssl.SSLError) as error:
             raise ConfigError(
                 f"metrics.tls.certificate: {self.certificate} and its key cannot be read as PEM ({error}); "
-                "metrics.tls.key names a key that stands in another file"
+                "metrics.tls.key names a key that stands in another file",
+                number="CDC2601",
             ) from error
         return context

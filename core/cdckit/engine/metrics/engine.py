@@ -37,6 +37,16 @@ ENGINE: tuple[Metric, ...] = (
     gauge("cdckit_lag_bytes", "How much of the log lay behind the saved offset, in bytes.", lambda f: f.lag_bytes),
     gauge("cdckit_lag_messages", "The same in messages, for logs that consist of them.", lambda f: f.lag_messages),
     gauge(
+        "cdckit_log_purge_time_seconds",
+        "When the log that is to be read may be purged at the earliest, in seconds since 1970.",
+        lambda f: None if f.forecast is None else f.forecast.purged_at,
+    ),
+    gauge(
+        "cdckit_catch_up_seconds",
+        "In how many seconds the pipeline is at the log's end; infinite: never, at its present pace.",
+        lambda f: None if f.forecast is None else f.forecast.needs,
+    ),
+    gauge(
         "cdckit_last_event_time_seconds",
         "When the newest delivered change was made at the source, in seconds since 1970.",
         lambda f: f.log_time,

@@ -10,8 +10,15 @@ from typing import Literal
 from cdckit.api.record import Offset
 from cdckit.api.sink import QueueFill
 from cdckit.api.source_counts import SourceCounts
+from cdckit.engine.metrics.absence import Absence
 from cdckit.engine.metrics.fault_counts import FaultCounts
+from cdckit.engine.metrics.forecast import Forecast
+from cdckit.engine.metrics.pace import Pace
+from cdckit.engine.metrics.run_place import RunPlace
 from cdckit.engine.metrics.snapshot_figures import SnapshotFigures, now
+from cdckit.engine.metrics.table_changes import TableChanges
+from cdckit.engine.metrics.timeline import Timeline
+from cdckit.errors import CdcError, number_of
 
 RATE_SECONDS = 10.0
 """Over how long events a second are counted."""
@@ -76,9 +83,12 @@ class Figures:
         state: what became of it.
         error: what it ended by, or None.
         error_type: that error's class, or "".
+        error_number: its number, or "".
         started: when, in seconds since 1970, as all times here.
         connected: whether the source's connection stands, as far as it tells.
-        disconnects: how often it was lost.
+        source_away: for how long nothing has come from the source though it was asked.
+        sink_away: for how long the sink, or what stands before it, has not taken what it was given.
+        disconnects: how often the source's connection was lost.
         disconnected_by: what was said when it was lost last, or None.
         errors: how many, by class: those that ended the pipeline, and lost connections.
         captured: the tables that the log is read for.
@@ -94,11 +104,16 @@ class Figures:
         unmatched: a sentence about each entry of the include lists that matched nothing at the start.
         commits: when the latest records were delivered, and how many.
         counts: what the source counted.
+        tables: the same by table.
+        pace: how long the newest change took on its way.
+        timeline: what has happened lately.
+        place: what the run was started from.
         faults: how many records could not be delivered.
         snapshot: the newest snapshot.
         history: the schema history.
         queue: tells how full the sink's buffer is.
         metrics: where Prometheus finds the metrics, or None.
+        forecast: when the log is purged that is to be read, or None while not known.
         activity: what everything waits for; empty: nothing.
         activity_began: since when.
     """
@@ -110,8 +125,11 @@ class Figures:
     state: Literal["starting", "running", "stopped", "failed"] = "starting"
     error: str | None = None
     error_type: str = ""
+    error_number: str = ""
     started: float = field(default_factory=now)
     connected: bool = False
+    source_away: Absence = field(default_factory=Absence)
+    sink_away: Absence = field(default_factory=Absence)
     disconnects: int = 0
     disconnected_by: str | None = None
     errors: Counter[str] = field(default_factory=Counter)
@@ -128,11 +146,16 @@ class Figures:
     lag_seconds: float | None = None
     commits: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_COMMITS_KEPT))
     counts: SourceCounts = field(default_factory=SourceCounts)
+    tables: TableChanges = field(default_factory=TableChanges)
+    pace: Pace = field(default_factory=Pace)
+    timeline: Timeline = field(default_factory=Timeline)
+    place: RunPlace = field(default_factory=RunPlace)
     faults: FaultCounts = field(default_factory=FaultCounts)
     snapshot: SnapshotFigures = field(default_factory=SnapshotFigures)
     history: HistoryFigures = field(default_factory=HistoryFigures)
     queue: Callable[[], QueueFill | None] = _no_queue
     metrics: str | None = None
+    forecast: Forecast | None = None
     activity: str = ""
     activity_began: float = field(default_factory=now)
 
@@ -146,6 +169,14 @@ class Figures:
             self._add_commit(self.saved, records)
         if log_time_ms is not None:
             self.log_time = log_time_ms / 1000
+            if records:
+                self.pace.committed(self.log_time, self.saved)
+
+    def count(self, counts: SourceCounts) -> None:
+        """Takes what the source has counted since the last notice."""
+        self.tables.add(counts.tables, self.log_time or now())
+        counts.tables = {}
+        self.counts.add(counts)
 
     def _add_commit(self, when: float, records: int) -> None:
         if self.commits and when - self.commits[-1][0] < _COMMIT_SECONDS:
@@ -184,6 +215,9 @@ class Figures:
         self.snapshot.end(completed=False)
         if error is None:
             self.state = "stopped"
+            self.timeline.add("stopped", "stopped")
         else:
             self.state, self.error, self.error_type = "failed", str(error), type(error).__name__
+            self.timeline.add("failed", self.error, self.error_type)
+            self.error_number = number_of(error) if isinstance(error, CdcError) else CdcError.number
             self.errors[self.error_type] += 1

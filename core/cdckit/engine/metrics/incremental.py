@@ -12,6 +12,7 @@ def take_notification(snapshot: SnapshotFigures, notification: Notification) -> 
     match notification.type:
         case "STARTED":
             snapshot.begin(dict.fromkeys(filter(None, data.get("data_collections", "").split(","))))
+            snapshot.incremental = True
         case "IN_PROGRESS":
             _chunk(snapshot, data["current_collection_in_progress"], data["last_processed_key"], data["maximum_key"])
         case "TABLE_SCAN_COMPLETED":

@@ -27,9 +27,10 @@ class FiguresListener:
 
     @hookimpl
     def cdckit_started(self, pipeline: str, offset: Offset | None) -> None:
-        """It runs."""
+        """The pipeline goes on from `offset`; whatever another one of this process tells is left out here and below."""
         if pipeline == self._figures.pipeline:
             self._figures.state, self._figures.offset = "running", offset
+            self._figures.timeline.add("started", f"started on the runner {self._figures.runner}")
             self._changed()
 
     @hookimpl
@@ -54,7 +55,7 @@ class FiguresListener:
         if pipeline == self._figures.pipeline:
             self._figures.commit(records, offset, log_time_ms, log_bytes)
             self._figures.lag(records, lag_bytes, lag_messages)
-            self._figures.counts.add(counts)
+            self._figures.count(counts)
             self._changed()
 
     @hookimpl
@@ -63,11 +64,17 @@ class FiguresListener:
         figures = self._figures
         if pipeline != figures.pipeline:
             return
+        if connected and not figures.connected and figures.disconnects:
+            figures.timeline.add("back", "the source is back")
         figures.connected = connected
-        if not connected:
+        if connected:
+            figures.source_away.end()
+        else:
+            figures.source_away.begin()
             figures.disconnects += 1
             figures.disconnected_by = reason
             figures.errors["RetriableSourceError"] += 1
+            figures.timeline.add("lost", reason)
         self._changed()
 
     @hookimpl
@@ -97,12 +104,13 @@ class FiguresListener:
         self._changed()
 
     @hookimpl
-    def cdckit_schema_changed(self, pipeline: str, ddl: str) -> None:
+    def cdckit_schema_changed(self, pipeline: str, ddl: str, tables: Sequence[str]) -> None:
         """A definition has changed."""
         history = self._figures.history
         if pipeline == self._figures.pipeline:
             history.status, history.applied_at, history.last_applied = "RUNNING", now(), ddl
             history.applied += 1
+            self._figures.timeline.schema_changed(ddl, tables)
             self._changed()
 
     @hookimpl
@@ -110,6 +118,7 @@ class FiguresListener:
         """A snapshot begins."""
         if pipeline == self._figures.pipeline:
             self._figures.snapshot.begin(data_collections)
+            self._figures.timeline.add("snapshot", f"a snapshot of {len(data_collections)} tables began")
             self._changed()
 
     @hookimpl
@@ -133,6 +142,8 @@ class FiguresListener:
         """Something has happened to a snapshot beside the log."""
         if pipeline == self._figures.pipeline and notification.aggregate_type == "Incremental Snapshot":
             take_notification(self._figures.snapshot, notification)
+            if notification.type in ("STARTED", "PAUSED", "RESUMED", "COMPLETED", "ABORTED"):
+                self._figures.timeline.add("snapshot", f"incremental snapshot: {notification.type.lower()}")
             self._changed()
 
     @hookimpl
@@ -140,6 +151,8 @@ class FiguresListener:
         """A snapshot is over."""
         if pipeline == self._figures.pipeline:
             self._figures.snapshot.end(completed=completed)
+            how = "is done" if completed else "was broken off"
+            self._figures.timeline.add("snapshot", f"the snapshot {how}: {self._figures.snapshot.rows:,} rows")
             self._changed()
 
     @hookimpl

@@ -1,4 +1,4 @@
-"""Serves the metrics of one pipeline over HTTP, for Prometheus to ask."""
+"""Serves the metrics and the probes of one pipeline over HTTP, for Prometheus and orchestrators to ask."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from prometheus_client import CollectorRegistry, ProcessCollector, make_wsgi_app
 
 from cdckit.engine.metrics.access import MetricsAccess
 from cdckit.engine.metrics.address import ListenAddress
-from cdckit.engine.metrics.collector import FiguresCollector
+from cdckit.engine.metrics.collector import collectors
 from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.probes import LIVE, READY, Probe, probes
 from cdckit.errors import ConfigError
 
 log = logging.getLogger("cdckit.metrics")
@@ -31,25 +32,29 @@ PATIENCE = 5.0
 _LONGEST_END = 0.2
 """How many seconds it may take to end."""
 
+_TEXT = (("Content-Type", "text/plain; charset=utf-8"),)
+
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 @contextmanager
-def served(figures: Figures, access: MetricsAccess, labels: Mapping[str, str]) -> Iterator[None]:
+def served(figures: Figures, access: MetricsAccess, tags: Mapping[str, str]) -> Iterator[None]:
     """Serves while the context lasts; `figures.metrics` says where.
 
     Args:
         figures: the pipeline's.
         access: where to listen, and who is answered.
-        labels: those of every sample.
+        tags: labels of every sample beside those that `metrics.names` brings.
 
     Raises:
         ConfigError: the address cannot be listened at, or a file of `metrics.tls.*` cannot be read.
     """
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    registry.register(FiguresCollector(figures, labels))
-    server = _listening(access, guarded(make_wsgi_app(registry), access))
+    for collector in collectors(figures, access.names, tags):
+        registry.register(collector)
+    found = probes(figures, access.away_seconds)
+    server = _listening(access, guarded(make_wsgi_app(registry), access, found))
     serve = partial(server.serve_forever, poll_interval=_LONGEST_END)
     thread = threading.Thread(target=serve, name="cdckit-metrics", daemon=True)
     thread.start()
@@ -70,24 +75,34 @@ def _listening(access: MetricsAccess, application: Application) -> BoundedServer
     except OSError as error:
         raise ConfigError(
             f"metrics.address: cannot listen at {address}: {error.strerror or error}; "
-            "name an address of this machine and a free port, or port 0 for any"
+            "name an address of this machine and a free port, or port 0 for any",
+            number="CDC2602",
         ) from error
 
 
-def guarded(application: Any, access: MetricsAccess) -> Application:
-    """The application for those who bring the token, at its path alone."""
+def guarded(application: Any, access: MetricsAccess, found: Mapping[str, Probe]) -> Application:
+    """The application for those who bring the token, at its path alone; probes at theirs, for everybody."""
 
     def answered(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        if environ.get("PATH_INFO") != PATH:
-            start_response("404 Not Found", [("Content-Type", "text/plain")])
-            return [f"metrics are at {PATH}\n".encode()]
+        path = environ.get("PATH_INFO", "")
+        if path in found:
+            return _probed(found[path], start_response)
+        if path != PATH:
+            start_response("404 Not Found", [*_TEXT])
+            return [f"metrics are at {PATH}, probes at {LIVE} and {READY}\n".encode()]
         if not access.admits(environ.get("HTTP_AUTHORIZATION", "")):
-            start_response("401 Unauthorized", [("Content-Type", "text/plain"), ("WWW-Authenticate", "Bearer")])
+            start_response("401 Unauthorized", [*_TEXT, ("WWW-Authenticate", "Bearer")])
             return [b"the token of metrics.token is needed\n"]
-        found: Iterable[bytes] = application(environ, start_response)
-        return found
+        answer: Iterable[bytes] = application(environ, start_response)
+        return answer
 
     return answered
+
+
+def _probed(probe: Probe, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    why = probe()
+    start_response("200 OK" if why is None else "503 Service Unavailable", [*_TEXT])
+    return [f"{why or 'ok'}\n".encode()]
 
 
 class BoundedServer(ThreadingMixIn, WSGIServer):

@@ -87,6 +87,7 @@ class SnapshotFigures:
         paused_since: when it was paused, or None while it runs.
         paused_seconds: how long it was paused before that.
         chunk: what a snapshot beside the log reads, or None.
+        incremental: whether it is one beside the log, which signals can pause and stop.
     """
 
     state: Literal["none", "running", "completed", "aborted"] = "none"
@@ -100,13 +101,14 @@ class SnapshotFigures:
     paused_since: float | None = None
     paused_seconds: float = 0.0
     chunk: ChunkFigures | None = None
+    incremental: bool = False
 
     def begin(self, estimates: Mapping[str, int | None]) -> None:
         """A new one, of these tables, each of about so many rows."""
         self.state, self.began, self.ended = "running", now(), None
         self.rows_before += self.rows
         self.tables = {name: TableFigures(estimate=estimate) for name, estimate in estimates.items()}
-        self.reading = {}
+        self.reading, self.incremental = {}, False
         self.paused_since, self.paused_seconds, self.chunk = None, 0.0, None
 
     def end(self, *, completed: bool) -> None:

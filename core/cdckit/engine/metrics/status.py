@@ -10,6 +10,7 @@ from cdckit.api.record import Offset
 from cdckit.api.state_store import HistorySize
 from cdckit.connector.resnapshot import KEPT_AS, of
 from cdckit.engine.metrics.figures import rate
+from cdckit.engine.metrics.forecast import Forecast
 from cdckit.engine.metrics.snapshot_figures import now
 from cdckit.engine.metrics.status_file import read_status
 from cdckit.engine.quarantine.store import kept_count
@@ -23,12 +24,13 @@ State = Literal["never run", "running", "stopped", "failed", "killed"]
 
 
 class TableStatus(NamedTuple):
-    """The snapshot of one table: its rows so far, about how many it has, and whether all were read."""
+    """The snapshot of one table: its rows so far, about how many it has, whether all were read, and seconds left."""
 
     name: str
     rows: int
     estimate: int | None
     finished: bool
+    seconds_left: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,11 @@ class PipelineStatus:
     def error_type(self) -> str:
         """That error's class."""
         return str(self._said("error_type"))
+
+    @property
+    def error_number(self) -> str:
+        """That error's number."""
+        return str(self._said("error_number") or "")
 
     @property
     def metrics(self) -> str | None:
@@ -195,6 +202,12 @@ class PipelineStatus:
         return list(self._said("unmatched") or ())
 
     @property
+    def forecast(self) -> Forecast | None:
+        """When the log is purged that is to be read, as the last run has last told; None where it cannot be."""
+        kept: Mapping[str, Any] | None = self._said("forecast")
+        return None if kept is None else Forecast.from_json(kept)
+
+    @property
     def snapshot(self) -> SnapshotStatus | None:
         """The last run's snapshot, or None where it took none."""
         found: Mapping[str, Any] | None = self._said("snapshot")
@@ -217,6 +230,7 @@ class PipelineStatus:
             "pid": self.pid,
             "error": self.error,
             "error_type": self.error_type if self.error else None,
+            "error_number": self.error_number if self.error else None,
             "started": self._said("started"),
             "written": self._said("written"),
             "metrics": self.metrics,
@@ -240,6 +254,7 @@ class PipelineStatus:
             "quarantined": self.quarantined,
             "left_out": self.left_out,
             "unmatched": self.unmatched,
+            "forecast": None if self.forecast is None else self.forecast.to_json(self.at),
         }
 
     def _said(self, member: str) -> Any:

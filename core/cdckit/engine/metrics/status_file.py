@@ -65,7 +65,7 @@ class StatusFile:
             self.changed()
 
     def write(self) -> None:
-        """Writes."""
+        """Puts a whole new file in the old one's place, so that no reader meets half of one."""
         if self._lock is None:
             return
         new = self._path.with_suffix(".new")
@@ -100,9 +100,13 @@ def read_status(folder: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, RecursionError, ValueError) as error:
-        raise StateError(f"status file {path}: {error}; the next run of the pipeline writes it anew") from error
+        raise StateError(
+            f"status file {path}: {error}; the next run of the pipeline writes it anew", number="CDC7102"
+        ) from error
     if not isinstance(status, dict) or status.get("format") != FORMAT:
-        raise StateError(f"status file {path}: another version of cdckit wrote it; the next run writes it anew")
+        raise StateError(
+            f"status file {path}: another version of cdckit wrote it; the next run writes it anew", number="CDC7102"
+        )
     return {**status, "alive": _is_held(folder / RUNNER)}
 
 
@@ -145,6 +149,7 @@ def _content(figures: Figures) -> dict[str, Any]:
         "state": figures.state,
         "error": figures.error,
         "error_type": figures.error_type,
+        "error_number": figures.error_number,
         "started": figures.started,
         "written": now(),
         "metrics": figures.metrics,
@@ -156,6 +161,8 @@ def _content(figures: Figures) -> dict[str, Any]:
         "lag_seconds": figures.lag_seconds,
         "lag_bytes": figures.lag_bytes,
         "lag_messages": figures.lag_messages,
+        "source_lag": figures.pace.source_lag,
+        "sink_lag": figures.pace.sink_lag,
         "records": figures.records,
         "log_bytes": figures.log_bytes,
         "operations": dict(figures.counts.operations),
@@ -164,7 +171,9 @@ def _content(figures: Figures) -> dict[str, Any]:
         "left_out": dict(figures.faults.left_out),
         "commits": list(figures.commits),
         "unmatched": list(figures.unmatched),
+        "forecast": None if figures.forecast is None else figures.forecast.to_json(now()),
         "snapshot": _snapshot(figures),
+        **figures.place.to_json(),
     }
 
 
@@ -178,9 +187,11 @@ def _snapshot(figures: Figures) -> dict[str, Any] | None:
         "ended": snapshot.ended,
         "seconds": snapshot.seconds,
         "paused": snapshot.paused_since is not None,
+        "incremental": snapshot.incremental,
         "tables": {name: _table(table) for name, table in snapshot.tables.items()},
     }
 
 
 def _table(table: TableFigures) -> dict[str, Any]:
-    return {"rows": table.rows, "estimate": table.estimate, "finished": table.finished}
+    left = None if table.finished else table.seconds_left
+    return {"rows": table.rows, "estimate": table.estimate, "finished": table.finished, "seconds_left": left}

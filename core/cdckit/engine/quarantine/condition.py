@@ -47,7 +47,7 @@ def condition(expression: str) -> Callable[[Quarantined], bool]:
         try:
             return keep.apply(Record(record.topic, _key(record, reader), _facts(record))) is not None
         except TransformError as error:
-            raise ConfigError(f"--where: record {record.number}: {error}") from error
+            raise ConfigError(f"--where: record {record.number}: {error}", number="CDC2507") from error
 
     return meant
 

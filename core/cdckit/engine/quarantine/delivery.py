@@ -12,7 +12,7 @@ from cdckit.api.record import Record
 from cdckit.api.sink import QueueFill, Sink, SinkContext, Transactions
 from cdckit.api.state_store import Json
 from cdckit.api.undecoded import Undecoded
-from cdckit.engine.blame import told
+from cdckit.engine.blame import naming_the_plugin
 from cdckit.engine.chain import StepError
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.fault_counts import FaultCounts
@@ -80,7 +80,7 @@ class TolerantEncoder(Encoder):
         if isinstance(error, StepError):
             self._faulty.record_failed(record, "transform", error.step, error)
         else:
-            fault = error if isinstance(error, TransformError) else TransformError(told(error))
+            fault = error if isinstance(error, TransformError) else TransformError(naming_the_plugin(error))
             self._faulty.record_failed(record, "serialize", self._serializer_name, fault)
 
 
@@ -120,7 +120,7 @@ class TolerantSink(Sink):
         return self._transactions
 
     def open(self, context: SinkContext) -> None:
-        """Opens the sink."""
+        """Opens the sink, and takes what it refuses for faulty records."""
         self._sink.open(replace(context, refused=self._refused))
 
     def _refused(self, message: Messages, reason: str) -> None:
@@ -170,7 +170,7 @@ class TolerantSink(Sink):
         self._held.rolled_back()
 
     def queue_fill(self) -> QueueFill | None:
-        """The sink's."""
+        """How full the sink's own queue is."""
         return self._sink.queue_fill()
 
     def close(self) -> None:

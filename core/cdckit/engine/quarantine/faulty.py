@@ -141,12 +141,15 @@ class FaultyRecords:
             StateError: it is not.
         """
         if self._store is not None:
+            # One transaction for all since the last flush: an offset beyond these entries may be saved only now.
             self._store.sync()
         self._entries.begin()
 
     def _is_behind(self, key: str, position: str) -> bool:
         """Whether it waits; what comes once more from before the record that is waited for does not."""
         first = self.waiting.get(key)
+        # Behind a rewind the log is read again from before the record that waits: what came before it was delivered
+        # then, and is once more.
         return first is not None and (not position or position >= first)
 
     def _take(self, entry: Quarantined, kind: type[CdcError]) -> None:
@@ -161,6 +164,7 @@ class FaultyRecords:
         """Keeps it, unless it is kept already."""
         if self._waits and entry.key:
             self.waiting.setdefault(entry.key, entry.position)
+        # A batch that is delivered again after a crash brings the same records, by position: they are there once.
         if store.has(entry.id):
             return False
         if store.count >= self._errors.max_records:

@@ -69,6 +69,8 @@ def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quar
         blocked: set[str] = set()
         for record in kept_records(folder):
             waits = record.stage == "wait" or pipeline.errors.later_changes == "wait"
+            # What stays holds up later changes of its key, also where it was not to be tried: else an older row would
+            # come last.
             if not chosen(record):
                 blocked.add(record.key)
                 continue
@@ -79,6 +81,7 @@ def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quar
                 store.change(record.number, error.stage, error.by, str(error))
                 yield Replayed(record, str(error))
             else:
+                # Out of the quarantine only when the sink has it: a crash in between delivers it twice.
                 store.remove([record.number])
                 yield Replayed(record, "")
 
@@ -96,11 +99,14 @@ class _Delivery:
         stack.callback(self._encode.close)
         sink = make_sink(pipeline)
         if not isinstance(sink, Sink):
-            raise ConfigError(f"sink.type: '{self._names[1]}' keeps Spark tables, which take no single records")
+            raise ConfigError(
+                f"sink.type: '{self._names[1]}' keeps Spark tables, which take no single records", number="CDC2401"
+            )
         if sink.transactions is not None:
             raise ConfigError(
                 f"sink: the transactions of '{self._names[1]}' carry the pipeline's offset, and a replay has none: "
-                "have it deliver at least once here (kafka: --set sink.delivery.guarantee=at-least-once)"
+                "have it deliver at least once here (kafka: --set sink.delivery.guarantee=at-least-once)",
+                number="CDC2402",
             )
         self._sink = sink
         self._refusals: list[str] = []
@@ -124,6 +130,7 @@ class _Delivery:
         if record.key in blocked:
             raise _StaysError("wait", "", "an earlier change of its key is in quarantine")
         messages = self._messages(record)
+        # The chain may give messages other keys than the record had; order is that of what the sink is given.
         if blocked & {key_of_message(*where) for where in zip(messages.topics, messages.keys, strict=True)}:
             raise _StaysError("wait", "", "an earlier message of its key is in quarantine")
         self._refusals.clear()

@@ -69,23 +69,25 @@ class Quarantined:
     number: int = 0
 
 
-def _telling(
+def _with_state_errors(
     method: Callable[Concatenate[QuarantineStore, _P], _T],
 ) -> Callable[Concatenate[QuarantineStore, _P], _T]:
     """SQLite's errors as `StateError`, with the file's name."""
 
     @wraps(method)
-    def told(self: QuarantineStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def with_state_errors(self: QuarantineStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return method(self, *args, **kwargs)
         except (sqlite3.Error, OSError) as error:
             raise _fault(self.path, error) from error
 
-    return told
+    return with_state_errors
 
 
 def _fault(path: Path, error: Exception) -> StateError:
-    return StateError(f"quarantine {path}: {error}; check that the folder can be written and the disk has room")
+    return StateError(
+        f"quarantine {path}: {error}; check that the folder can be written and the disk has room", number="CDC7103"
+    )
 
 
 class QuarantineStore:
@@ -103,7 +105,7 @@ class QuarantineStore:
         self._db = self._connect()  # used by one thread after the other
         self.count = self._count()
 
-    @_telling
+    @_with_state_errors
     def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.touch(0o600)
@@ -122,16 +124,16 @@ class QuarantineStore:
             raise
         return db
 
-    @_telling
+    @_with_state_errors
     def _count(self) -> int:
         return int(self._db.execute("select count(*) from quarantine").fetchone()[0])
 
-    @_telling
+    @_with_state_errors
     def has(self, id_: str) -> bool:
         """Whether a record is kept already."""
         return self._db.execute("select 1 from quarantine where id = ?", (id_,)).fetchone() is not None
 
-    @_telling
+    @_with_state_errors
     def add(self, record: Quarantined) -> None:
         """Keeps a record that is not kept already; it is safe after `sync`."""
         if not self._db.in_transaction:
@@ -140,18 +142,18 @@ class QuarantineStore:
         self._db.execute(_INSERT, (*values, record.key, record.content))
         self.count += 1
 
-    @_telling
+    @_with_state_errors
     def sync(self) -> None:
         """Returns once all that was added survives a crash of the machine."""
         if self._db.in_transaction:
             self._db.execute("commit")
 
-    @_telling
+    @_with_state_errors
     def keys(self) -> dict[str, str]:
         """The keys that have a record here, each with the position of its first one."""
         return dict(self._db.execute("select key, min(position) from quarantine where key <> '' group by key"))
 
-    @_telling
+    @_with_state_errors
     def remove(self, numbers: Iterable[int]) -> None:
         """Forgets records, durably."""
         self.sync()
@@ -160,7 +162,7 @@ class QuarantineStore:
         self._db.execute("commit")
         self.count = self._count()
 
-    @_telling
+    @_with_state_errors
     def change(self, number: int, stage: Stage, by: str, reason: str) -> None:
         """Notes where a record has stopped now, durably."""
         self._db.execute(
@@ -191,14 +193,44 @@ def kept_count(folder: Path) -> int:
     return next((int(row[0]) for row in _rows(folder, "select count(*) from quarantine")), 0)
 
 
-def _rows(folder: Path, query: str) -> Iterator[tuple[Any, ...]]:
+def kept_page(folder: Path, before: int | None, most: int) -> list[Quarantined]:
+    """The newest records, without their contents: those that came before a number, where one is named.
+
+    Raises:
+        StateError: as `kept_records`.
+    """
+    query = """select id, kept, stage, made_by, reason, topic, position, key, x'' , number from quarantine
+        where ? is null or number < ? order by number desc limit ?"""
+    return [Quarantined(*row) for row in _rows(folder, query, before, before, most)]
+
+
+def kept_record(folder: Path, number: int) -> Quarantined | None:
+    """One record, or None where there is none of that number.
+
+    Raises:
+        StateError: as `kept_records`.
+    """
+    query = _SELECT.replace("order by", "where number = ? order by")
+    return next((Quarantined(*row) for row in _rows(folder, query, number)), None)
+
+
+def kept_by_topic(folder: Path) -> dict[str, int]:
+    """How many records there are of each topic.
+
+    Raises:
+        StateError: as `kept_records`.
+    """
+    return dict(_rows(folder, "select topic, count(*) from quarantine group by topic order by 2 desc"))
+
+
+def _rows(folder: Path, query: str, *arguments: int | None) -> Iterator[tuple[Any, ...]]:
     path = folder / FILE
     if not path.exists():
         return
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
             if db.execute("pragma user_version").fetchone()[0]:
-                yield from db.execute(query)
+                yield from db.execute(query, arguments)
     except (sqlite3.Error, OSError) as error:
         raise _fault(path, error) from error
 

@@ -55,7 +55,10 @@ class DirectRunner(Runner):
         stack.callback(plain.close)
         encode, sink, undecoded = tolerant(self.pipeline, plain, self._sink(), self.figures.faults, stack)
         if sink.transactions is None:
+            # A pipeline that was exactly-once before leaves its offset to the state again.
             leave_to_state(state)
+        # Closing goes the other way round: source, sink, serializer, and last the state, which all of them may still
+        # need.
         stack.callback(sink.close)
         sink.open(sink_context(name, encode.serializer, once=once, stopping=stopping))
         self.figures.queue = sink.queue_fill
@@ -68,13 +71,15 @@ class DirectRunner(Runner):
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts, kept)
+        away, pace, ahead = self.figures.sink_away, self.figures.pace, self.forecaster(source)
+        progress = Progress(saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead)
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:
             self._drive(source, encode, progress, looks, once)
         except StoppedError as error:
             log.info("%s", error)
+        # What the sink or the state did not take must not be passed by a saved offset.
         except (SinkError, StateError):
             raise
         except CdcError:
@@ -87,7 +92,7 @@ class DirectRunner(Runner):
         sink = make_sink(self.pipeline)
         if not isinstance(sink, Sink):
             kind = self.pipeline.sink.registration.name
-            raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it")
+            raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it", number="CDC2401")
         return sink
 
     def _kept_by(self, sink: Sink, state: StateStore) -> SinkOffset | None:
@@ -114,6 +119,7 @@ class DirectRunner(Runner):
                         progress.write(messages)
                     progress.took(batch)
                     retries.progressed()
+                    self.figures.source_away.end()
                     looks.delivered()
                     if self.stopping():
                         return
@@ -130,6 +136,7 @@ class DirectRunner(Runner):
         """Saves what has come so far, and waits for the source, for the sink, or for what stands before it."""
         if isinstance(error, RetriableSinkError):
             retries.reached()  # the source has given what could not be passed on
+            self.figures.sink_away.begin()
         elif retries.due:
             self.notices.connection(connected=False, reason=str(error))
         else:
@@ -139,11 +146,13 @@ class DirectRunner(Runner):
         except RetriableSinkError as fault:
             error = fault
         retries.pause(error)
+        progress.look_ahead()
         while not self.stopping():
             try:
                 progress.rewind()
             except RetriableSinkError as fault:
                 retries.pause(fault)
+                progress.look_ahead()
             else:
                 break
 

@@ -10,7 +10,10 @@ from cdckit.api.sink import Sink
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.engine.metrics.absence import Absence
+from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.errors import RetriableSinkError
 
@@ -34,7 +37,10 @@ class Progress:
         source: Source,
         notices: RunNotices,
         counts: SourceCounts,
+        away: Absence,
         kept: SinkOffset | None = None,
+        pace: Pace | None = None,
+        ahead: Forecaster | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -44,7 +50,11 @@ class Progress:
         self._source = source
         self._notices = notices
         self._counts = counts
+        self._away = away
+        """How long the sink has not answered."""
         self._kept = kept
+        self._pace = pace or Pace()
+        self._ahead = ahead
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
@@ -61,14 +71,21 @@ class Progress:
             SinkError: it does not take them.
         """
         self._behind = self._written = True
+        away = self._away
+        if away.since is None:
+            away.since = time.monotonic()
         self._sink.write(messages)
+        away.since = None
 
     def took(self, batch: Batch) -> None:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""
         self._records += len(batch.records)
         self._log_bytes += batch.log_bytes
+        self.look_ahead()
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
+            self._pace.read_at = time.time()
+        # A batch without an offset ends where reading cannot resume; what it holds is covered by a later one's.
         if batch.offset is not None:
             self.offset = batch.offset
             self._behind = batch.repeats
@@ -80,6 +97,11 @@ class Progress:
                     self._deliver(self._kept)
                 if late:
                     self._keep(self._kept.committed)
+
+    def look_ahead(self) -> None:
+        """Looks, once a minute, how long the log behind the saved offset is kept."""
+        if self._ahead is not None:
+            self._ahead.look(self._saved)
 
     def save(self) -> None:
         """Flushes the sink, then saves the offset; nothing where nothing is new.
@@ -104,8 +126,7 @@ class Progress:
         """
         if self._kept is None:
             if self._written:
-                self._sink.flush()
-                self._written = False
+                self._flush()
         elif self._behind:
             self.offset = self._kept.rollback()
             self._behind = self._written = False
@@ -115,11 +136,20 @@ class Progress:
         """Commits what the offset tells of, unless the sink has more than that."""
         if self._behind or self.offset is None or not (self._written or self.offset != kept.committed):
             return
+        self._away.begin()
         try:
             kept.commit(self.offset)
+        # Whether it was committed after all is not known: `rewind` reads what the sink says.
         except RetriableSinkError:
             self._behind = True
             raise
+        self._away.end()
+        self._written = False
+
+    def _flush(self) -> None:
+        self._away.begin()
+        self._sink.flush()
+        self._away.end()
         self._written = False
 
     def _keep(self, offset: Offset | None) -> None:
@@ -127,10 +157,11 @@ class Progress:
         if offset is None or offset == self._saved:
             return
         if self._kept is None:
-            self._sink.flush()
-            self._written = False
+            # The offset must not be ahead of the sink: what is acknowledged now is all that lies before it.
+            self._flush()
         self._state.save_offset(offset)
         self._saved = offset
+        # Behind the save: what the source lets go of now (signals, a place in the log) nobody will ask for again.
         self._source.committed(offset)
         self._notices.batch_committed(
             records=self._records,

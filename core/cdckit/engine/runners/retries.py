@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cdckit.api.retry_schedule import RetrySchedule, Wait
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.errors import SinkError, SourceError
+from cdckit.errors import SinkError, SourceError, number_of
 
 log = logging.getLogger("cdckit.runner")
 
@@ -53,6 +53,7 @@ class Retries:
         """
         if self._stopping():
             return
+        # Each series of faults has the schedule from its begin; what is read in between ends a series.
         if not self.attempts:
             self._waits = self._schedule.waits(reached=self._reached)
         wait = next(self._waits, None)
@@ -60,5 +61,6 @@ class Retries:
             lasting = SinkError if isinstance(error, SinkError) else SourceError
             raise lasting(f"{error}; gave up after {self.attempts} attempts ({self._schedule.options})") from error
         self.attempts += 1
-        log.warning("%s; trying again in %g s (%s)", error, wait.seconds, wait.before)
+        facts = {"number": number_of(error)}
+        log.warning("%s; trying again in %g s (%s)", error, wait.seconds, wait.before, extra=facts)
         self._stopping.wait(wait.seconds)

@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from typing import ClassVar
 
+from cdckit.api.source import Source
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.observation import figures_of, observed
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import StoppedError
 
@@ -57,6 +59,10 @@ class Runner(ABC):
     def measured(self) -> bool:
         """Whether metrics are served, so that sources count what is frequent too."""
         return self.pipeline.metrics is not None
+
+    def forecaster(self, source: Source) -> Forecaster:
+        """What looks ahead while it runs."""
+        return Forecaster(source, self.figures, self.pipeline.forecast_warning_ms / 1000)
 
     @abstractmethod
     def _run(self, stack: ExitStack, once: bool) -> None:

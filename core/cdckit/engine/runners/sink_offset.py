@@ -55,6 +55,9 @@ class SinkOffset:
         found = self._transactions.committed()
         offset, made, _ = _read(found)
         local, owner = state.load_offset(), state.get(KEPT_AS)
+        # The sink's transaction has records and offset together, so its offset is the true one; the state's copy is
+        # behind after a crash. Only where a user said `cdc offsets keep`, or the pipeline was not exactly-once
+        # meanwhile, the state's counts.
         taken = found is not None and owner != STATE and local != offset
         if taken:
             self._require_authority(owner, local)
@@ -65,7 +68,8 @@ class SinkOffset:
             raise StateError(
                 f"the sink has lost the offset of pipeline '{self._pipeline.name}', which it had, and the state "
                 f"{self._pipeline.shown_state} may be behind it: `cdc offsets keep FILE` goes on from the state's, so "
-                "that what was delivered last may be repeated"
+                "that what was delivered last may be repeated",
+                number="CDC7104",
             )
         return taken
 
@@ -74,11 +78,13 @@ class SinkOffset:
             raise StateError(
                 f"the sink has an offset of pipeline '{self._pipeline.name}', and the state "
                 f"{self._pipeline.shown_state} has another one that was saved without it: `cdc offsets keep FILE` "
-                "goes on from the state's; without the state folder, the sink's counts"
+                "goes on from the state's; without the state folder, the sink's counts",
+                number="CDC7104",
             )
 
     def own(self, state: StateStore) -> None:
         """Has the sink note the state's offset, and the state that it is the sink's from now on."""
+        # First the sink, then the note that it owns the offset: a crash in between leaves two equal ones.
         self.committed = state.load_offset()
         self._commit(self.committed)
         if state.get(KEPT_AS) != SINK:
@@ -135,5 +141,5 @@ def _read(found: Any) -> tuple[Offset | None, Json, Batch | None]:
         return found[_OFFSET], found[MADE_FOR], (str(counted_by), int(number))
     except DAMAGE as error:
         raise SinkError(
-            f"what the sink keeps of the offset is damaged ({reason_of(error)}): {str(found)[:200]}"
+            f"what the sink keeps of the offset is damaged ({reason_of(error)}): {str(found)[:200]}", number="CDC4108"
         ) from error

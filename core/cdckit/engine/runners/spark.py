@@ -72,15 +72,18 @@ class SparkRunner(Runner):
         place = self._checkpoints(session)
         copied = self._copied(place)
         if copied is not None:
+            # Before the state is opened: the machine may be a new one, whose folder is empty, or one that was away for
+            # a while.
             restore_state(*copied)
         generation, saved = self._hand_over(place, delivery, anew=anew)
         shown = generation.checkpoint(self.pipeline.folder)
         checkpoint: Folder = shown if place is None else place / generation.id
         faults = self._fault_inbox(session, stack)
         delivery.open(session, generation, checkpoint, faults)
+        # Behind the query's end: the direct runner, `cdc status` and commands find the offset in the store.
         stack.callback(self._take_back, place)
         self.notices.started(self.name, saved)
-        told = QueryNotices(self.notices)
+        told = QueryNotices(self.notices, self.figures.pace)
         relay = Relay(told, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
         stack.callback(relay.close)
         job = Job(
@@ -101,7 +104,7 @@ class SparkRunner(Runner):
         stack.callback(source.close)
         source.open(SourceContext(self.pipeline.name, stopping=self.stopping))
         look_at_lists(source, self.notices)
-        parts = (session, job, delivery, checkpoint, self.notices, told, source)
+        parts = (session, job, delivery, checkpoint, self.notices, told, source, self.forecaster(source))
         self._drive(PipelineQuery(*parts, None if place is None else shown), once)
 
     def _fault_inbox(self, session: SparkSession, stack: ExitStack) -> Address | None:
@@ -143,6 +146,7 @@ class SparkRunner(Runner):
             except (SourceError, RetriableSinkError) as error:
                 if query.told.connected:
                     retries.reached()
+                # A batch or an idle round says that the source was there: what is counted are attempts in a row.
                 if query.committed != committed or query.told.is_idle:
                     retries.progressed()
                 refused = not isinstance(error, RetriableSourceError | RetriableSinkError)

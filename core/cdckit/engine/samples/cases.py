@@ -71,7 +71,8 @@ def read_cases(pipeline: Path, beside: Path | None = None) -> list[Case]:
     if not cases:
         none = f"{beside}: it has no `cases`"
         raise ConfigError(
-            none if beside else f"{pipeline}: it has no `cases`, and there is no {standard.name} beside it"
+            none if beside else f"{pipeline}: it has no `cases`, and there is no {standard.name} beside it",
+            number="CDC2506",
         )
     return cases
 
@@ -84,7 +85,9 @@ def _cases_of(file: Path) -> list[Case]:
 def _listed(file: Path, document: Any) -> list[Any]:
     given = document.get(CASES) if isinstance(document, Mapping) else None
     if given is not None and not isinstance(given, list):
-        raise ConfigError(f"{file}: cases: must be a list; each item has `input`, and `output` or `error`")
+        raise ConfigError(
+            f"{file}: cases: must be a list; each item has `input`, and `output` or `error`", number="CDC2506"
+        )
     return given or []
 
 
@@ -99,18 +102,20 @@ def _documents(file: Path) -> list[Any]:
             return []
         return list(yaml.load_all(text, _TypedLoader))
     except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from error
+        raise ConfigError(f"{file}: {error.strerror}", number="CDC2506") from error
     except (ValueError, yaml.YAMLError) as error:
-        raise ConfigError(f"{file}: {error}") from error
+        raise ConfigError(f"{file}: {error}", number="CDC2506") from error
 
 
 def _case(file: Path, number: int, given: Any) -> Case:
     where = f"{file}: cases.{number - 1}"
     _check_names(where, given, _OF_A_CASE)
     if "input" not in given:
-        raise ConfigError(f"{where}: has no `input`, the record or records that go into the chain")
+        raise ConfigError(f"{where}: has no `input`, the record or records that go into the chain", number="CDC2506")
     if ("output" in given) == ("error" in given):
-        raise ConfigError(f"{where}: needs one of `output`, the records that are to come out, and `error`")
+        raise ConfigError(
+            f"{where}: needs one of `output`, the records that are to come out, and `error`", number="CDC2506"
+        )
     expected = None
     if "output" in given:
         expected = [_expected(f"{where}.output", record) for record in _as_list(given["output"])]
@@ -121,7 +126,7 @@ def _case(file: Path, number: int, given: Any) -> Case:
 def _text_of(where: str, error: Any) -> str | None:
     if error is None or isinstance(error, str):
         return error
-    raise ConfigError(f"{where}.error: should be a text that the message is to hold")
+    raise ConfigError(f"{where}.error: should be a text that the message is to hold", number="CDC2506")
 
 
 def _given(file: Path, where: str, part: Any) -> Sequence[Record]:
@@ -132,7 +137,7 @@ def _given(file: Path, where: str, part: Any) -> Sequence[Record]:
     try:
         return [JsonReader().record(_with_headers(part))]
     except DecodeError as error:
-        raise ConfigError(f"{where}: {error}") from error
+        raise ConfigError(f"{where}: {error}", number="CDC2506") from error
 
 
 def _of_sample(file: Path, where: str, part: Mapping[str, Any]) -> Sequence[Record]:
@@ -142,11 +147,13 @@ def _of_sample(file: Path, where: str, part: Mapping[str, Any]) -> Sequence[Reco
         with sample.open("rb") as lines:
             records = list(read_records(lines if line is None else islice(lines, int(line) - 1, int(line))))
     except OSError as error:
-        raise ConfigError(f"{where}.file: {sample}: {error.strerror}") from error
+        raise ConfigError(f"{where}.file: {sample}: {error.strerror}", number="CDC2506") from error
     except (DecodeError, ValueError) as error:
-        raise ConfigError(f"{where}.file: {sample}: {error}") from error
+        raise ConfigError(f"{where}.file: {sample}: {error}", number="CDC2506") from error
     if not records:
-        raise ConfigError(f"{where}.file: {sample} has no {'record' if line is None else f'line {line}'}")
+        raise ConfigError(
+            f"{where}.file: {sample} has no {'record' if line is None else f'line {line}'}", number="CDC2506"
+        )
     return records
 
 
@@ -171,7 +178,7 @@ def _as_list(given: Any) -> list[Any]:
 
 def _check_names(where: str, given: Any, known: Sequence[str]) -> None:
     if not isinstance(given, Mapping):
-        raise ConfigError(f"{where}: should have {', '.join(f'`{name}`' for name in known)}")
+        raise ConfigError(f"{where}: should have {', '.join(f'`{name}`' for name in known)}", number="CDC2506")
     for name in given:
         if name not in known:
-            raise ConfigError(f"{where}.{name}: not known{did_you_mean(str(name), known)}")
+            raise ConfigError(f"{where}.{name}: not known{did_you_mean(str(name), known)}", number="CDC2506")

@@ -40,12 +40,12 @@ def differences(before: Document, after: Document) -> list[Difference]:
     old_types, new_types = types_of(before), types_of(after)
     in_both = old_types.keys() & new_types.keys()
 
-    def told(kinds: Mapping[str, Kind], parts: Parts) -> Parts:
+    def shown_types(kinds: Mapping[str, Kind], parts: Parts) -> Parts:
         by_value = set(_with_containers(parts))
         shown = (path for path in kinds if path in in_both or (kinds[path].parent in in_both and path not in by_value))
         return {path: kinds[path].text for path in shown}
 
-    types = _changed(told(old_types, old), told(new_types, new), " is ")
+    types = _changed(shown_types(old_types, old), shown_types(new_types, new), " is ")
     return [*_changed(old, new, ": "), *types]
 
 

@@ -33,11 +33,14 @@ def feed(pipeline: ResolvedPipeline, records: Iterable[Record], stopping: Callab
     sink = make_sink(pipeline)
     if not isinstance(sink, Sink):
         kind = pipeline.sink.registration.name
-        raise ConfigError(f"sink.type: '{kind}' keeps Spark tables, which cannot be fed; name another one by --sink")
+        raise ConfigError(
+            f"sink.type: '{kind}' keeps Spark tables, which cannot be fed; name another one by --sink", number="CDC2401"
+        )
     if sink.transactions is not None:
         raise ConfigError(
             f"sink: the transactions of '{pipeline.sink.registration.name}' carry the pipeline's offset, and a sample "
-            "has none: have it deliver at least once here (kafka: --set sink.delivery.guarantee=at-least-once)"
+            "has none: have it deliver at least once here (kafka: --set sink.delivery.guarantee=at-least-once)",
+            number="CDC2402",
         )
     fed = 0
     left = iter(records)

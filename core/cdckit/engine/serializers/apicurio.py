@@ -16,6 +16,7 @@ import orjson
 from cdckit.api.checks import Finding
 from cdckit.engine.serializers.avro.apicurio_config import ApicurioConfig
 from cdckit.engine.serializers.avro.connection import CONFLICT, NOT_FOUND, Connection, Refusal, look
+from cdckit.engine.serializers.field_changes import Fields, changes
 from cdckit.engine.serializers.registered import Compiler, RegisteredSerializer, Schemas, Written
 from cdckit.errors import SinkError
 
@@ -42,6 +43,10 @@ class ApicurioSerializer(RegisteredSerializer):
     @abstractmethod
     def content(self, written: Written) -> bytes:
         """A schema as it stands in the registry."""
+
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema as it stands in the registry, for messages."""
+        return {}
 
     def numbered(self, artifact: Artifact, written: Written) -> tuple[int, Written]:
         """The id of a schema, and the one by which values are written; the registry is asked once for both."""
@@ -75,23 +80,40 @@ class ApicurioSerializer(RegisteredSerializer):
                 "X-Registry-ArtifactId": name,
                 "X-Registry-ArtifactType": self.kind,
             }
-            path = f"{base}?ifExists={self._registry.if_exists}"
-            return self._id(artifact, self._connection.ask(path, body, headers)), written
+            answer = self._connection.ask(f"{base}?ifExists={self._registry.if_exists}", body, headers)
+            if isinstance(answer, Refusal) and answer.status == CONFLICT:
+                raise self._conflict(artifact, answer, body, one)
+            return self._id(artifact, answer), written
         if self._registry.find_latest:
             number = self._id(artifact, self._connection.ask(f"{one}/meta"))
-            return number, self._told(artifact, self._connection.ask(one))
+            return number, self._unless_refused(artifact, self._connection.ask(one))
         headers = {"Content-Type": "application/get.extended+json"}
         wrapped = orjson.dumps({"content": body.decode()})
         answer = self._connection.ask(f"{one}/meta?canonical=true", wrapped, headers)
         return self._id(artifact, answer), written
 
+    def _conflict(self, artifact: Artifact, refusal: Refusal, body: bytes, latest: str) -> SinkError:
+        """The error of a schema that is not taken: with the fields in which it differs from the latest one."""
+        try:
+            there = orjson.dumps(self._unless_refused(artifact, self._connection.ask(latest))).decode()
+            fields = changes(self.fields(there), self.fields(body.decode()))
+        except (SinkError, ValueError, LookupError, TypeError, AttributeError):
+            fields = ""  # the registry's words are told all the same
+        group, name = artifact
+        differs = f", whose latest version differs: {fields}" if fields else ""
+        return SinkError(
+            f"{self._connection.shown} does not take the schema as the artifact {name} of the group {group}{differs}; "
+            f"it says: {refusal.message}",
+            number="CDC4203",
+        )
+
     def _id(self, artifact: Artifact, answer: Any) -> int:
-        found = self._told(artifact, answer)
+        found = self._unless_refused(artifact, answer)
         if isinstance(found, dict) and isinstance(number := found.get(self.use_id), int):
             return number
         raise self._connection.no_registry()
 
-    def _told(self, artifact: Artifact, answer: Any) -> Any:
+    def _unless_refused(self, artifact: Artifact, answer: Any) -> Any:
         if not isinstance(answer, Refusal):
             return answer
         at, shown = self._connection.shown, f"{artifact[1]} of the group {artifact[0]}"
@@ -100,8 +122,10 @@ class ApicurioSerializer(RegisteredSerializer):
         if answer.status == NOT_FOUND:
             raise SinkError(
                 f"{at} does not have the schema as the artifact {shown} ({answer.message}): register it, or set "
-                "apicurio.registry.auto-register=true"
+                "apicurio.registry.auto-register=true",
+                number="CDC4204",
             )
-        if answer.status == CONFLICT:
-            raise SinkError(f"{at} does not take the schema as the artifact {shown}: {answer.message}")
-        raise SinkError(f"{at} refuses the schema as the artifact {shown} (HTTP {answer.status}): {answer.message}")
+        raise SinkError(
+            f"{at} refuses the schema as the artifact {shown} (HTTP {answer.status}): {answer.message}",
+            number="CDC4203",
+        )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from cdckit.api.messages import EncodedHeaders, Form
 from cdckit.api.plugins import registrations
@@ -15,6 +15,7 @@ from cdckit.connector.avro_names import schema_names
 from cdckit.connector.envelope import is_envelope
 from cdckit.engine.serializers.cloud_event import CloudEventWriter, EventParts, json_data
 from cdckit.engine.serializers.cloud_event_avro import AvroEvents
+from cdckit.engine.serializers.cloud_event_headers import attribute_headers
 from cdckit.engine.serializers.cloudevents_config import CloudEventsConfig
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
@@ -25,6 +26,8 @@ from cdckit.errors import TransformError
 log = logging.getLogger(__name__)
 
 _TRACEPARENT = "traceparent"
+
+Made = TypeVar("Made")
 
 
 class CloudEventsSerializer(Serializer):
@@ -60,12 +63,21 @@ class CloudEventsSerializer(Serializer):
         self._avro: AvroEvents | None = None
         write_data = json_data(texts)
         if config.data_serializer_type == "avro":
-            extensions = config.extension_attributes_enable
-            self._avro = AvroEvents(config.avro, config.schema_cloudevents_name, adjust, extensions=extensions)
+            self._avro = AvroEvents(
+                config.avro,
+                config.schema_cloudevents_name,
+                adjust,
+                extensions=config.extension_attributes_enable,
+                whole=config.serializer_type == "avro",
+            )
             write_data = self._avro.data
-        self.value_form: Form = "json" if config.serializer_type == "json" else "bytes"
+        binary = config.content_mode == "binary"
+        written_by = config.data_serializer_type if binary else config.serializer_type
+        self.value_form: Form = "json" if written_by == "json" else "bytes"
         traits = [one for _, source in registrations("source") for one in source.events]
-        self.header_form = self._json.header_form
+        self.adds_headers = binary
+        self.header_form = "text" if binary else self._json.header_form
+        self._headed_last: tuple[Sequence[Record], list[EncodedHeaders]] = ((), [])
         self._writer = CloudEventWriter(
             write_data,
             extensions=config.extension_attributes_enable,
@@ -84,26 +96,49 @@ class CloudEventsSerializer(Serializer):
         return self._json.keys(records)
 
     def values(self, records: Sequence[Record]) -> list[bytes | None]:
-        """The values as CloudEvents."""
-        return [self._value(record) for record in records]
+        """The values as CloudEvents, or as their data."""
+        if not self.adds_headers:
+            return [self._value(record, self._event) for record in records]
+        column = [self._value(record, self._headed) or (None, ()) for record in records]
+        self._headed_last = records, [headers for _, headers in column]
+        return [value for value, _ in column]
+
+    def value_headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
+        """The attributes of CloudEvents whose data have been written."""
+        if self._headed_last[0] is not records:
+            self.values(records)
+        headers = self._headed_last[1]
+        self._headed_last = (), []
+        return headers
 
     def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
         """The headers as JSON, or as plain texts."""
         return self._json.headers(records)
 
-    def _value(self, record: Record) -> bytes | None:
+    def _event(self, parts: EventParts) -> bytes:
+        """An event as one piece."""
+        if self._avro is not None and self._config.serializer_type == "avro":
+            return self._avro.event(self._writer, parts)
+        return self._writer.text(parts)
+
+    def _headed(self, parts: EventParts) -> tuple[bytes, EncodedHeaders]:
+        """An event's data, and its attributes as headers."""
+        attributes, data = self._writer.event(parts)
+        return data.content or data.text, attribute_headers(attributes)
+
+    def _value(self, record: Record, write: Callable[[EventParts], Made]) -> Made | None:
+        """What is written of a record; None where it has no CloudEvent."""
         if record.value is None:
             return None
         try:
             parts = self._parts(record)
             if parts is not None:
-                if self._avro is not None and self._config.serializer_type == "avro":
-                    return self._avro.event(self._writer, parts)
-                return self._writer.text(parts)
+                return write(parts)
         except (TransformError, TypeError, ValueError, AttributeError, KeyError) as error:
             raise TransformError(
                 f"topic {record.topic}, position {record.position or 'unknown'}: no CloudEvent can be made of the "
-                f"value ({error}); check the transforms before"
+                f"value ({error}); check the transforms before",
+                number="CDC6201",
             ) from error
         self._tell(record)
         return None

@@ -10,8 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.connector.avro_names import NameAdjustment
+from cdckit.engine.serializers.avro.apicurio_config import ApicurioAvroConfig
 from cdckit.engine.serializers.avro.config import AvroConfig
-from cdckit.engine.serializers.inner_options import InnerOptions, told_by_pydantic, without_prefix
+from cdckit.engine.serializers.inner_options import InnerOptions, as_pydantic_errors, without_prefix
 
 _FIELDS = ("id", "type", "traceparent", "dataSchemaName")
 
@@ -72,12 +73,18 @@ class CloudEventsConfig(PluginConfig):
 
     Unset it is `simple` for the sink `kafka`, and in a connector's configuration without `header.converter`.
     """
+    content_mode: Literal["structured", "binary"] = Field(default="structured", alias="content.mode")
+    """Where an event's attributes stand: in the value, with its data, or in the message's headers (`binary`),
+    `content-type` and `ce_*`, while the value is the data. Debezium has the first one alone.
+    """
     serializer_type: Literal["json", "avro"] = "json"
     """Events as JSON, or in Avro, which wants `data` in Avro, too."""
     data_serializer_type: Literal["json", "avro"] = "json"
     """`data` as JSON, or in Avro: in an event as JSON as base64 of what a message in Avro is."""
     avro_options: InnerOptions = Field(default_factory=dict)
-    """`avro.OPTION`: an option of the serializer `avro`, such as `avro.schema.registry.url`."""
+    """`avro.OPTION`: an option of the serializer `avro`, such as `avro.schema.registry.url`; or of `avro-apicurio`,
+    where `avro.apicurio.registry.url` is given.
+    """
     schema_cloudevents_name: str | None = None
     """The name of the Avro schema of events. By default it is made of the topic prefix and the database."""
     schema_name_adjustment_mode: NameAdjustment = "avro"
@@ -103,8 +110,7 @@ class CloudEventsConfig(PluginConfig):
     """
 
     apart: ClassVar[tuple[str, ...]] = ()
-    patterns: ClassVar[Mapping[str, str]] = {r"avro\.(?!apicurio\.).+": "avro_options"}
-    not_yet_patterns: ClassVar[tuple[str, ...]] = (r"avro\.apicurio\..+",)
+    patterns: ClassVar[Mapping[str, str]] = {r"avro\..+": "avro_options"}
     passed_over: ClassVar[tuple[str, ...]] = (r"(json\.)?schemas\.cache\.size|value\.schemas\.enable",)
 
     @model_validator(mode="after")
@@ -117,19 +123,22 @@ class CloudEventsConfig(PluginConfig):
     def _avro_is_complete(self) -> Self:
         if self.serializer_type == "avro" and self.data_serializer_type != "avro":
             raise ValueError("data.serializer.type: should be avro where serializer.type is")
+        if self.serializer_type == "avro" and self.content_mode == "binary":
+            raise ValueError("serializer.type: in binary mode there are data alone, which data.serializer.type says")
         if self.data_serializer_type == "avro":
-            with told_by_pydantic():
+            with as_pydantic_errors():
                 self.avro  # noqa: B018 - it raises what is wrong with its options
         return self
 
     @property
-    def avro(self) -> AvroConfig:
+    def avro(self) -> AvroConfig | ApicurioAvroConfig:
         """The checked options of Avro.
 
         Raises:
             ConfigError: one of them is wrong, or the registry's URL lacks.
         """
-        return AvroConfig.load(without_prefix(self.avro_options, "avro."), "avro")[0]
+        model = ApicurioAvroConfig if "avro.apicurio.registry.url" in self.avro_options else AvroConfig
+        return model.load(without_prefix(self.avro_options, "avro."), "avro")[0]
 
     @property
     def sources(self) -> MetadataSource:

@@ -13,6 +13,7 @@ from cdckit.engine.serializers.avro.connection import look
 from cdckit.engine.serializers.avro.registry import Found, Registry
 from cdckit.engine.serializers.avro.registry_config import RegistryConfig
 from cdckit.engine.serializers.avro.subjects import subject_of
+from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.registered import Compiler, Registered, RegisteredSerializer, Schemas, Written
 
 _HEAD = struct.Struct(">bI").pack
@@ -41,6 +42,10 @@ class ConfluentSerializer(RegisteredSerializer):
         """A schema as it stands in the registry."""
 
     @abstractmethod
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema as it stands in the registry."""
+
+    @abstractmethod
     def name(self, written: Written) -> str:
         """A schema's name.
 
@@ -50,7 +55,7 @@ class ConfluentSerializer(RegisteredSerializer):
 
     @abstractmethod
     def latest(self, found: Found, written: Written) -> Written:
-        """By which schema values are written whose subject's latest one is to be taken.
+        """By which schema values are written that are to bear the id of another one, such as their subject's latest.
 
         Raises:
             ValueError: those of the record's own schema cannot be written by it.
@@ -72,12 +77,15 @@ class ConfluentSerializer(RegisteredSerializer):
 
     @cached_property
     def _registry(self) -> Registry:
-        return Registry(self._config.access, self.kind, normalize=self._config.normalize_schemas)
+        return Registry(self._config.access, self.kind, self.fields, normalize=self._config.normalize_schemas)
 
     def _register(self, subject: str, written: Written) -> tuple[int, Written]:
         """The id that messages bear, and the schema by which they are written."""
         if self._config.auto_register_schemas:
             return self._registry.register(subject, self.text(written)), written
+        if self._config.use_schema_id >= 0:
+            found = self._registry.numbered(self._config.use_schema_id, subject)
+            return found.number, self.latest(found, written)
         if self._config.use_latest_version:
             found = self._registry.latest(subject)
             return found.number, self.latest(found, written)

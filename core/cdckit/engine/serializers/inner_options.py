@@ -20,7 +20,7 @@ InnerOptions = dict[str, Annotated[SecretStr, BeforeValidator(_text)]]
 
 
 @contextmanager
-def told_by_pydantic() -> Iterator[None]:
+def as_pydantic_errors() -> Iterator[None]:
     """Lets what is wrong with the inner options be told among the faults of those around them."""
     try:
         yield

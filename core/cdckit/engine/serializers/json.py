@@ -75,9 +75,10 @@ class JsonSerializer(Serializer):
             except (TypeError, ValueError, AttributeError) as found:
                 return TransformError(
                     f"topic {record.topic}, position {record.position or 'unknown'}: the {part} does not fit its "
-                    f"schema ({found}); check the last transform that changed it"
+                    f"schema ({found}); check the last transform that changed it",
+                    number="CDC6201",
                 )
-        return TransformError(f"a {part} cannot be written as JSON: {error}")
+        return TransformError(f"a {part} cannot be written as JSON: {error}", number="CDC6201")
 
     def _column(self, texts: TextCompiler) -> Column:
         """The function for a column; it looks a schema or template up only when it differs from the one before."""

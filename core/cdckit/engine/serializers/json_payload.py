@@ -91,6 +91,7 @@ class PayloadCompiler:
             return name
         if schema.type in FLOAT_TYPES:
             scope["not_finite"] = not_finite
+            # Only a finite number less itself is 0. orjson writes null for the others, Java the texts of their names.
             return f"({name} if {name} - {name} == 0 else not_finite({name}))"
         if schema.type == "bytes":
             if schema.name == logical.DECIMAL_NAME and self.config.decimal_format == "NUMERIC":

@@ -75,6 +75,8 @@ class TextCompiler:
         """The template's text between the holes."""
         values = template.values
         for hole in template.holes:
+            # What the rows of an event share is written once: the text is made with holes, split there, and joined
+            # again for each row with what fills them.
             values = filled(values, hole, orjson.Fragment(HOLE))
         payload = self.payloads.payload(_hollow(template.schema, template.holes))
         pieces = self._dumps(payload(Struct(template.schema, values))).split(HOLE)
@@ -110,6 +112,7 @@ class TextCompiler:
     def _fill(self, fill: str, schema: Schema, scope: dict[str, Any]) -> str:
         """The expression that writes what fills a hole."""
         if schema.type in INTEGERS:
+            # Where orjson would be called for a number alone, formatting is faster.
             return f"b'%d' % {fill}"
         scope[f"payload_{fill}"] = self.payloads.payload(schema)
         return f"(b'null' if {fill} is None else dumps(payload_{fill}({fill})))"

@@ -21,7 +21,8 @@ MISFITS = (TypeError, ValueError, AttributeError, KeyError, IndexError, Overflow
 def misfit(record: Record, part: str, error: Exception) -> TransformError:
     """The error for a part of a record that cannot be written."""
     return TransformError(
-        f"topic {record.topic}, position {record.position or 'unknown'}: the {part} cannot be written ({error})"
+        f"topic {record.topic}, position {record.position or 'unknown'}: the {part} cannot be written ({error})",
+        number="CDC6201",
     )
 
 

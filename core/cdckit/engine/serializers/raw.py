@@ -16,7 +16,7 @@ from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Datum, Header, Record, SchemaAndValue
 from cdckit.api.schema import Schema
 from cdckit.api.serializer import Serializer
-from cdckit.engine.serializers.inner_options import InnerOptions, told_by_pydantic, without_prefix
+from cdckit.engine.serializers.inner_options import InnerOptions, as_pydantic_errors, without_prefix
 from cdckit.engine.serializers.one_by_one import OneByOne
 from cdckit.logical import DECIMAL_NAME
 
@@ -64,7 +64,7 @@ class BinaryConfig(PluginConfig):
         if self.delegate_converter_type is None and self.delegate_options:
             raise ValueError(f"{_DELEGATE}: required, where its options are given")
         if self.delegate_converter_type is not None:
-            with told_by_pydantic():
+            with as_pydantic_errors():
                 self.delegate_config  # noqa: B018 - it raises what is wrong with its options
         return self
 

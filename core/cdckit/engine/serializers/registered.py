@@ -112,11 +112,11 @@ class RegisteredSerializer(Serializer):
         return False
 
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:
-        """The keys."""
+        """Keys with the ids of their schemas, which are registered when they first come."""
         return self._column(records, "key", [record.key for record in records])
 
     def values(self, records: Sequence[Record]) -> list[bytes | None]:
-        """The values."""
+        """Values, likewise."""
         return self._column(records, "value", [record.value for record in records])
 
     def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
@@ -148,9 +148,10 @@ class RegisteredSerializer(Serializer):
             except _MISFITS as found:
                 return TransformError(
                     f"topic {record.topic}, position {record.position or 'unknown'}: the {part} cannot be written as "
-                    f"{self.language} ({self._fault(datum) or found}); check the last transform that changed it"
+                    f"{self.language} ({self._fault(datum) or found}); check the last transform that changed it",
+                    number="CDC6201",
                 )
-        return TransformError(f"a {part} cannot be written as {self.language}: {error}")
+        return TransformError(f"a {part} cannot be written as {self.language}: {error}", number="CDC6201")
 
     def _fault(self, datum: Datum | None) -> str:
         """The field at fault, with what is wrong; "" where it is none of them."""

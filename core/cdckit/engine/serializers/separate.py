@@ -30,11 +30,11 @@ class SeparateSerializer(Serializer):
         return self._headers.around_position
 
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:
-        """The keys."""
+        """By the serializer of keys."""
         return self._keys.keys(records)
 
     def values(self, records: Sequence[Record]) -> list[bytes | None]:
-        """The values."""
+        """By the serializer of values."""
         return self._values.values(records)
 
     def key_headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
@@ -46,5 +46,5 @@ class SeparateSerializer(Serializer):
         return self._values.value_headers(records)
 
     def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
-        """The headers."""
+        """By the serializer of headers."""
         return self._headers.headers(records)

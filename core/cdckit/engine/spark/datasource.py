@@ -15,7 +15,7 @@ from cdckit.api.record import Offset
 from cdckit.api.source import Split
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.config.raw_pipeline import pipeline_draft
+from cdckit.engine.config.raw_pipeline import raw_pipeline
 from cdckit.engine.config.requirements import beyond_data_source
 from cdckit.engine.config.resolve import resolve
 from cdckit.engine.spark.arrow import SPARK_SCHEMA
@@ -60,7 +60,7 @@ class CdckitDataSource(DataSource):
         given = {name.lower(): value for name, value in options.items()}
         pipeline = pipeline_of(given)
         if problems := beyond_data_source(pipeline):
-            raise ConfigError(*problems)
+            raise ConfigError(*problems, number="CDC2402")
         return Job(
             pipeline,
             parallelism=_whole(given, "parallelism", os.cpu_count() or 1),
@@ -100,10 +100,10 @@ def pipeline_of(options: Mapping[str, str]) -> ResolvedPipeline:
     own = {name: value for name, value in options.items() if name not in OWN_OPTIONS}
     if "pipeline" in options:
         return load_pipeline(Path(options["pipeline"]), [f"{name}={value}" for name, value in own.items()])
-    draft = pipeline_draft({}, "spark")
+    raw = raw_pipeline({}, "spark")
     for name, value in own.items():
-        draft.set(f"{name}={value}")
-    return resolve(draft)
+        raw.set(f"{name}={value}")
+    return resolve(raw)
 
 
 def _whole(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
@@ -180,6 +180,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"job": self.job}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        # A planner holds sockets and the state, and is of the process that plans: a copy in a worker begins without.
         self.__init__(state["job"])  # type: ignore[misc]
 
 
@@ -195,6 +196,8 @@ class BatchReader(DataSourceReader):
         with sealed_errors():
             try:
                 start = planner.initial_offset()
+                # Where a snapshot is due the first end is the point that its rows stand for, and the log behind it is
+                # the second part. Else the first part is the log up to now, and the second what has come meanwhile.
                 middle = planner.source.latest_offset(start)
                 splits = [*planner.splits(start, middle).splits]
                 splits += planner.splits(middle, planner.source.latest_offset(middle)).splits

@@ -24,7 +24,9 @@ def make_delivery(pipeline: ResolvedPipeline, *, once: bool, stopping: StopSigna
     if isinstance(sink, SparkTableSink):
         return TableDelivery(pipeline, sink, stopping)
     if isinstance(sink, TableSink):
-        raise ConfigError(f"sink.type: '{pipeline.sink.registration.name}' keeps tables, but not through Spark")
+        raise ConfigError(
+            f"sink.type: '{pipeline.sink.registration.name}' keeps tables, but not through Spark", number="CDC2401"
+        )
     if sink.transactions is not None:
         return TransactionDelivery(pipeline, sink, once=once, stopping=stopping)
     if sink.in_tasks:

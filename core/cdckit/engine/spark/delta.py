@@ -78,7 +78,8 @@ def _artifact() -> tuple[str, str]:
         return f"delta-spark_{spark}_2.13", version("delta-spark")
     except PackageNotFoundError:
         raise ConfigError(
-            "sink.format: 'delta' needs the package delta-spark, which is not installed: pip install 'cdckit[spark]'"
+            "sink.format: 'delta' needs the package delta-spark, which is not installed: pip install 'cdckit[spark]'",
+            number="CDC2301",
         ) from None
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from cdckit import errors
 from cdckit.engine.blame import plugin_at_fault, unexpected
-from cdckit.errors import CdcError, ConfigError, RetriableSourceError
+from cdckit.errors import CdcError, ConfigError, Problem, RetriableSourceError, numbered
 
 _NOT_STARTED = "Python worker failed to connect back"
 """What Spark says of a Python process that did not get going within its limit, as on a machine that is overloaded."""
@@ -41,7 +41,8 @@ class WorkerError(Exception):
     def __init__(self, error: CdcError) -> None:
         parts = list(error.problems) if isinstance(error, ConfigError) else [str(error)]
         kind = nearest_kind(type(error))
-        sealed = base64.b64encode(json.dumps([kind, parts]).encode()).decode()
+        numbers = [number for number, _ in numbered(error)]
+        sealed = base64.b64encode(json.dumps([kind, parts, numbers]).encode()).decode()
         super().__init__(f"{kind}: {error} [cdckit:{sealed}]")
 
 
@@ -63,8 +64,10 @@ def recover(text: str) -> CdcError | None:
     found = _SEALED.search(text)
     if found is None:
         return _of_processes(text)
-    kind, parts = json.loads(base64.b64decode(found[1]))
-    error: CdcError = getattr(errors, kind)(*parts)
+    kind, parts, numbers = json.loads(base64.b64decode(found[1]))
+    if kind == ConfigError.__name__:
+        return ConfigError(*map(Problem, parts, numbers))
+    error: CdcError = getattr(errors, kind)(*parts, number=numbers[0])
     return error
 
 
@@ -76,6 +79,7 @@ def behind(failure: BaseException, more: str = "") -> CdcError | None:
         more: what else is known.
     """
     said = [more, str(failure)]
+    # PySpark keeps the JVM's stack and causes beside the message, which names only the last of them.
     at: object = failure
     while at is not None and len(said) < _CAUSES:
         said.append(str(getattr(at, "_stackTrace", "")))

@@ -24,7 +24,7 @@ from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
 from cdckit.engine.spark.failures import nearest_kind
 from cdckit.engine.spark.writer import Address
-from cdckit.errors import CdcError, StateError, TransformError
+from cdckit.errors import CdcError, StateError, TransformError, number_of
 
 _WAITING_TASKS = 128
 """So many tasks may wait for the driver at the same time."""
@@ -66,19 +66,22 @@ class FaultInbox:
     def _listen(self, connection: Connection) -> None:
         with connection, suppress(OSError, EOFError):
             entries, records = connection.recv()
+            # Counts, shares and the store are for one thread; tasks wait in line, for less than a disk's sync each.
             with self._one_task:
                 answer = self._taken(entries, records)
             connection.send(answer)
 
-    def _taken(self, entries: Sequence[Quarantined], records: int) -> tuple[str, str] | None:
-        """Returns once they are safe: None, or the kind of the error that is to end the task, and what it says."""
+    def _taken(self, entries: Sequence[Quarantined], records: int) -> tuple[str, str, str] | None:
+        """Returns once they are safe: None, or the kind of the error that ends the task, what it says, its number."""
         try:
             try:
                 self._faulty.take(entries, records)
             finally:
+                # Also where no more is taken: what came before the limit is kept, and the next start need not meet it
+                # again.
                 self._faulty.sync()
         except CdcError as error:
-            return nearest_kind(type(error)), str(error)
+            return nearest_kind(type(error)), str(error), number_of(error)
         return None
 
     def close(self) -> None:
@@ -161,8 +164,8 @@ class TaskFaults:
             raise StateError("the driver, which keeps what cannot be delivered, has gone away") from error
         self._forget()
         if refused is not None:
-            kind, text = refused
-            raise getattr(errors, kind)(text)
+            kind, text, number = refused
+            raise getattr(errors, kind)(text, number=number)
 
     def sync(self) -> None:
         """As `hand_over`; what comes next may have come before."""

@@ -45,7 +45,9 @@ def start_java(settings: Mapping[str, str], arguments: Sequence[str]) -> None:
         with _submitting(arguments):
             gateway = launch_gateway(conf, {"stderr": said.taken})  # type: ignore[no-untyped-call]
     except PySparkException as error:
-        raise ConfigError(f"spark: the session does not start: {_why(said.all(), str(error))}") from error
+        raise ConfigError(
+            f"spark: the session does not start: {_why(said.all(), str(error))}", number="CDC2306"
+        ) from error
     finally:
         said.pass_on()
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)

@@ -14,13 +14,13 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def _telling(
+def _with_os_errors(
     method: Callable[Concatenate[HadoopFolder, _P], _T],
 ) -> Callable[Concatenate[HadoopFolder, _P], _T]:
     """The file system's faults as `OSError`, with the address."""
 
     @wraps(method)
-    def told(self: HadoopFolder, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def with_os_errors(self: HadoopFolder, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return method(self, *args, **kwargs)
         except Py4JJavaError as error:
@@ -28,7 +28,7 @@ def _telling(
             missing = "FileNotFoundException" in reason
             raise (FileNotFoundError if missing else OSError)(f"{self}: {reason}") from error
 
-    return told
+    return with_os_errors
 
 
 class HadoopFolder:
@@ -54,7 +54,7 @@ class HadoopFolder:
         """The last part of the address."""
         return self._url.rpartition("/")[2]
 
-    @_telling
+    @_with_os_errors
     def is_dir(self) -> bool:
         """Whether there is such a folder."""
         system, path = self._place()
@@ -64,12 +64,12 @@ class HadoopFolder:
         """What is in it."""
         return iter([self / name for name in self._names()])
 
-    @_telling
+    @_with_os_errors
     def _names(self) -> list[str]:
         system, path = self._place()
         return [str(status.getPath().getName()) for status in system.listStatus(path)]
 
-    @_telling
+    @_with_os_errors
     def read_bytes(self) -> bytes:
         """What stands in the file."""
         system, path = self._place()
@@ -84,7 +84,7 @@ class HadoopFolder:
         """The same as text."""
         return self.read_bytes().decode()
 
-    @_telling
+    @_with_os_errors
     def write_bytes(self, content: bytes) -> None:
         """Makes a new file, of which nobody sees a part."""
         system, path = self._place()
@@ -97,7 +97,7 @@ class HadoopFolder:
         if not system.rename(unfinished, path):
             raise OSError(f"{self}: the file cannot be given its name")
 
-    @_telling
+    @_with_os_errors
     def remove(self) -> None:
         """Takes the file, or the folder with all that is in it, away."""
         system, path = self._place()

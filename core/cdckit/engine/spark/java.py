@@ -24,7 +24,7 @@ def require_java() -> None:
     """
     home = os.environ.get("JAVA_HOME")
     if not (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is None:
-        raise ConfigError(_MISSING)
+        raise ConfigError(_MISSING, number="CDC2304")
 
 
 def check_java() -> Iterator[Finding]:
@@ -32,6 +32,6 @@ def check_java() -> Iterator[Finding]:
     try:
         require_java()
     except ConfigError as error:
-        yield Finding("java", "fail", str(error), "other sinks need no Java on the direct runner")
+        yield Finding("java", "fail", str(error), "other sinks need no Java on the direct runner", number="CDC2304")
     else:
         yield Finding("java", "ok", "Spark finds Java")

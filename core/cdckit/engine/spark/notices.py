@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from cdckit.api.notices import Notice, Notices
 from cdckit.api.record import Offset
 from cdckit.api.source_counts import SourceCounts
 from cdckit.connector.snapshot_progress import PartsProgress
+from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.runners.sought_topics import SoughtTopics
 
 
@@ -57,6 +59,7 @@ class QueryNotices(ProcessNotices):
 
     Args:
         notices: calls the lifecycle hooks.
+        pace: told when the batch was planned that is committed.
 
     Attributes:
         counts: what the workers have counted since it was last taken.
@@ -64,14 +67,15 @@ class QueryNotices(ProcessNotices):
         is_idle: whether it has answered, since then, that there was nothing left to read.
     """
 
-    def __init__(self, notices: Notices) -> None:
+    def __init__(self, notices: Notices, pace: Pace | None = None) -> None:
+        self._pace = pace or Pace()
         self.counts = SourceCounts()
         self.connected = False
         self.is_idle = False
         self._notices = notices
         self._parts = PartsProgress(notices)
         self._sought = SoughtTopics()
-        self._planned: deque[PlannedBatch] = deque()
+        self._planned: deque[tuple[PlannedBatch, float]] = deque()
         self._snapshot_end: Offset | None = None
         self._lock = threading.Lock()
 
@@ -83,7 +87,7 @@ class QueryNotices(ProcessNotices):
     def planned(self, batch: PlannedBatch) -> None:
         """Keeps the plan until Spark commits the batch."""
         with self._lock:
-            self._planned.append(batch)
+            self._planned.append((batch, time.time()))
             self._connect()
 
     def idle(self) -> None:
@@ -100,7 +104,7 @@ class QueryNotices(ProcessNotices):
     def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:
         """Notes which batch the snapshot is."""
         with self._lock:
-            self._snapshot_end = self._planned[-1].end if self._planned else None
+            self._snapshot_end = self._planned[-1][0].end if self._planned else None
             self._parts.begin(data_collections)
             self._notices.snapshot_started(data_collections)
 
@@ -134,9 +138,9 @@ class QueryNotices(ProcessNotices):
         """
         with self._lock:
             time_ms, size = None, 0
-            if any(batch.end == end for batch in self._planned):
+            if any(batch.end == end for batch, _ in self._planned):
                 while self._planned:
-                    batch = self._planned.popleft()
+                    batch, self._pace.read_at = self._planned.popleft()
                     time_ms, size = batch.log_time_ms, size + batch.log_bytes
                     if batch.end == end:
                         break

@@ -34,6 +34,7 @@ def table_packets(packets: Iterable[Packet]) -> pa.RecordBatch:
 
 def message_packets(messages: Messages, buckets: int) -> pa.RecordBatch:
     """Messages as rows, one for each bucket that has any."""
+    # One split is in order as it is, and needs no shuffle.
     if buckets == 1:
         shares = {0: messages} if len(messages) else {}
     else:
@@ -51,6 +52,8 @@ def messages_of(data: bytes | pa.Buffer) -> Messages:
 
 def _dumped(messages: Messages) -> bytes:
     """Compressed here, once, so that a shuffle moves a tenth."""
+    # The JVM sees one row for thousands of messages, and has nothing to do for each. Pickle keeps the headers one that
+    # messages share.
     plain = pickle.dumps([getattr(messages, name) for name in _COLUMNS], pickle.HIGHEST_PROTOCOL)
     packed: bytes = pa.compress(plain, "lz4", asbytes=True)
     return _SIZE.pack(len(plain)) + packed
@@ -59,6 +62,7 @@ def _dumped(messages: Messages) -> bytes:
 def _places(messages: Messages, buckets: int) -> dict[int, list[int]]:
     places: dict[int, list[int]] = {}
     for place, key in enumerate(messages.keys):
+        # By a hash that is the same in every process, which Python's own is not.
         places.setdefault(crc32(key or b"") % buckets, []).append(place)
     return places
 

@@ -67,6 +67,8 @@ class Planner:
 
         The first answer is not waited for, so that the driver knows at once that the source is there.
         """
+        # Spark asks again as soon as it is answered, and each round costs it tens of milliseconds: so the answer waits
+        # for the log to move, or an idle pipeline would keep a core busy.
         wait_seconds = self.job.wait_seconds if self._answered else 0.0
         end = self._log_end(start) if self._ends else self.source.latest_offset(start, wait_seconds)
         self._answered = True
@@ -100,6 +102,7 @@ class Planner:
 
     def splits(self, start: Offset, end: Offset) -> Plan:
         """The splits of a batch; of one that is repeated after a restart little else is known."""
+        # Behind a restart Spark plans the batch that it has noted, without asking for its end.
         known, self._planned = self._planned, None
         batch = known if known is not None and known.end == end else PlannedBatch(end, self.source.time_ms(end), 0)
         self._notices.planned(batch)
@@ -110,6 +113,8 @@ class Planner:
 
     def _copy(self) -> None:
         """Has the driver copy the state where it has changed: nothing is planned that a copy does not know of."""
+        # Before Spark notes the offset: a copy that lacked definitions behind it would be restored to a state that
+        # cannot read on.
         if self.job.copied and self._store is not None and self._store.changes != self._copied:
             number_copy(self._store)
             driver = driver_of(self.job)
@@ -178,5 +183,7 @@ class Planner:
 
 def _orphaned() -> Callable[[], bool]:
     """Says whether the process that has started this one is gone: the state is wanted by those that come after it."""
+    # Spark starts the planner as a child of the driver's JVM. Where that is killed no one tells the planner, and the
+    # state would stay held until its wait ends.
     driver = os.getppid()
     return lambda: os.getppid() != driver

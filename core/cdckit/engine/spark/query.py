@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from cdckit.api.source import Source
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark.datasource import bound_to
 from cdckit.engine.spark.delivery import Delivery
@@ -59,6 +60,7 @@ class PipelineQuery:
         notices: calls the lifecycle hooks.
         told: what planner and workers tell.
         source: open in the driver, to be asked how far the log's end is away.
+        ahead: looks how long the log is kept.
         shown: the folder where a checkpoint that stands elsewhere is shown to commands.
     """
 
@@ -71,6 +73,7 @@ class PipelineQuery:
         notices: RunNotices,
         told: QueryNotices,
         source: Source,
+        ahead: Forecaster,
         shown: Path | None = None,
     ) -> None:
         self.session = session
@@ -80,6 +83,7 @@ class PipelineQuery:
         self.notices = notices
         self.told = told
         self.source = source
+        self.ahead = ahead
         self.shown = shown
         self.committed: CommittedBatch | None = committed_batch(checkpoint)
         self._planned_before = planned_batch(checkpoint)
@@ -100,6 +104,7 @@ class PipelineQuery:
             while query.isActive and not stopping():
                 stopping.wait(POLL_SECONDS)
                 self._tell()
+                self.ahead.look(None if self.committed is None else self.committed.end)
             if query.isActive:
                 self._drain(query)
             failure = query.exception()
@@ -139,6 +144,7 @@ class PipelineQuery:
 
     def _deliver(self, frame: DataFrame, batch: int) -> None:
         if self._refusing:
+            # An error is the one way by which `foreachBatch` can keep Spark from noting a batch as done.
             raise _RefusedError
         self._in_hand = batch
         try:
@@ -153,6 +159,8 @@ class PipelineQuery:
         """Tells the hooks of the batches that Spark has committed since it was last asked."""
         if not self._delivered:
             return
+        # A batch that the sink has is not done before Spark has noted so: a kill in between repeats it. Only what the
+        # next start will not repeat is told of.
         now = committed_batch(self.checkpoint)
         if now is None or now == self.committed:
             return
@@ -177,6 +185,8 @@ class PipelineQuery:
         """Waits for the batch in hand and for Spark's note that it is done, and refuses the next one."""
         self._refusing = True
         deadline = time.monotonic() + DRAIN_SECONDS
+        # `query.stop()` breaks a batch off in mid-write, and repeats it at the next start. Refusing the next batch lets
+        # this one end, and lets Spark write its note.
         while query.isActive and (self._in_hand is not None or self._delivered):
             if time.monotonic() > deadline:
                 log.warning("the batch in hand is not done after %.0f s; the next start repeats it", DRAIN_SECONDS)

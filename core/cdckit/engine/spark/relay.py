@@ -43,6 +43,7 @@ class Relay:
     def __init__(self, notices: ProcessNotices, answers: Answers | None = None) -> None:
         self._notices = notices
         self._answers = answers or {}
+        # A socket's file has its folder's protection, which is its user's alone; pickle is read from nobody else.
         self._folder = Path(tempfile.mkdtemp(prefix="cdckit-"))
         self.address = str(self._folder / "relay")
         self._listener = Listener(self.address, "AF_UNIX")
@@ -128,6 +129,7 @@ def connect(address: str, level: int) -> Driver | None:
         return None
     driver = Driver(connection)
     root = logging.getLogger()
+    # Spark's own handler writes to a standard error that ends in the JVM's log, without level and name.
     root.handlers[:] = [_Sending(driver)]
     root.setLevel(level)
     return driver
@@ -139,7 +141,7 @@ def driver_of(job: Job) -> Driver | None:
 
 
 class RelayedNotices(ProcessNotices):
-    """Tells the driver."""
+    """A worker's notices, told in the driver's process, where the listeners are."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -163,7 +165,7 @@ class _Sending(logging.Handler):
         self._driver = driver
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Sends one record."""
+        """Sends a record to the driver's log."""
         text = record.getMessage()
         if record.exc_info:
             text = f"{text}\n{logging.Formatter().formatException(record.exc_info)}"

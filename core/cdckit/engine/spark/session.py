@@ -75,7 +75,8 @@ def start_session(name: str, settings: Mapping[str, str], *, delta: bool) -> Spa
     except (PySparkException, Py4JError) as error:
         raise ConfigError(
             f"spark: the session does not start ({str(error).strip().splitlines()[0]}); "
-            "the lines above say why; check the Java version (17 or newer) and the settings under 'spark'"
+            "the lines above say why; check the Java version (17 or newer) and the settings under 'spark'",
+            number="CDC2306",
         ) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)  # PySpark put its own there, which cancels what runs
@@ -86,7 +87,8 @@ def _fitting(running: SparkSession, *, delta: bool) -> SparkSession:
     if delta and "delta" not in str(running.conf.get("spark.sql.extensions", "")).lower():
         raise ConfigError(
             "sink.format: 'delta' needs Delta Lake in the Spark session that this process already has; start that "
-            "with Delta's jars and `spark.sql.extensions`"
+            "with Delta's jars and `spark.sql.extensions`",
+            number="CDC2305",
         )
     return running
 
@@ -103,7 +105,8 @@ def _require_delta() -> None:
         jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(SESSION["spark.sql.extensions"])
     except Py4JError:
         raise ConfigError(
-            f"sink.format: 'delta' needs Delta Lake's jars: give spark-submit `--packages {delta_package()}`"
+            f"sink.format: 'delta' needs Delta Lake's jars: give spark-submit `--packages {delta_package()}`",
+            number="CDC2305",
         ) from None
 
 
@@ -114,7 +117,7 @@ def refuse_speculation(session: SparkSession) -> None:
         ConfigError: it may, wherever that was set.
     """
     if is_on(session.sparkContext.getConf().get("spark.speculation", "false")):
-        raise ConfigError(SPECULATES)
+        raise ConfigError(SPECULATES, number="CDC2402")
 
 
 def session_settings(

@@ -14,7 +14,7 @@ from cdckit.engine.pipeline import make_sink
 from cdckit.engine.spark.delivery import Delivery, task_context, task_faults
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.packets import messages_of
-from cdckit.engine.spark.worker_cache import Kept
+from cdckit.engine.spark.worker_cache import WorkerCache
 from cdckit.engine.spark.writer import Address
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
@@ -39,6 +39,9 @@ class TaskDelivery(Delivery):
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Writes the batch from the tasks; each flushes before it ends."""
         if frame.rdd.getNumPartitions() > 1:
+            # Splits are read at the same time, so a key's messages come from several tasks: all of a bucket meet in
+            # one, and the packets sort by their first position. Ranges of the log do not overlap, so packets of a
+            # bucket do not either.
             frame = frame.repartition("bucket").sortWithinPartitions("position")
         counts = frame.select("data").mapInArrow(self.write_share, "records bigint").collect()
         return sum(row.records for row in counts)
@@ -73,7 +76,7 @@ class _OpenSink:
         self.sink.close()
 
 
-_sinks: Kept[_OpenSink] = Kept()
+_sinks: WorkerCache[_OpenSink] = WorkerCache()
 
 
 def _share_writer(
@@ -90,6 +93,7 @@ def _share_writer(
                         messages.positions = [""] * len(messages)
                     opened.sink.write(messages)
                     records += len(messages)
+            # Each task's share is safe before the task counts as done; Spark repeats the others without this one.
             opened.flush()
         yield pa.RecordBatch.from_pydict({"records": [records]})
 

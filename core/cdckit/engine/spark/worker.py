@@ -28,7 +28,7 @@ from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, table_packets
 from cdckit.engine.spark.relay import relayed
-from cdckit.engine.spark.worker_cache import Kept
+from cdckit.engine.spark.worker_cache import WorkerCache
 from cdckit.tables.sink import RowEncoder, SparkTableSink
 
 CHUNK = 2000
@@ -98,7 +98,7 @@ class _Reading:
         self._encoder.close()
 
 
-_readings: Kept[_Reading] = Kept()
+_readings: WorkerCache[_Reading] = WorkerCache()
 
 
 def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]:
@@ -119,6 +119,8 @@ def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]
         for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
             yield from output(records, marks)
         if reading.faults is not None:
+            # Before the task ends, as Spark may commit the batch from then on: what is set aside has to be kept by
+            # then.
             reading.faults.hand_over()
         if counts := reading.counts.take():
             reading.notices.counted(counts)
@@ -151,6 +153,7 @@ def _chunks(source: Source, split: Split) -> Iterator[tuple[Sequence[Record], Se
     for batch in source.read(split):
         gathered += batch.records
         marks += batch.marks
+        # A snapshot's batches have no bytes of the log, and large rows would fill the memory by two thousands.
         size += batch.log_bytes or (_UNKNOWN_BYTES if batch.records else 0)
         if len(gathered) >= CHUNK or size >= _CHUNK_BYTES:
             yield gathered, marks

@@ -17,13 +17,13 @@ class Closable(Protocol):
     """Anything that holds resources."""
 
     def close(self) -> None:
-        """Lets them go."""
+        """Lets go of what it holds."""
 
 
 T = TypeVar("T", bound=Closable)
 
 
-class Kept(Generic[T]):
+class WorkerCache(Generic[T]):
     """Parts by their query's token. A worker process runs one task at a time, so a part has one user at a time."""
 
     def __init__(self) -> None:

@@ -102,6 +102,7 @@ class SinkWriter:
             with self._one_attempt:
                 self._require_last(connection)
                 self._done(partial(self._write, data))
+            # One packet at a time: the task waits for this, so the driver holds one packet, however fast tasks read.
             connection.send_bytes(_DONE)
         with self._one_attempt:
             self._require_last(connection)
@@ -116,6 +117,7 @@ class SinkWriter:
         try:
             work()
         except Exception as error:
+            # The task learns only that the line was cut; the driver, which has the error itself, raises it.
             self.fault = error
             raise EOFError from error
 
@@ -130,6 +132,7 @@ class SinkWriter:
         if not self._closed:
             self._closed = True
             with suppress(OSError):
+                # `accept` does not end when its listener is closed by another thread: a last caller ends it.
                 Client(self.address.place, self.address.family, authkey=self.address.secret).close()
             self._listener.close()
 

@@ -63,6 +63,7 @@ class WriterDelivery(Delivery):
         return records
 
     def _written(self, frame: DataFrame) -> int:
+        # Two jobs go over it: without this the source would be read twice.
         frame = frame.persist(StorageLevel.DISK_ONLY)
         try:
             records: int = sum(row.rows for row in frame.select("rows").collect())
@@ -82,6 +83,8 @@ class WriterDelivery(Delivery):
             yield pa.RecordBatch.from_pydict({"sent": [True]})
 
         try:
+            # The splits have been read at the same time, to be counted; here one task hands them on, in the log's
+            # order.
             frame.select("data").coalesce(1).mapInArrow(send, "sent boolean").collect()
         except Exception:
             if self.writer.fault is not None:

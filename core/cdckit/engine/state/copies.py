@@ -58,12 +58,15 @@ def copy_state(state: Path, folder: CopyFolder) -> None:
     number = SqliteStateView(state).get(NUMBER) or 0
     try:
         with closing(sqlite3.connect(f"file:{state / 'state.db'}?mode=ro", uri=True)) as db:
+            # `serialize` is one read transaction: a copy is whole, whatever the planner writes meanwhile.
             content = zlib.compress(db.serialize(), 1)
         (folder / f"{_PREFIX}{number:012d}").write_bytes(content)
         for _, old in sorted(_copies(folder))[:-_KEPT]:
             (folder / old).remove()
     except _NOT_COPIED as error:
-        raise StateError(f"the state cannot be copied: {error}; check the option 'checkpoint'") from error
+        raise StateError(
+            f"the state cannot be copied: {error}; check the option 'checkpoint'", number="CDC7105"
+        ) from error
 
 
 def restore_state(state: Path, folder: CopyFolder) -> None:
@@ -78,14 +81,20 @@ def restore_state(state: Path, folder: CopyFolder) -> None:
         for number, name in copies:
             if number <= mine:
                 return
+            # A copy that was broken off in mid-write belongs to a batch that was never planned: the one before it will
+            # do.
             with suppress(*_FAULTS):
                 _put(zlib.decompress((folder / name).read_bytes()), state)
                 log.warning("the state in %s was %s: it is restored from %s", state, _was(mine), folder / name)
                 return
         if copies and mine < 0:
-            raise StateError(f"no copy of the state in {folder} can be read; restore the state folder {state}")
+            raise StateError(
+                f"no copy of the state in {folder} can be read; restore the state folder {state}", number="CDC7105"
+            )
     except OSError as error:
-        raise StateError(f"the copies of the state cannot be read: {error}; check the option 'checkpoint'") from error
+        raise StateError(
+            f"the copies of the state cannot be read: {error}; check the option 'checkpoint'", number="CDC7105"
+        ) from error
 
 
 def _was(mine: int) -> str:
@@ -102,6 +111,7 @@ def _put(content: bytes, state: Path) -> None:
     with closing(sqlite3.connect(new)) as db:
         if db.execute("pragma quick_check").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("the copy is malformed")
+    # A log that belongs to another file would be played into this one.
     for rest in ("state.db-wal", "state.db-shm"):
         (state / rest).unlink(missing_ok=True)
     new.replace(state / "state.db")

@@ -15,6 +15,7 @@ from cdckit.api.plugin_config import dotted
 from cdckit.api.state_store import Json, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.state.state_format import keep_format
 from cdckit.errors import ConfigError, StateError
 
 log = logging.getLogger("cdckit.runner")
@@ -67,7 +68,8 @@ class MadeFor:
         except DAMAGE as error:
             raise StateError(
                 f"what the state keeps of the pipeline that it was made for is damaged ({reason_of(error)}): "
-                f"{str(kept)[:200]}; restore the state from a copy"
+                f"{str(kept)[:200]}; restore the state from a copy",
+                number="CDC7106",
             ) from error
 
     def to_json(self) -> Json:
@@ -100,6 +102,7 @@ def require_fitting(state: StateStore, pipeline: ResolvedPipeline) -> MadeFor | 
             f"pipeline '{pipeline.name}': what came before that offset would be missing. Begin anew with a snapshot "
             "(`cdc offsets reset FILE`, or another name or state), or, where nothing is missing, go on from "
             "the offset (`cdc offsets keep FILE`)",
+            number="CDC2501",
         )
     for change in _changes(made.form, now.form):
         log.warning("%s: events from now on are unlike those before", change)
@@ -107,7 +110,8 @@ def require_fitting(state: StateStore, pipeline: ResolvedPipeline) -> MadeFor | 
 
 
 def keep(state: StateStore, pipeline: ResolvedPipeline) -> None:
-    """Notes that a state is this pipeline's."""
+    """Notes that a state is this pipeline's, in this version's format."""
+    keep_format(state)
     wanted = MadeFor.of(pipeline).to_json()
     if state.get(KEPT_AS) != wanted:
         state.put(KEPT_AS, wanted)

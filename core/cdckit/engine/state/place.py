@@ -10,6 +10,7 @@ from typing import Self
 from cdckit.api.plugins import make
 from cdckit.api.state_store import Json, StateBackend, StateStore, StateView
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.state.state_format import require_readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,15 @@ class StatePlace:
 
         Raises:
             StateHeldError: another process holds it.
-            StateError: it cannot be opened.
+            StateError: it cannot be opened, or is of a newer version.
         """
-        return self.backend.open(self.pipeline)
+        state = self.backend.open(self.pipeline)
+        try:
+            require_readable(state, self.pipeline)
+        except BaseException:
+            state.close()
+            raise
+        return state
 
     def view(self) -> closing[StateView]:
         """A look at the state, which another process may hold.

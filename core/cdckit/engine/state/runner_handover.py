@@ -117,11 +117,14 @@ def hand_to_spark(
     """
     last = _note(store.get(NOTE)) or _found(store, folder, checkpoints)
     offset, place = store.load_offset(), "" if checkpoints is None else str(checkpoints)
+    # A checkpoint whose `commits` are lost would begin at batch 0 again, and Delta would take the batches for those
+    # that it has: it may not be gone on with under its old name.
     if last is not None and (last.place != place or not _can_go_on(_checkpoint(last, folder, checkpoints))):
         last = None
     if last is None or anew or offset != _reached(last, folder, checkpoints):
         last = Generation(uuid.uuid4().hex, offset, authority=True, place=place)
     generation = replace(last, authority=True)
+    # Noted before Spark starts: whoever opens the state from now on looks into the checkpoint.
     store.put(NOTE, asdict(generation))
     _remove_others(folder / "spark", generation.id)
     return generation
@@ -145,6 +148,7 @@ def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None
         return
     committed = _committed(last, folder, checkpoints)
     if committed is not None:
+        # Two steps, in this order: killed in between, the next start takes the same offset once more.
         store.save_offset(committed.end)
     store.put(NOTE, asdict(replace(last, authority=False)))
 
@@ -184,7 +188,8 @@ def _found(store: StateStore, folder: Path, elsewhere: Folder | None) -> Generat
     if len(ends) > 1:
         raise StateError(
             f"the state is lost, and {checkpoints} has {len(ends)} checkpoints: move those away that are older, or all "
-            "for a new snapshot"
+            "for a new snapshot",
+            number="CDC7105",
         )
     [(name, end)] = ends.items()
     log.warning("the state is lost: the checkpoint %s tells that the pipeline had come to %s", checkpoints / name, end)
@@ -206,7 +211,8 @@ def _note(note: Json) -> Generation | None:
     except DAMAGE as error:
         raise StateError(
             f"what the state keeps of the last run on Spark is damaged ({reason_of(error)}): {str(note)[:200]}; "
-            "restore the state from a copy"
+            "restore the state from a copy",
+            number="CDC7106",
         ) from error
 
 

@@ -82,7 +82,8 @@ def planned_end(checkpoint: Folder, batch: int) -> Offset:
     except _FAULTS as error:
         raise StateError(
             f"Spark checkpoint {path}: {error}; restore the state folder from a copy, "
-            "or set the offset with `cdc offsets set`"
+            "or set the offset with `cdc offsets set`",
+            number="CDC7107",
         ) from error
     return found
 
@@ -112,6 +113,8 @@ def show_batch(checkpoint: Path, batch: CommittedBatch) -> None:
     for log, text in (("offsets", f"v1\n{{}}\n{offset}"), ("commits", "v1\n{}")):
         (checkpoint / log).mkdir(parents=True, exist_ok=True)
         (checkpoint / log / str(batch.number)).write_text(text)
+    # Behind both: who reads meanwhile goes by the newest of `commits`, whose offset must be there.
+    for log in ("commits", "offsets"):
         for old in (checkpoint / log).iterdir():
             if old.name.isdecimal() and int(old.name) < batch.number:
                 old.unlink()
@@ -125,5 +128,5 @@ def _last_number(log: Folder) -> int | None:
         return None
     except OSError as error:
         raise StateError(
-            f"Spark checkpoint {log}: {error.strerror or error}; check the folder's permissions"
+            f"Spark checkpoint {log}: {error.strerror or error}; check the folder's permissions", number="CDC7107"
         ) from error

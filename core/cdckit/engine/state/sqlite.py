@@ -37,22 +37,31 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def _telling(
+def _with_state_errors(
     method: Callable[Concatenate[SqliteStateStore, _P], _T],
 ) -> Callable[Concatenate[SqliteStateStore, _P], _T]:
     """SQLite's errors as `StateError`, with the file's name."""
 
     @wraps(method)
-    def told(self: SqliteStateStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def with_state_errors(self: SqliteStateStore, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return method(self, *args, **kwargs)
         except _FAULTS as error:
-            raise StateError(f"state file {self.path}: {error}; {_advice(error)}") from error
+            raise StateError(f"state file {self.path}: {error}; {_advice(error)}", number="CDC7101") from error
 
-    return told
+    return with_state_errors
+
+
+class NewerFormatError(ValueError):
+    """The file's tables are those of a newer version."""
+
+    def __init__(self, found: int) -> None:
+        super().__init__(f"it has format {found}, this version of cdckit reads format {FORMAT}")
 
 
 def _advice(error: Exception) -> str:
+    if isinstance(error, NewerFormatError):
+        return "run the version that wrote it, or a newer one, or restore the copy from before the upgrade"
     if "malformed" in str(error) or "not a database" in str(error):
         return "restore it from a copy, or move the state folder away to start anew (with a new snapshot)"
     return "check that the folder can be written and the disk has room"
@@ -82,16 +91,17 @@ class SqliteStateStore(StateStore):
             raise
         self._closed = False
 
-    @_telling
+    @_with_state_errors
     def _connect(self) -> sqlite3.Connection:
         self.path.touch(0o600)  # SQLite gives its log the mode of the file itself
         db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         try:
             found = db.execute("pragma user_version").fetchone()[0]
             if found not in (0, FORMAT):
-                raise ValueError(f"it has format {found}, this version of cdckit reads format {FORMAT}")
+                raise NewerFormatError(found)
             if db.execute("pragma quick_check").fetchone()[0] != "ok":
                 raise sqlite3.DatabaseError("the file is malformed")
+            # Readers (`cdc status`) see the last commit without waiting for the writer, nor it for them.
             db.execute("pragma journal_mode=wal")
             db.execute("pragma synchronous=full")
             if not found:
@@ -101,13 +111,13 @@ class SqliteStateStore(StateStore):
             raise
         return db
 
-    @_telling
+    @_with_state_errors
     def load_offset(self) -> dict[str, Json] | None:
         """The last saved offset, or None."""
         row = self._db.execute("select offset from offset").fetchone()
         return None if row is None else _offset(row[0])
 
-    @_telling
+    @_with_state_errors
     def save_offset(self, offset: dict[str, Json] | None) -> None:
         """Makes `offset` the saved one, durably; None forgets it."""
         if offset is None:
@@ -115,12 +125,12 @@ class SqliteStateStore(StateStore):
         else:
             self._db.execute("insert or replace into offset values (1, ?)", (json.dumps(offset),))
 
-    @_telling
+    @_with_state_errors
     def append_history(self, history: str, entries: Iterable[HistoryEntry]) -> None:
         """Adds entries durably; an entry at a position that is already there replaces it."""
         self._in_transaction(lambda db: _insert(db, history, entries))
 
-    @_telling
+    @_with_state_errors
     def read_history(self, history: str, up_to: str | None = None) -> Iterator[HistoryEntry]:
         """The entries in order of position, those after `up_to` left out."""
         rows = self._db.execute(
@@ -129,7 +139,7 @@ class SqliteStateStore(StateStore):
         )
         return iter([HistoryEntry(position, json.loads(entry)) for position, entry in rows])
 
-    @_telling
+    @_with_state_errors
     def replace_history(self, history: str, entries: Iterable[HistoryEntry]) -> None:
         """Puts `entries` in the place of the whole history at once."""
 
@@ -139,13 +149,13 @@ class SqliteStateStore(StateStore):
 
         self._in_transaction(replace)
 
-    @_telling
+    @_with_state_errors
     def get(self, key: str) -> Json:
         """A value kept under `key`, or None."""
         row = self._db.execute("select value from keep where key = ?", (key,)).fetchone()
         return None if row is None else json.loads(row[0])
 
-    @_telling
+    @_with_state_errors
     def put(self, key: str, value: Json) -> None:
         """Keeps a value under `key` durably; None removes it."""
         if value is None:
@@ -209,7 +219,9 @@ class SqliteStateView(StateView):
         try:
             return next((read(row[0]) for row in rows), None)
         except DAMAGE as error:
-            raise StateError(f"state file {self._path}: {reason_of(error)}; {_advice(error)}") from error
+            raise StateError(
+                f"state file {self._path}: {reason_of(error)}; {_advice(error)}", number="CDC7101"
+            ) from error
 
     def _rows(self, query: str, *arguments: str) -> list[tuple[Any, ...]]:
         """What a query finds."""
@@ -218,9 +230,11 @@ class SqliteStateView(StateView):
         try:
             with closing(sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)) as db:
                 begun = db.execute("pragma user_version").fetchone()[0]
+                if begun > FORMAT:
+                    raise NewerFormatError(begun)
                 return db.execute(query, arguments).fetchall() if begun else []
         except _FAULTS as error:
-            raise StateError(f"state file {self._path}: {error}; {_advice(error)}") from error
+            raise StateError(f"state file {self._path}: {error}; {_advice(error)}", number="CDC7101") from error
 
 
 def _offset(text: str) -> dict[str, Json]:
@@ -241,8 +255,12 @@ def _take_lock(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StateError(f"state {folder}: {error.strerror}; name a folder that can be written") from error
+        raise StateError(
+            f"state {folder}: {error.strerror}; name a folder that can be written", number="CDC7101"
+        ) from error
     try:
+        # The kernel lets go of it with the process, however that ends: no stale lock is left. SQLite's own locks would
+        # keep readers out.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         holder = os.read(descriptor, 20).decode(errors="replace").strip()

@@ -37,6 +37,8 @@ class UserPattern:
     __slots__ = ("_option", "_pattern", "source")
 
     def __init__(self, pattern: str, source: str, option: str = "", *, ignore_case: bool = False) -> None:
+        # VERSION0 is `re`'s syntax: what is translated has no set operations or nested sets left that VERSION1 would
+        # read.
         flags = regex.ASCII | regex.VERSION0 | (regex.IGNORECASE if ignore_case else 0)
         self._pattern = regex.compile(pattern, flags)
         self._option = option
@@ -76,6 +78,7 @@ class UserPattern:
         end = 0
         try:
             for found in self._pattern.finditer(text, timeout=_SECONDS):
+                # Java's `split` gives no empty text before a match of nothing at the begin.
                 if found.end() > 0:
                     parts.append(text[end : found.start()])
                     end = found.end()

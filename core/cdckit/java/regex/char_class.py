@@ -31,6 +31,7 @@ class ClassReader:
         """All up to the closing bracket, intersections applied; one with nothing on a side is none."""
         found = self._union()
         while self._scanner.take_if("&&"):
+            # `[a&&]` is `[a]` to Java, and a right side may be all there is.
             if self._scanner.peek() != "]":
                 right = self._union()
                 found = right if found is None else (found if right is None else found & right)
@@ -42,6 +43,8 @@ class ClassReader:
         """The members up to `&&` or the closing bracket, or None; a bracket that comes first is a member."""
         found = None
         while not self._scanner.done and self._scanner.peek(2) != "&&":
+            # Java takes a bracket that comes first for a member, as Python does; one that closes nothing else ends the
+            # class.
             if self._scanner.peek() == "]" and found is not None:
                 break
             member = self._nested() if self._scanner.take_if("[") else self._item()

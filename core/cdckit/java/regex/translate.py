@@ -86,6 +86,7 @@ class _Translator:
             case ")":
                 return self._close_group()
             case ".":
+                # Java's '.' stops at five line ends, Python's at one.
                 return r"(?s:.)" if "s" in self._flags[-1] else LINE_END.to_python(negated=True)
             case "$":
                 return _BEFORE_LAST_LINE_END
@@ -171,5 +172,7 @@ class _Translator:
         flags = (self._flags[-1] | set(on)) - set(off)
         if not alone:
             return self._open("(?:", flags, counted=False)
+        # Python takes flags for the whole pattern, or for a group. So they are kept here, and each character is written
+        # out with its cases: nothing of Python's own rules for case is used.
         self._flags[-1] = flags
         return ""

@@ -9,8 +9,10 @@ import orjson
 from cdckit.engine.serializers.apicurio import ApicurioSerializer, Artifact
 from cdckit.engine.serializers.avro.apicurio_config import ApicurioAvroConfig
 from cdckit.engine.serializers.avro.binary import BinaryCompiler
+from cdckit.engine.serializers.avro.fields import avro_fields
 from cdckit.engine.serializers.avro.schemas import AvroSchemas
 from cdckit.engine.serializers.avro.subjects import record_name
+from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.registered import Registered, Written
 
 _SHORT, _LONG = struct.Struct(">bI").pack, struct.Struct(">bq").pack
@@ -32,6 +34,10 @@ class ApicurioAvroSerializer(ApicurioSerializer):
     def content(self, written: Written) -> bytes:
         """The schema's JSON text."""
         return orjson.dumps(written)
+
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema's text."""
+        return avro_fields(text)
 
     def find(self, part: str, topic: str, written: Written) -> Registered:
         """The registry is asked once for an artifact and a schema."""

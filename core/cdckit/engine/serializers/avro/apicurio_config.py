@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, model_valid
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.engine.serializers.avro.connection import Access
 from cdckit.engine.serializers.avro.registry_config import basic
+from cdckit.engine.serializers.avro.token import TokenSource
 
 Strategy = Literal["topic", "simple.topic", "record", "topic.record", "qualified.record"]
 _SERDE = "io.apicurio.registry.serde"
@@ -30,10 +31,22 @@ class ApicurioConfig(PluginConfig):
     """The registry's URL, with the path of its own API, version 2 (`/apis/registry/v2`); several with commas between
     are tried in order.
     """
-    user: str | None = Field(default=None, alias="apicurio.registry.auth.username")
+    user: str | None = Field(default=None, alias="apicurio.auth.username")
     """The user, where the registry wants a login."""
-    password: SecretStr | None = Field(default=None, alias="apicurio.registry.auth.password")
+    password: SecretStr | None = Field(default=None, alias="apicurio.auth.password")
     """The password."""
+    token_endpoint: str | None = Field(default=None, alias="apicurio.auth.service.token.endpoint")
+    """Where tokens are asked for, by OAuth's grant for client credentials, in the place of a login."""
+    token_service: str | None = Field(default=None, alias="apicurio.auth.service.url")
+    """The same for Keycloak: its URL, to which `apicurio.auth.realm` belongs."""
+    realm: str | None = Field(default=None, alias="apicurio.auth.realm")
+    """The realm of Keycloak."""
+    client: str | None = Field(default=None, alias="apicurio.auth.client.id")
+    """The client that tokens are given to."""
+    client_secret: SecretStr | None = Field(default=None, alias="apicurio.auth.client.secret")
+    """Its secret."""
+    client_scope: str | None = Field(default=None, alias="apicurio.auth.client.scope")
+    """What tokens are to be good for."""
     truststore: str | None = Field(default=None, alias="apicurio.registry.request.ssl.truststore.location")
     """The certificates that are trusted: PEM or PKCS #12. By default the system's."""
     truststore_password: SecretStr | None = Field(
@@ -44,6 +57,8 @@ class ApicurioConfig(PluginConfig):
     """The client's own key and certificate: PEM or PKCS #12."""
     keystore_password: SecretStr | None = Field(default=None, alias="apicurio.registry.request.ssl.keystore.password")
     """What that file is locked with."""
+    key_password: SecretStr | None = Field(default=None, alias="apicurio.registry.request.ssl.key.password")
+    """What the key in it is locked with, in a PEM file. By default the password of the file."""
     request_timeout_ms: PositiveInt = 30_000
     """How long, in milliseconds, an answer of the registry is waited for."""
     auto_register: bool = Field(default=False, alias="apicurio.registry.auto-register")
@@ -65,7 +80,13 @@ class ApicurioConfig(PluginConfig):
 
     apart: ClassVar[tuple[str, ...]] = ("key",)
     headers_by: ClassVar[str] = "simple"
+    renamed: ClassVar[Mapping[str, str]] = {
+        f"{_A}.auth.username": "apicurio.auth.username",
+        f"{_A}.auth.password": "apicurio.auth.password",
+    }
     passed_over: ClassVar[tuple[str, ...]] = (
+        r"apicurio\.registry\.(deserializer\..+|fallback\..+|use-specific-avro-reader|cache-latest|is-key)",
+        r"apicurio\.registry\.(serializer\.dereference-schema|serde\.validation-enabled|avro-datum-provider)",
         r"apicurio\.registry\.(check-period-ms|retry-(count|backoff-ms)|fault-tolerant-refresh|dereference-schema)",
         r"apicurio\.registry\.(converter\.(de)?serializer|request\.ssl\.(trust|key)store\.type)",
         r"schemas\.cache\.config|schemas\.enable",
@@ -73,17 +94,40 @@ class ApicurioConfig(PluginConfig):
     not_yet: ClassVar[Mapping[str, str | None]] = {
         f"{_A}.artifact.artifact-id": None,
         f"{_A}.artifact.version": None,
-        f"{_A}.request.ssl.key.password": None,
+        f"{_A}.artifact.schema.location": None,
+        f"{_A}.schema-resolver": "io.apicurio.registry.resolver.DefaultSchemaResolver",
     }
-    not_yet_patterns: ClassVar[tuple[str, ...]] = (r"apicurio\.registry\.auth\.(service|client|realm|token).*",)
+    not_yet_patterns: ClassVar[tuple[str, ...]] = (
+        r"apicurio\.registry\.request\.ssl\.(key|trust)store",
+        r"apicurio\.(registry|rest)\.request\.headers\..*",
+        r"apicurio\.rest\.request\.ssl\..+",
+        r"apicurio\.(registry\.)?(rest\.)?client\.(disable-auto-basepath-append|auto-base-path)",
+    )
 
     @model_validator(mode="after")
     def _secrets_are_in_their_places(self) -> Self:
         if "@" in self.url:
-            raise ValueError(f"{_A}.url: user and password belong in {_A}.auth.username and {_A}.auth.password")
+            raise ValueError(f"{_A}.url: user and password belong in apicurio.auth.username and apicurio.auth.password")
         if (self.user is None) != (self.password is None):
-            raise ValueError(f"{_A}.auth.username and {_A}.auth.password are given together")
+            raise ValueError("apicurio.auth.username and apicurio.auth.password are given together")
+        if (self.token_service is None) != (self.realm is None):
+            raise ValueError("apicurio.auth.service.url and apicurio.auth.realm are given together")
+        if self._token_url() is not None and (self.client is None or self.client_secret is None):
+            raise ValueError("apicurio.auth.client.id and apicurio.auth.client.secret: required, to ask for tokens")
         return self
+
+    def _token_url(self) -> str | None:
+        if self.token_service is None:
+            return self.token_endpoint
+        return f"{self.token_service.rstrip('/')}/realms/{self.realm}/protocol/openid-connect/token"
+
+    def _token(self) -> TokenSource | None:
+        url = self._token_url()
+        if url is None or self.client is None or self.client_secret is None:
+            return None
+        option = "apicurio.auth.service." + ("token.endpoint" if self.token_service is None else "url")
+        login = "apicurio.auth.client.id and apicurio.auth.client.secret"
+        return TokenSource(option, login, url, self.client, self.client_secret, self.client_scope)
 
     @property
     def access(self) -> Access:
@@ -95,13 +139,15 @@ class ApicurioConfig(PluginConfig):
             option=f"{_A}.url",
             urls=self.url,
             authorization=login,
-            login=f"{_A}.auth.username and {_A}.auth.password",
+            login="what begins with apicurio.auth",
             tls=f"{_A}.request.ssl",
             truststore=self.truststore,
             truststore_password=self.truststore_password,
             keystore=self.keystore,
             keystore_password=self.keystore_password,
             seconds=self.request_timeout_ms / 1000,
+            key_password=self.key_password,
+            token=self._token(),
         )
 
 

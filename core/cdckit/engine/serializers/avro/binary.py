@@ -128,7 +128,7 @@ class _Walk:
         self.shared[-1].append(expression)
 
     def leave(self, expression: str) -> None:
-        """A hole."""
+        """Ends the bytes so far: here stands what differs from value to value."""
         self.fills.append(expression)
         self.shared.append([])
 
@@ -212,6 +212,8 @@ class BinaryCompiler:
     def _walk(self, schema: Schema, target: _Target, at: Path, walk: _Walk) -> None:
         before, record = self._branch(target, "struct", "")
         walk.write(_constant(before, walk.scope))
+        # In the order of the registered schema, which may be an older or newer one than the value's: fields are found
+        # by name.
         for name, inner, described in record.fields():
             index = self._index(schema, name)
             if index is None:
@@ -265,6 +267,8 @@ class BinaryCompiler:
             number = "int_bytes" if kind == "int" and schema.type == "int64" else "long_bytes"
             scope[number] = int_bytes if number == "int_bytes" else long_bytes
             large = f"{_constant(before, scope)} + {number}({name})" if before else f"{number}({name})"
+            # Lengths, flags and small keys are most of the numbers: their bytes, with the union's branch before them,
+            # are looked up and not computed.
             return f"({small}[{name}] if 0 <= {name} < {SMALL} else {large})"
         if kind in ("float", "double"):
             packed = _constant(_FLOAT if kind == "float" else _DOUBLE, scope)
@@ -340,6 +344,7 @@ def default_bytes(target: _Target, value: Any) -> bytes:
     """A default of an Avro schema: of a union, one of its first branch."""
     kind = target.kind
     if kind == "union":
+        # By Avro's rules a default of a union is one of its first branch ("Complex Types", "Records").
         return long_bytes(0) + default_bytes(target.of(target.written[0]), value)
     if kind == "record":
         members = ((inner, value.get(name, one.get("default"))) for name, inner, one in target.fields())

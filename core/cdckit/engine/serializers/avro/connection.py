@@ -16,6 +16,7 @@ import orjson
 from pydantic import SecretStr
 
 from cdckit.api.checks import Finding
+from cdckit.engine.serializers.avro.token import Tokens, TokenSource
 from cdckit.errors import ConfigError, RetriableSinkError, SinkError
 from cdckit.java.key_stores import pem_file
 from cdckit.waiting import answer_of
@@ -41,6 +42,11 @@ class Access:
         keystore: the file of the client's own; None: it has none.
         keystore_password: what it is locked with.
         seconds: how long an answer is waited for.
+        key_password: what the client's key is locked with, where that is not what its file is.
+        any_host: whether a certificate need not bear the registry's name.
+        proxy: the URL of the HTTP proxy between; None: that of the environment.
+        token: who gives the token that is shown in the place of `authorization`; None: nobody.
+        headers: what else HTTP's headers say.
     """
 
     option: str
@@ -53,6 +59,11 @@ class Access:
     keystore: str | None
     keystore_password: SecretStr | None
     seconds: float
+    key_password: SecretStr | None = None
+    any_host: bool = False
+    proxy: str | None = None
+    token: TokenSource | None = None
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +105,15 @@ class Connection:
         self._places = [self._place(url.strip()) for url in access.urls.split(",") if url.strip()]
         if not self._places:
             raise ConfigError(f"{access.option}: should name a registry")
-        self._headers = dict(headers)
+        self._headers = {**headers, **dict(access.headers)}
         if access.authorization is not None:
             self._headers["Authorization"] = access.authorization.get_secret_value()
-        self._opener = urllib.request.build_opener(_Redirects, *_tls(access))
+        self._opener = urllib.request.build_opener(_Redirects, *_proxy(access), *_tls(access))
+        self._tokens: Tokens | None = None
+        if access.token is not None:
+            if urlsplit(access.token.url).scheme not in ("http", "https"):
+                raise ConfigError(f"{access.token.option}: should be an http or https URL")
+            self._tokens = Tokens(access.token, self._opener, access.seconds)
         self.shown = f"the schema registry {', '.join(self._places)}"
 
     def ask(self, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Any:
@@ -106,9 +122,12 @@ class Connection:
         Raises:
             SinkError: it does not let one in, or is no registry; a `RetriableSinkError` where none can be reached now.
         """
+        own = {**self._headers, **(headers or {})}
+        if self._tokens is not None:
+            own["Authorization"] = self._tokens.header()
         away: list[str] = []
         for place in self._places:
-            request = urllib.request.Request(f"{place}{path}", body, {**self._headers, **(headers or {})})  # noqa: S310 - http and https alone
+            request = urllib.request.Request(f"{place}{path}", body, own)  # noqa: S310 - http and https alone
             try:
                 answer = answer_of(lambda asked=request: self._answer(asked))  # type: ignore[misc]
             except (OSError, urllib.error.URLError, HTTPException) as error:
@@ -118,17 +137,22 @@ class Connection:
             if not isinstance(answer, Refusal):
                 return answer
             if answer.status in _NO_CREDENTIALS:
-                raise SinkError(f"{self.shown} refuses (HTTP {answer.status}): check {self._access.login}")
+                raise SinkError(
+                    f"{self.shown} refuses (HTTP {answer.status}): check {self._access.login}", number="CDC4201"
+                )
             if answer.status not in _PASSING and answer.status < _SERVERS_FAULT:
                 return answer
             away.append(f"{place} answers HTTP {answer.status}")
-        raise RetriableSinkError(f"{self._access.option}: the schema registry cannot be reached: {'; '.join(away)}")
+        raise RetriableSinkError(
+            f"{self._access.option}: the schema registry cannot be reached: {'; '.join(away)}", number="CDC4202"
+        )
 
     def no_registry(self) -> SinkError:
         """The error for what answers otherwise than a registry."""
         return SinkError(
             f"{self._access.option}: {', '.join(self._places)} does not answer as a schema registry does: give the URL "
-            "of its API, with the path"
+            "of its API, with the path",
+            number="CDC4201",
         )
 
     def _answer(self, request: urllib.request.Request) -> Any:
@@ -153,7 +177,8 @@ class Connection:
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise SinkError(
                 f"the certificate of the schema registry {place} is not trusted ({reason.verify_message}): name the "
-                f"file of its authority in {self._access.tls}.truststore.location"
+                f"file of its authority in {self._access.tls}.truststore.location",
+                number="CDC4201",
             ) from error
 
 
@@ -164,7 +189,7 @@ def look(access: Access, path: str) -> Finding:
         if isinstance(connection.ask(path), Refusal):
             raise connection.no_registry()
     except (ConfigError, SinkError) as error:
-        return Finding("schema registry", "fail", str(error))
+        return Finding.of("schema registry", error)
     return Finding("schema registry", "ok", connection.shown)
 
 
@@ -176,10 +201,16 @@ def _refusal(error: urllib.error.HTTPError) -> Refusal:
         return Refusal(error.code, None, error.reason if isinstance(error.reason, str) else "")
 
 
+def _proxy(access: Access) -> Iterator[urllib.request.ProxyHandler]:
+    if access.proxy is not None:
+        yield urllib.request.ProxyHandler({"http": access.proxy, "https": access.proxy})
+
+
 def _tls(access: Access) -> Iterator[urllib.request.HTTPSHandler]:
-    if access.truststore is None and access.keystore is None:
+    if access.truststore is None and access.keystore is None and not access.any_host:
         return
     context = ssl.create_default_context()
+    context.check_hostname = not access.any_host
     option = f"{access.tls}.truststore.location"
     with ExitStack() as files:
         try:
@@ -190,6 +221,8 @@ def _tls(access: Access) -> Iterator[urllib.request.HTTPSHandler]:
             if access.keystore is not None:
                 option, secret = f"{access.tls}.keystore.location", _text(access.keystore_password)
                 pem = files.enter_context(pem_file(option, access.keystore, secret))
+                if pem == access.keystore:  # and not what a store was made into, which its own password locks
+                    secret = _text(access.key_password) or secret
                 context.load_cert_chain(pem, password=secret or "")
         except ssl.SSLError as error:
             raise ConfigError(f"{option}: {error.reason or error}") from error

@@ -61,6 +61,8 @@ class AvroSchemas:
 
     meta_data: bool = True
     scrub: bool = False
+    optional_keys: bool = False
+    field_docs: bool = False
 
     def schema(self, schema: Schema) -> Written:
         """The Avro schema of a Connect schema.
@@ -92,7 +94,7 @@ class AvroSchemas:
     def _map(self, schema: Schema, names: _Names) -> dict[str, Any]:
         assert schema.keys is not None
         assert schema.items is not None
-        if schema.keys.type == "string" and not schema.keys.optional:
+        if schema.keys.type == "string" and (self.optional_keys or not schema.keys.optional):
             return {"type": "map", "values": self._schema(schema.items, names)}
         space, name = _split(schema.name) if schema.name else (NAMESPACE, ENTRY)
         members = {"key": schema.keys, "value": schema.items}
@@ -136,6 +138,8 @@ class AvroSchemas:
         name = scrubbed(name) if self.scrub else name
         _check(name)
         made = {"name": name, "type": self._schema(schema, names)}
+        if self.field_docs and schema.doc is not None:
+            made["doc"] = schema.doc
         if schema.default is not None:
             made["default"] = default_of(schema, schema.default)
         elif schema.optional:

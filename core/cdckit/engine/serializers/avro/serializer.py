@@ -7,11 +7,13 @@ import orjson
 from cdckit.api.schema import Schema
 from cdckit.engine.serializers.avro.binary import BinaryCompiler
 from cdckit.engine.serializers.avro.config import AvroConfig
+from cdckit.engine.serializers.avro.fields import avro_fields
 from cdckit.engine.serializers.avro.references import whole
 from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.avro.schemas import AvroSchemas, scrubbed
 from cdckit.engine.serializers.avro.subjects import record_name
 from cdckit.engine.serializers.confluent import ConfluentSerializer
+from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.registered import Registered, Write, Written
 
 
@@ -21,17 +23,26 @@ class AvroSerializer(ConfluentSerializer):
     kind = "AVRO"
 
     def __init__(self, config: AvroConfig) -> None:
-        schemas = AvroSchemas(meta_data=config.connect_meta_data, scrub=config.scrub_invalid_names)
+        schemas = AvroSchemas(
+            meta_data=config.connect_meta_data,
+            scrub=config.scrub_invalid_names,
+            optional_keys=config.allow_optional_map_keys,
+            field_docs=config.discard_type_doc_default,
+        )
         compiler = BinaryCompiler(
             defaults=not config.ignore_default_for_nullables,
             names=scrubbed if config.scrub_invalid_names else str,
-            narrows=not config.latest_compatibility_strict,
+            narrows=not config.strict,
         )
         super().__init__(config, "Avro", schemas, compiler)
 
     def text(self, written: Written) -> str:
         """The schema's JSON text."""
         return orjson.dumps(written).decode()
+
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema's text."""
+        return avro_fields(text)
 
     def name(self, written: Written) -> str:
         """The full name of a record's schema."""

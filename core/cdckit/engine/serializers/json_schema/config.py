@@ -30,6 +30,7 @@ class JsonSchemaConfig(RegistryConfig):
 
     passed_over: ClassVar[tuple[str, ...]] = (
         *RegistryConfig.passed_over,
+        r"json\.(key|value)\.type|type\.property",
         r"use\.optional\.for\.nonrequired|ignore\.modern\.dialects|flatten\.singleton\.unions",
         r"json\.(schema\.(spec\.version|scan\.packages)|oneof\.for\.nullables|envelope\.detection)",
         r"json\.(fail\.unknown\.properties|default\.property\.inclusion|write\.dates\.iso8601)",

@@ -15,12 +15,11 @@ from cdckit.engine.serializers.json_schema.config import JsonSchemaConfig
 from cdckit.engine.serializers.json_schema.text import number
 
 ONE_OF = "io.confluent.connect.json.OneOf"
-UNION = "org.apache.kafka.connect.data.Union"
 
 
 def is_union(schema: Schema) -> bool:
     """Whether a struct stands for the one of its fields that has a value."""
-    return schema.type == "struct" and (schema.name == ONE_OF or UNION in (schema.parameters or ()))
+    return schema.type == "struct" and (schema.name == ONE_OF or logical.UNION_NAME in (schema.parameters or ()))
 
 
 def scale_of(schema: Schema) -> int:

@@ -32,7 +32,7 @@ _TYPES = {
 _UNTOLD = frozenset({"boolean", "string", "array", "struct"})
 """Connect's types that JSON Schema's own name tells."""
 _OWN = "io.confluent.connect.json"
-_ENUM, _GENERAL_ENUM = f"{_OWN}.Enum", "org.apache.kafka.connect.data.Enum"
+_ENUM = f"{_OWN}.Enum"
 _NO_SYMBOL = "<NULL>"
 
 Members = dict[str, Any]
@@ -102,9 +102,9 @@ class JsonSchemas:
 
     def _symbols(self, schema: Schema) -> list[str | None] | None:
         parameters = schema.parameters or {}
-        if schema.type != "string" or not (_ENUM in parameters or _GENERAL_ENUM in parameters):
+        if schema.type != "string" or not (_ENUM in parameters or logical.GENERAL_ENUM_NAME in parameters):
             return None
-        before = f"{_GENERAL_ENUM if self.general else _ENUM}."
+        before = f"{logical.GENERAL_ENUM_NAME if self.general else _ENUM}."
         symbols = hash_order(name.removeprefix(before) for name in parameters if name.startswith(before))
         return [None if symbol == _NO_SYMBOL else symbol for symbol in symbols]
 

@@ -10,7 +10,9 @@ from cdckit.api.schema import Schema
 from cdckit.api.struct import Path, Template
 from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.confluent import ConfluentSerializer
+from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.json_schema.config import JsonSchemaConfig
+from cdckit.engine.serializers.json_schema.fields import json_fields
 from cdckit.engine.serializers.json_schema.fitting import misfit
 from cdckit.engine.serializers.json_schema.payloads import JsonSchemaPayloads
 from cdckit.engine.serializers.json_schema.schemas import JsonSchemas
@@ -65,6 +67,10 @@ class JsonSchemaSerializer(ConfluentSerializer):
         """The schema's JSON text."""
         return str(written)
 
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema's text."""
+        return json_fields(text)
+
     def name(self, written: Written) -> str:
         """The schema's title."""
         title = orjson.loads(written).get("title")
@@ -74,11 +80,12 @@ class JsonSchemaSerializer(ConfluentSerializer):
 
     def latest(self, found: Found, written: Written) -> Written:
         """The record's own schema, once it fits the subject's latest one."""
-        if self._config.latest_compatibility_strict:
+        if self._config.strict:
             others = {name: orjson.loads(text) for name, text in found.references}
             fault = misfit(orjson.loads(written), orjson.loads(found.text), others)
             if fault is not None:
-                raise ValueError(f"{fault}; latest.compatibility.strict=false writes it all the same")
+                option = "latest" if self._config.use_schema_id < 0 else "id"
+                raise ValueError(f"{fault}; {option}.compatibility.strict=false writes it all the same")
         return written
 
     def writes_null(self, schema: Schema) -> bool:

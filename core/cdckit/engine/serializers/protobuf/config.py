@@ -14,7 +14,9 @@ class ProtobufConfig(RegistryConfig):
     """How keys and values become Protobuf, and where their schemas are registered."""
 
     use_latest_version: bool = False
-    """With `auto.register.schemas=false`: take the id of the subject's latest schema, which has to be the record's."""
+    """With `auto.register.schemas=false`: take the id of the subject's latest schema, which has to read the record."""
+    id_compatibility_strict: bool = True
+    """Has to be true, as `latest.compatibility.strict`."""
     latest_compatibility_strict: bool = True
     """Has to be true: a record is written by its own schema."""
     optional_for_nullables: bool = False
@@ -30,14 +32,16 @@ class ProtobufConfig(RegistryConfig):
         *RegistryConfig.passed_over,
         r"enhanced\.protobuf\.schema\.support|optional\.for\.proto2|wrapper\.for\.raw\.primitives|int\.for\.enums",
         r"generate\.(struct\.for\.nulls|index\.for\.unions)|flatten\.unions",
+        r"specific\.protobuf\.(key|value)\.type|derive\.type",
         r"reference\.(subject\.name\.strategy|lookup\.only)",
     )
     not_yet: ClassVar[Mapping[str, str | None]] = {**RegistryConfig.not_yet, "skip.known.types": "true"}
 
     @model_validator(mode="after")
     def _latest_is_the_records_own(self) -> Self:
-        if not self.latest_compatibility_strict:
+        if not (self.latest_compatibility_strict and self.id_compatibility_strict):
+            name = "id" if self.latest_compatibility_strict else "latest"
             raise ValueError(
-                "latest.compatibility.strict: Protobuf's writer takes no schema but the record's; remove it"
+                f"{name}.compatibility.strict: Protobuf's writer takes no schema but the record's; remove it"
             )
         return self

@@ -64,12 +64,14 @@ class ProtobufFile:
         message: what is written by it.
         imports: the files that it refers to.
         wraps: whether it is one of Google's wrappers of plain values.
+        place: where the message stands in another schema, whose id messages bear; None: they bear that of this one.
     """
 
     package: str | None
     message: Message
     imports: Sequence[str] = ()
     wraps: bool = False
+    place: int | None = None
 
     @property
     def name(self) -> str:
@@ -79,6 +81,8 @@ class ProtobufFile:
     @property
     def index(self) -> int:
         """The message's place among those of the file."""
+        if self.place is not None:
+            return self.place
         return _WRAPPED.index(self.message.name.removesuffix("Value")) if self.wraps else 0
 
     @cached_property

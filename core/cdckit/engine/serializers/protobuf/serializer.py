@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cdckit.api.record import Datum
 from cdckit.api.schema import struct_schema
 from cdckit.api.struct import Struct
 from cdckit.engine.serializers.avro.numbers import long_bytes
 from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.confluent import ConfluentSerializer
+from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.one_by_one import MISFITS
 from cdckit.engine.serializers.protobuf.binary import ProtobufCompiler
 from cdckit.engine.serializers.protobuf.config import ProtobufConfig
+from cdckit.engine.serializers.protobuf.fields import protobuf_fields
+from cdckit.engine.serializers.protobuf.fitting import place
 from cdckit.engine.serializers.protobuf.messages import ProtobufFile
+from cdckit.engine.serializers.protobuf.reading import read
 from cdckit.engine.serializers.protobuf.schemas import ProtobufSchemas
 from cdckit.engine.serializers.registered import Registered
 
@@ -33,25 +39,28 @@ class ProtobufSerializer(ConfluentSerializer):
     def find(self, part: str, topic: str, written: ProtobufFile) -> Registered:
         """The message's place stands behind the id: how long its path is, and the path; a zero for the first one."""
         found = super().find(part, topic, written)
-        place = long_bytes(1) + long_bytes(written.index) if written.index else long_bytes(0)
-        return found._replace(head=found.head + place)
+        index = found.written.index
+        path = long_bytes(1) + long_bytes(index) if index else long_bytes(0)
+        return found._replace(head=found.head + path)
 
     def text(self, written: ProtobufFile) -> str:
-        """The schema's text."""
+        """The `.proto` file, as the registry keeps it."""
         return written.text
+
+    def fields(self, text: str) -> Fields:
+        """The fields of a schema's text."""
+        return protobuf_fields(text)
 
     def name(self, written: ProtobufFile) -> str:
         """The message's full name."""
         return written.name
 
     def latest(self, found: Found, written: ProtobufFile) -> ProtobufFile:
-        """The record's own schema, which has to be the subject's latest one."""
-        if found.text.split() != written.text.split():
-            raise ValueError(
-                "the subject's latest schema is another than the record's: register the record's, or set "
-                "use.latest.version=false"
-            )
-        return written
+        """The record's own schema, with its message's place in the subject's latest one, which has to read it."""
+        try:
+            return replace(written, place=place(written, read(found.text)))
+        except ValueError as error:
+            raise ValueError(f"{error}: register the record's schema, or set use.latest.version=false") from error
 
     def _fault(self, datum: Datum | None) -> str:
         if not isinstance(datum, Struct):

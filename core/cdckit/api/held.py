@@ -1,0 +1,118 @@
+"""What a sink holds, read back for `cdc diff`: messages as they were written, or rows of tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from cdckit.api.record import Record
+
+
+class HeldMessage(NamedTuple):
+    """One message that a sink holds.
+
+    Attributes:
+        topic: its topic.
+        key: what the JSON of its key says; None for a message without a key.
+        value: the same of its value; None for a tombstone.
+        position: the text of its position header; "" where it has none.
+        partial: whether its header says that the source's log did not carry all values of the row.
+    """
+
+    topic: str
+    key: Any
+    value: Any
+    position: str
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMessages:
+    """What a sink of messages holds of some topics.
+
+    Attributes:
+        batches: the messages, those of one key in the order in which a consumer meets them.
+        removed: of which topics older messages are gone, and why.
+    """
+
+    batches: Iterable[Sequence[HeldMessage]]
+    removed: Mapping[str, str] = field(default_factory=dict)
+
+
+class Image(NamedTuple):
+    """The state of one row behind one change, in the form in which two sides are compared.
+
+    Attributes:
+        topic: where the row's changes go.
+        key: the key as canonical JSON; None: all rows of the topic are gone.
+        row: the row, in a form that equal rows share and others do not, and that `Images.fields` reads; None: there is
+            no such row any more.
+        position: where in the source's log; "" where that is not known.
+    """
+
+    topic: str
+    key: bytes | None
+    row: bytes | None
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What of a topic's rows is compared.
+
+    Attributes:
+        columns: the columns; None: all of them.
+        key: those that identify a row.
+        documents: columns that hold JSON as text, which a source may space and order in more than one way.
+        times: columns that hold times as text, whose fractions may end in zeros or not.
+    """
+
+    columns: frozenset[str] | None = None
+    key: tuple[str, ...] = ()
+    documents: frozenset[str] = frozenset()
+    times: frozenset[str] = frozenset()
+
+
+class Images(ABC):
+    """Gives images of the source's rows as the sink would hold them, and of those that it does hold.
+
+    Attributes:
+        by_position: whether the newest position of a key counts in what is held, which then may come in any order;
+            else the last image does.
+        once: whether what is held has each image only once, so that one that comes again is a fault.
+        removed: of which topics older images are gone, and why; known once `held` was asked.
+        undecidable: which topics cannot be compared, and why.
+    """
+
+    by_position: bool = False
+    once: bool = False
+
+    def __init__(self) -> None:
+        self.removed: dict[str, str] = {}
+        self.undecidable: dict[str, str] = {}
+
+    @abstractmethod
+    def show(self, topic: str, shown: Shown) -> None:
+        """Says of a topic, before its first rows, what of them is compared."""
+
+    @abstractmethod
+    def fields(self, topic: str, row: bytes) -> dict[str, Any]:
+        """The values of an image's row by their names, for people."""
+
+    @abstractmethod
+    def of(self, records: Sequence[Record]) -> Iterable[Image]:
+        """The images of some records behind the transforms, in their order."""
+
+    @abstractmethod
+    def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
+        """The images that the sink holds of some topics.
+
+        Raises:
+            SinkError: it cannot be read.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of all resources. May be called twice."""

@@ -1,0 +1,1 @@
+"""What a sink holds compared with its source, while both move."""

@@ -1,0 +1,118 @@
+"""The pipeline's source, read whole beside the pipeline: rows, and the log from where their reading began.
+
+What a source promises of a snapshot's chunks is what makes this right: rows may be newer than the point that they stand
+for, and the log behind that point brings every key to the state of the place where reading it ends. So no lock is
+taken and no transaction is held open.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cdckit.api.record import Batch, Offset
+from cdckit.api.source import Source, SourceContext
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.pipeline import make_source
+from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.errors import SourceError
+
+_PARTS = 8
+"""Into so many parts a large table is cut, which are read one after another."""
+
+
+class Beside:
+    """One reading.
+
+    Args:
+        pipeline: whose source is read.
+        tables: the names of the tables; none: all that are captured.
+        folder: where it may keep what it needs.
+        stopping: once true, reading ends.
+        max_rows: how many rows a second are read at the most; None: as many as come.
+    """
+
+    def __init__(
+        self,
+        pipeline: ResolvedPipeline,
+        tables: Sequence[str],
+        folder: Path,
+        stopping: Callable[[], bool],
+        max_rows: int | None = None,
+    ) -> None:
+        config = pipeline.source_config.whole(tables)
+        self._pipeline = replace(pipeline, source=replace(pipeline.source, config=config))
+        self._folder = folder
+        self._stopping = stopping
+        self._max_rows = max_rows
+        self._stack = ExitStack()
+        self._source: Source | None = None
+        self._at: Offset = {}
+
+    def __enter__(self) -> Self:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        state = SqliteStateStore(self._folder)
+        self._stack.callback(state.close)
+        self._source = source = make_source(self._pipeline)
+        self._stack.callback(source.close)
+        source.open(SourceContext(self._pipeline.name, state, stopping=self._stopping, marks=True))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def rows(self) -> Iterator[Batch]:
+        """All rows, after the marks that tell of their tables; the log goes on from the point that was taken before."""
+        source = self._opened
+        start = source.initial_offset()
+        point = source.latest_offset(start)
+        begun, rows = time.monotonic(), 0
+        for split in source.plan(start, point, _PARTS):
+            for batch in source.read(split):
+                yield batch
+                rows += len(batch.records)
+                self._hold_back(begun, rows)
+        self._at = point
+
+    def end(self) -> Offset:
+        """Where the log ends now."""
+        return self._opened.latest_offset(self._at)
+
+    def changes(self, end: Offset) -> Iterator[Batch]:
+        """The log up to `end`, from where it was read to."""
+        source = self._opened
+        if end == self._at:
+            return
+        for split in source.plan(self._at, None):
+            for part in source.bounded(split, end):
+                yield from source.read(part)
+        self._at = end
+
+    def passed(self, offset: Offset, point: Offset) -> bool:
+        """Whether all before `point` lies before `offset`."""
+        return self._opened.passed(offset, point)
+
+    def _hold_back(self, begun: float, rows: int) -> None:
+        if self._max_rows is None:
+            return
+        while (early := begun + rows / self._max_rows - time.monotonic()) > 0 and not self._stopping():
+            time.sleep(min(early, 0.2))
+
+    @property
+    def _opened(self) -> Source:
+        if self._source is None:
+            raise SourceError("the source is not open")
+        return self._source
+
+
+def position_text(offset: Offset) -> str:
+    """An offset in words, for people: what it names of the source's own terms."""
+    shown = {name: value for name, value in offset.items() if isinstance(value, str | int) and "cdckit" not in name}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())

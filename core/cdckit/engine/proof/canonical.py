@@ -1,0 +1,109 @@
+"""Messages in JSON as images of rows: what of them tells of the row itself, in one form whatever the order of members.
+
+A field that is null and one that is not there are the same: a topic keeps events from before a column was added.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from cdckit.api.held import Image, Shown
+
+DOCUMENT = "document"
+"""The field of a row that is one text, as MongoDB's documents are in events."""
+_FRACTION = re.compile(r"\.(\d*?)0*(?=[Z+-]|$)")
+_SORTED = orjson.OPT_SORT_KEYS
+_TRUNCATE = "t"
+
+
+class RowReader:
+    """Reads the rows out of the messages of one topic.
+
+    Args:
+        topic: its name.
+        envelope: whether values are change events; None: as each looks.
+        shown: what of a row is compared; None: all of it.
+    """
+
+    def __init__(self, topic: str, envelope: bool | None = None, shown: Shown | None = None) -> None:
+        self.topic = topic
+        self._envelope = envelope
+        self._columns = None if shown is None or shown.columns is None else sorted(shown.columns)
+        columns = self._columns or ()
+        self._documents = [at for at, name in enumerate(columns) if shown is not None and name in shown.documents]
+        self._times = [at for at, name in enumerate(columns) if shown is not None and name in shown.times]
+
+    def image(self, key: Any, value: Any, position: str) -> Image | None:
+        """The image of a message; None where it has no key, and so tells of no row that could be found again.
+
+        Args:
+            key: what the JSON of its key says.
+            value: the same of its value.
+            position: where in the source's log.
+        """
+        if type(value) is dict and value.keys() == _WITH_SCHEMA:
+            value = value["payload"]
+        if key is None:
+            emptied = isinstance(value, dict) and value.get("op") == _TRUNCATE
+            return Image(self.topic, None, None, position) if emptied else None
+        if type(key) is dict and key.keys() == _WITH_SCHEMA:
+            key = key["payload"]
+        return Image(self.topic, orjson.dumps(key, option=_SORTED), self._row(value), position)
+
+    def _row(self, value: Any) -> bytes | None:
+        if value is None:
+            return None
+        if type(value) is not dict:
+            return orjson.dumps({DOCUMENT: value}, option=_SORTED)
+        row: Any = value
+        if self._envelope or (self._envelope is None and _is_event(value)):
+            row = value.get("after")
+            if type(row) is not dict:
+                return None if row is None else orjson.dumps({DOCUMENT: row})
+        elif row.get("__deleted") in ("true", True):
+            return None
+        if self._columns is None:
+            return orjson.dumps({name: item for name, item in row.items() if item is not None}, option=_SORTED)
+        return orjson.dumps(self._values(list(map(row.get, self._columns))), option=_SORTED)
+
+    def _values(self, values: list[Any]) -> list[Any]:
+        for at in self._documents:
+            if isinstance(text := values[at], str):
+                values[at] = parsed(text)
+        for at in self._times:
+            text = values[at]
+            if isinstance(text, str) and "." in text and not (text[-1] == "Z" and text[-2] != "0"):
+                values[at] = _FRACTION.sub(_without_zeros, text)
+        return values
+
+    def fields(self, row: bytes) -> dict[str, Any]:
+        """The values of an image's row by their names; of one that is a single document, those in it."""
+        found = orjson.loads(row)
+        if isinstance(found, list):
+            return dict(zip(self._columns or (), found, strict=True))
+        if found.keys() == {DOCUMENT} and isinstance(text := found[DOCUMENT], str):
+            inside = parsed(text)
+            return inside if isinstance(inside, dict) else found
+        return dict(found)
+
+
+_WITH_SCHEMA = {"schema", "payload"}
+
+
+def _is_event(value: dict[str, Any]) -> bool:
+    return "op" in value and "source" in value and "after" in value
+
+
+def _without_zeros(fraction: re.Match[str]) -> str:
+    return f".{fraction[1]}" if fraction[1] else ""
+
+
+def parsed(text: str) -> Any:
+    """What a JSON text says; the text itself where it is none."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,97 @@
+"""Images as entries of a fixed width: hashes, so that millions of rows can be held and put in order cheaply."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+
+from cdckit.api.held import Image
+from cdckit.engine.proof.hashing import Hash
+from cdckit.errors import SinkError
+
+_PLAIN = struct.Struct("<16s16sIB")
+_POSITIONED = struct.Struct("<16s16sIB96s")
+_LONGEST_POSITION = 96
+_NOTHING = bytes(16)
+
+
+ROW, GONE, EMPTIED = 0, 1, 2
+"""What an image says: there is a row, there is none any more, all rows of the topic are gone."""
+
+Entry = tuple[bytes, bytes, int, int]
+"""An image without its texts: the hash of topic and key, whose first byte says which bucket it belongs to; the hash of
+key and row; the topic's number; what it says."""
+
+PlacedEntry = tuple[bytes, bytes, int, int, bytes]
+"""The same with the position in the log behind it."""
+
+
+class Entries:
+    """Makes entries and reads them.
+
+    Args:
+        digest: the hash.
+        positioned: whether entries keep the images' positions.
+    """
+
+    def __init__(self, digest: Hash, *, positioned: bool = False) -> None:
+        self._digest = digest
+        self._positioned = positioned
+        self._packed = _POSITIONED if positioned else _PLAIN
+        self.width = self._packed.size
+        self._topics: dict[str, tuple[int, bytes]] = {}
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics by their numbers."""
+        return list(self._topics)
+
+    def share(self, other: Entries) -> None:
+        """Has the numbers of topics in common with another one."""
+        self._topics = other._topics
+
+    def number(self, topic: str) -> int:
+        """A topic's number."""
+        return self._topic(topic)[0]
+
+    def key(self, topic: str, key: bytes) -> bytes:
+        """The hash of a key."""
+        return self._digest(self._topic(topic)[1] + key)
+
+    def of(self, images: Iterable[Image]) -> Iterator[bytes]:
+        """The entries of images.
+
+        Raises:
+            SinkError: a position is longer than any source writes it.
+        """
+        pack, digest, topics, positioned = self._packed.pack, self._digest, self._topics, self._positioned
+        for topic, key, row, position in images:
+            number, name = topics.get(topic) or self._topic(topic)
+            if key is None:
+                hashed, content, kind = _NOTHING, _NOTHING, EMPTIED
+            elif row is None:
+                hashed, content, kind = digest(name + key), _NOTHING, GONE
+            else:
+                hashed, content, kind = digest(name + key), digest(key + b"\0" + row), ROW
+            if positioned:
+                yield pack(hashed, content, number, kind, _place(position))
+            else:
+                yield pack(hashed, content, number, kind)
+
+    def read(self, data: bytes) -> Iterator[Entry]:
+        """The entries that were put together, of those that keep no position."""
+        return _PLAIN.iter_unpack(data)
+
+    def read_placed(self, data: bytes) -> Iterator[PlacedEntry]:
+        """The entries that were put together, of those that keep positions."""
+        return _POSITIONED.iter_unpack(data)
+
+    def _topic(self, topic: str) -> tuple[int, bytes]:
+        return self._topics.setdefault(topic, (len(self._topics), topic.encode() + b"\0"))
+
+
+def _place(position: str) -> bytes:
+    text = position.encode()
+    if len(text) > _LONGEST_POSITION:
+        raise SinkError(f"position {position}: it is longer than {_LONGEST_POSITION} bytes, which no source writes")
+    return text

@@ -1,0 +1,102 @@
+"""Images of what a sink of messages holds, and of what the pipeline would write there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from cdckit.api.held import HeldMessage, Image, Images, Shown
+from cdckit.api.record import Record
+from cdckit.api.serializer import Serializer
+from cdckit.api.sink import Sink, SinkContext
+from cdckit.api.struct import Struct
+from cdckit.engine.proof.canonical import RowReader
+from cdckit.errors import ConfigError
+
+_EVENT = frozenset({"before", "after", "source", "op"})
+_NO_KEY = "its records have no key, so that one row cannot be told from another: a primary key, or message.key.columns"
+_PARTIAL = (
+    "the source's log did not carry all values of its rows (binlog_row_image), so that the topic holds parts of them"
+)
+
+
+class MessageImages(Images):
+    """By the JSON of the serializer.
+
+    Args:
+        serializer: the pipeline's.
+        sink: the pipeline's, not open.
+        context: what a runner would give the sink.
+
+    Raises:
+        ConfigError: keys or values are not JSON, or the sink cannot be read back.
+    """
+
+    def __init__(self, serializer: Serializer, sink: Sink, context: SinkContext) -> None:
+        super().__init__()
+        if (serializer.key_form, serializer.value_form) != ("json", "json"):
+            raise ConfigError(
+                "serializer.type: cdc diff reads keys and values as JSON, and this serializer writes others"
+            )
+        sink.read_back(context, ())  # one that cannot says so before anything is read
+        self._serializer = serializer
+        self._sink = sink
+        self._context = context
+        self._shown: dict[str, Shown] = {}
+        self._envelopes: dict[str, bool] = {}
+        self._readers: dict[str, RowReader] = {}
+
+    def show(self, topic: str, shown: Shown) -> None:
+        """Other columns that a message has besides are not looked at."""
+        self._shown[topic] = shown
+        self._readers.pop(topic, None)
+
+    def of(self, records: Sequence[Record]) -> Iterator[Image]:
+        """Those of the messages that the records become."""
+        messages = self._serializer.serialize(records)
+        loads = orjson.loads
+        for record, key, value in zip(records, messages.keys, messages.values, strict=True):
+            topic = record.topic
+            if topic not in self._envelopes and isinstance(record.value, Struct):
+                self._envelopes[topic] = record.value.schema.index.keys() >= _EVENT
+                self._readers.pop(topic, None)
+            image = self._reader(topic).image(
+                None if key is None else loads(key), None if value is None else loads(value), record.position
+            )
+            if image is not None:
+                yield image
+            elif value is not None:
+                self.undecidable[topic] = _NO_KEY
+
+    def fields(self, topic: str, row: bytes) -> dict[str, Any]:
+        """Those of the message's row."""
+        return self._reader(topic).fields(row)
+
+    def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
+        """Those of the sink's messages."""
+        held = self._sink.read_back(self._context, topics)
+        self.removed = dict(held.removed)
+        for batch in held.batches:
+            yield list(self._images(batch))
+
+    def _images(self, batch: Iterable[HeldMessage]) -> Iterator[Image]:
+        for topic, key, value, position, partial in batch:
+            if partial:
+                self.undecidable[topic] = _PARTIAL
+            image = self._reader(topic).image(key, value, position)
+            if image is not None:
+                yield image
+            elif value is not None:
+                self.undecidable[topic] = _NO_KEY
+
+    def _reader(self, topic: str) -> RowReader:
+        reader = self._readers.get(topic)
+        if reader is None:
+            reader = RowReader(topic, self._envelopes.get(topic), self._shown.get(topic))
+            self._readers[topic] = reader
+        return reader
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,184 @@
+"""A proof: rounds until every difference has stood still for two of them, and what is to be said of each table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cdckit.api.held import Images
+from cdckit.api.record import Offset
+from cdckit.api.sink import Sink
+from cdckit.connector.resnapshot import named
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_context
+from cdckit.engine.proof.awaiting import await_passed
+from cdckit.engine.proof.beside import Beside
+from cdckit.engine.proof.comparing import Mismatch
+from cdckit.engine.proof.entries import Entries
+from cdckit.engine.proof.hashing import HashName, hash_of
+from cdckit.engine.proof.messages import MessageImages
+from cdckit.engine.proof.report import TableProof
+from cdckit.engine.proof.rounds import Found, Round, routes_of
+from cdckit.engine.proof.verdict import Verdict
+from cdckit.engine.state.place import StatePlace
+from cdckit.errors import ConfigError
+
+_MOST_ROUNDS = 5
+_SHOWN_KEYS = 1000
+"""Of so many differing keys of a topic the rows are read again to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How to prove.
+
+    Attributes:
+        tables: names of the tables; none: all that are captured.
+        hash: the hash.
+        wait_seconds: how long the pipeline may take to come up to the source.
+        max_rows: how many rows a second are read of the source at the most; None: as many as come.
+    """
+
+    tables: tuple[str, ...] = ()
+    hash: HashName = "xxh3"
+    wait_seconds: float = 60.0
+    max_rows: int | None = None
+
+
+class Proof:
+    """Compares one pipeline's sink with its source.
+
+    Args:
+        pipeline: the pipeline, which runs in another process, or has ended.
+        wishes: how.
+        stopping: once true, it ends.
+        tell: is told what is being done.
+    """
+
+    def __init__(
+        self,
+        pipeline: ResolvedPipeline,
+        wishes: Wishes,
+        stopping: Callable[[], bool],
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._pipeline = pipeline
+        self._wishes = wishes
+        self._stopping = stopping
+        self._tell = tell
+        self._place = StatePlace.of(pipeline)
+        digest = hash_of(wishes.hash)
+        self._plain = Entries(digest)
+        self._digest = digest
+        self._begun = time.monotonic()
+
+    def tables(self) -> list[TableProof]:
+        """What is found, table by table.
+
+        Raises:
+            ConfigError: this source or sink cannot be compared, or a table's name is unknown.
+            StoppedError: it was to end.
+            CdcError: source, sink or state cannot be read.
+        """
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="proof-", dir=self._room())))
+            encoder = make_encoder(self._pipeline)
+            stack.callback(encoder.close)
+            images = self._images(encoder)
+            stack.callback(images.close)
+            placed = Entries(self._digest, positioned=images.by_position)
+            placed.share(self._plain)
+            rounds = _Rounds(self, encoder, images, placed, folder)
+            found = rounds.run(self._chosen(encoder, folder))
+        if not found:
+            raise ConfigError("source: no table is captured, so that nothing can be compared: check the include lists")
+        return found
+
+    def _room(self) -> Path:
+        self._pipeline.folder.mkdir(parents=True, exist_ok=True)
+        return self._pipeline.folder
+
+    def _images(self, encoder: Encoder) -> Images:
+        sink = make_sink(self._pipeline)
+        if isinstance(sink, Sink):
+            return MessageImages(encoder.serializer, sink, sink_context(self._pipeline.name, encoder.serializer))
+        return sink.images()
+
+    def _chosen(self, encoder: Encoder, folder: Path) -> tuple[str, ...]:
+        """The tables that were asked for, and those whose rows arrive at the same topics."""
+        if not self._wishes.tables:
+            return ()
+        with self.beside((), folder / "routes") as beside:
+            routes = routes_of(beside, encoder.chain)
+        wanted = named(self._wishes.tables, list(routes))
+        topics = {routes[name].topic for name in wanted}
+        return tuple(
+            name for name, route in routes.items() if name in wanted or (route.topic and route.topic in topics)
+        )
+
+    def beside(self, tables: Sequence[str], folder: Path) -> Beside:
+        """The source, to be opened."""
+        return Beside(self._pipeline, tables, folder, self._stopping, self._wishes.max_rows)
+
+    def awaits(self, passed: Callable[[Offset], bool]) -> str | None:
+        """Waits for the pipeline."""
+        self._tell("waiting for the pipeline to come up to the source")
+        return await_passed(self._place, passed, self._wishes.wait_seconds, self._stopping)
+
+    def round(
+        self, beside: Beside, encoder: Encoder, images: Images, placed: Entries, keys: set[bytes], at: Path
+    ) -> Found:
+        """One round."""
+        made = Round(beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping)
+        return made.run(self.awaits)
+
+    def told(self, what: str) -> None:
+        """Says what is being done."""
+        self._tell(what)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken."""
+        return time.monotonic() - self._begun
+
+    @property
+    def pipeline(self) -> ResolvedPipeline:
+        """Whose sink it is."""
+        return self._pipeline
+
+
+class _Rounds:
+    """Goes on while something differs that has not stood still yet."""
+
+    def __init__(self, proof: Proof, encoder: Encoder, images: Images, placed: Entries, folder: Path) -> None:
+        self._proof = proof
+        self._encoder = encoder
+        self._images = images
+        self._placed = placed
+        self._folder = folder
+
+    def run(self, tables: Sequence[str]) -> list[TableProof]:
+        verdict = Verdict(self._proof.pipeline, self._images)
+        done: dict[str, TableProof] = {}
+        before: Mapping[str, Mapping[bytes, Mismatch]] = {}
+        for number in range(1, _MOST_ROUNDS + 1):
+            self._proof.told(f"round {number}: reading the source")
+            found = self._round(tables, before, number)
+            last = number == _MOST_ROUNDS or found.behind is not None
+            seconds = self._proof.seconds
+            judged = verdict.of(found, before, last=last)
+            done |= {name: replace(proof, seconds=seconds) for name, proof in judged.decided.items()}
+            if not judged.again:
+                break
+            tables, before = judged.again, found.differing
+        return [done[name] for name in sorted(done)]
+
+    def _round(self, tables: Sequence[str], before: Mapping[str, Mapping[bytes, Mismatch]], number: int) -> Found:
+        keys = {key for differing in before.values() for key in list(differing)[:_SHOWN_KEYS]}
+        folder = self._folder / f"round-{number}"
+        with self._proof.beside(tables, folder / "source") as beside:
+            return self._proof.round(beside, self._encoder, self._images, self._placed, keys, folder)

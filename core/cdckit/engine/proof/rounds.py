@@ -1,0 +1,242 @@
+"""One round of a proof: the source as it is at one place of its log, and what the sink holds behind that.
+
+1. All rows, and the log from where their reading began up to its end now, P: what comes of both is the source at P.
+2. The pipeline is waited for until it has passed P.
+3. What the sink holds is read. It may be further than P already.
+4. The log from P to its end by then tells which rows the sink may have otherwise, and how.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cdckit.api.held import Image, Images, Shown
+from cdckit.api.marks import MarkKind, TableMark
+from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.struct import Struct
+from cdckit.connector.envelope import is_envelope
+from cdckit.engine.chain import TransformChain
+from cdckit.engine.proof.beside import Beside, position_text
+from cdckit.engine.proof.comparing import Folded, Mismatch, fold, fold_placed, mismatches, versions
+from cdckit.engine.proof.entries import Entries
+from cdckit.engine.proof.routes import Route, route_of
+from cdckit.engine.proof.spill import BUCKETS, Spill
+from cdckit.errors import StoppedError
+
+MOST_KEYS = 100_000
+"""Of so many differing keys of a topic a round keeps the hashes; beyond that they are counted."""
+_LEFT_OUT = "the transforms leave out some of its rows"
+_QUIET = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
+
+Await = Callable[[Callable[[Offset], bool]], str | None]
+"""Waits until the pipeline has passed a point, and says why it did not."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What one round found.
+
+    Attributes:
+        routes: what becomes of each table.
+        position: the place P, for people.
+        rows: how many rows the source has, by topic.
+        differing: by topic and the hash of the key.
+        more: how many besides are not kept, by topic.
+        unsettled: the tables that were altered or emptied meanwhile, and how.
+        dropped: the tables of which the transforms left a row out.
+        behind: why the pipeline did not come up to P; None: it did.
+        source: images of wanted keys at the source.
+        sink: the same in the sink.
+    """
+
+    routes: dict[str, Route] = field(default_factory=dict)
+    position: str = ""
+    rows: Counter[str] = field(default_factory=Counter)
+    differing: dict[str, dict[bytes, Mismatch]] = field(default_factory=dict)
+    more: Counter[str] = field(default_factory=Counter)
+    unsettled: dict[str, str] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    behind: str | None = None
+    source: dict[bytes, Image] = field(default_factory=dict)
+    sink: dict[bytes, Image] = field(default_factory=dict)
+
+
+class Round:
+    """Runs one round.
+
+    Args:
+        beside: the source, open.
+        chain: the pipeline's transforms.
+        images: what makes images on both sides.
+        plain: makes entries of the source's images.
+        placed: the same of the sink's.
+        wanted: the hashes of keys whose images are to be kept.
+        folder: for what does not fit into memory.
+        stopping: once true, it ends.
+    """
+
+    def __init__(
+        self,
+        beside: Beside,
+        chain: TransformChain,
+        images: Images,
+        plain: Entries,
+        placed: Entries,
+        wanted: Collection[bytes],
+        folder: Path,
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._beside = beside
+        self._chain = chain
+        self._images = images
+        self._plain = plain
+        self._placed = placed
+        self._wanted = wanted
+        self._stopping = stopping
+        self._found = Found()
+        self._base = Spill(folder, "source", plain.width)
+        self._later = Spill(folder, "later", plain.width)
+        self._held = Spill(folder, "sink", placed.width)
+
+    def run(self, awaits: Await) -> Found:
+        """What it finds.
+
+        Raises:
+            StoppedError: it was to end.
+            CdcError: source or sink cannot be read.
+        """
+        found = self._found
+        for batch in self._beside.rows():
+            self._take(batch, self._base, found.source)
+        point = self._beside.end()
+        found.position = position_text(point)
+        for batch in self._beside.changes(point):
+            self._take(batch, self._base, found.source)
+        found.behind = awaits(lambda offset: self._beside.passed(offset, point))
+        if found.behind is None:
+            self._read_sink()
+            for batch in self._beside.changes(self._beside.end()):
+                self._take(batch, self._later, None)
+            self._compare()
+        return found
+
+    # -- the source
+
+    def _take(self, batch: Batch, spill: Spill, kept: dict[bytes, Image] | None) -> None:
+        self._go_on()
+        for mark in batch.marks:
+            self._mark(mark)
+        records = [record for record in batch.records if _tells_a_row(record)]
+        if not records:
+            return
+        images = self._images.of(self._through(records))
+        spill.add(self._plain.of(images if kept is None else self._kept(images, kept)))
+
+    def _mark(self, mark: TableMark) -> None:
+        if mark.kind is MarkKind.SNAPSHOT_BEGIN:
+            route = route_of(mark.example, self._chain)
+            self._found.routes[mark.table] = route
+            if route.topic and route.undecidable is None:
+                self._plain.number(route.topic)
+                self._show(route)
+        elif mark.kind not in _QUIET:
+            self._found.unsettled[mark.table] = mark.kind.value
+
+    def _show(self, route: Route) -> None:
+        arriving = [each for each in self._found.routes.values() if each.topic == route.topic]
+        known = [each.columns for each in arriving if each.columns is not None]
+        columns = frozenset().union(*known) if len(known) == len(arriving) else None
+        documents = frozenset().union(*(each.documents for each in arriving))
+        times = frozenset().union(*(each.times for each in arriving))
+        self._images.show(route.topic, Shown(columns, route.key, documents, times))
+
+    def _through(self, records: Sequence[Record]) -> Sequence[Record]:
+        made = self._chain.apply(records)
+        if len(made) < len(records):
+            self._find_dropped(records)
+        return made
+
+    def _find_dropped(self, records: Iterable[Record]) -> None:
+        for record in records:
+            value = record.value
+            if isinstance(value, Struct) and not self._chain.apply([record]):
+                self._found.dropped.add(_table_of(value))
+
+    # -- the sink
+
+    def _read_sink(self) -> None:
+        for images in self._images.held(self._topics()):
+            self._go_on()
+            self._held.add(self._placed.of(self._kept(images, self._found.sink, newest=self._images.by_position)))
+
+    def _topics(self) -> list[str]:
+        routes = self._found.routes.values()
+        return sorted({route.topic for route in routes if route.topic and route.undecidable is None})
+
+    def _kept(self, images: Iterable[Image], kept: dict[bytes, Image], *, newest: bool = False) -> Iterable[Image]:
+        return self._noted(images, kept, newest=newest) if self._wanted else images
+
+    def _noted(self, images: Iterable[Image], kept: dict[bytes, Image], *, newest: bool) -> Iterator[Image]:
+        wanted, hashed = self._wanted, self._plain.key
+        for image in images:
+            if image.key is not None and (key := hashed(image.topic, image.key)) in wanted:
+                known = kept.get(key)
+                if known is None or not newest or known.position <= image.position:
+                    kept[key] = image
+            yield image
+
+    # -- both
+
+    def _compare(self) -> None:
+        for bucket in range(BUCKETS):
+            self._go_on()
+            rows = fold(self._plain.read(self._base.bucket(bucket))).rows
+            held = self._sinks(self._held.bucket(bucket))
+            later = versions(self._plain.read(self._later.bucket(bucket)))
+            names = self._plain.topics
+            for number, count in Counter(topic for _, topic in rows.values()).items():
+                self._found.rows[names[number]] += count
+            for mismatch in mismatches(rows, held, later):
+                self._differs(names[mismatch.topic], mismatch)
+
+    def _sinks(self, bucket: bytes) -> Folded:
+        if self._images.by_position:
+            return fold_placed(self._placed.read_placed(bucket), once=self._images.once)
+        return fold(self._placed.read(bucket), once=self._images.once)
+
+    def _differs(self, topic: str, mismatch: Mismatch) -> None:
+        differing = self._found.differing.setdefault(topic, {})
+        if len(differing) < MOST_KEYS:
+            differing[mismatch.key] = mismatch
+        else:
+            self._found.more[topic] += 1
+
+    def _go_on(self) -> None:
+        if self._stopping():
+            raise StoppedError
+
+
+def routes_of(beside: Beside, chain: TransformChain) -> Mapping[str, Route]:
+    """What becomes of all tables, without their rows."""
+    found: dict[str, Route] = {}
+    for batch in beside.rows():
+        for mark in batch.marks:
+            if mark.kind is MarkKind.SNAPSHOT_BEGIN:
+                found[mark.table] = route_of(mark.example, chain)
+        if batch.records:
+            break
+    return found
+
+
+def _tells_a_row(record: Record) -> bool:
+    value = record.value
+    return value is None or (isinstance(value, Struct) and is_envelope(value.schema))
+
+
+def _table_of(value: Struct) -> str:
+    source = value["source"]
+    name = source.get("table") or source.get("collection")
+    return f"{source.get('db')}.{name}"

@@ -1,0 +1,63 @@
+"""Entries by the buckets of their keys: in memory while they are few, then in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+BUCKETS = 256
+"""A key's bucket is the first byte of its hash."""
+_HELD_BYTES = 32 << 20
+"""So much is held in memory, besides what Python needs for it."""
+_ALL = bytes(16)
+
+
+class Spill:
+    """The entries of one side.
+
+    Args:
+        folder: where the files are made once there are any.
+        name: what their names begin with.
+        width: the bytes of an entry.
+        held_bytes: how much is held in memory.
+    """
+
+    def __init__(self, folder: Path, name: str, width: int, held_bytes: int = _HELD_BYTES) -> None:
+        self._folder = folder
+        self._name = name
+        self._most = max(1, held_bytes // (width + 60))
+        self._parts: list[list[bytes]] = [[] for _ in range(BUCKETS)]
+        self._held = 0
+        self._written = False
+
+    def add(self, entries: Iterable[bytes]) -> None:
+        """Takes entries; those of one bucket stay in their order. One without a key goes into every bucket."""
+        parts, before = self._parts, self._held
+        for entry in entries:
+            if entry[:16] == _ALL:
+                for part in parts:
+                    part.append(entry)
+            else:
+                parts[entry[0]].append(entry)
+            before += 1
+        self._held = before
+        if self._held >= self._most:
+            self._write()
+
+    def bucket(self, number: int) -> bytes:
+        """All entries of a bucket."""
+        held = b"".join(self._parts[number])
+        file = self._file(number)
+        return file.read_bytes() + held if self._written and file.exists() else held
+
+    def _write(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for number, part in enumerate(self._parts):
+            if part:
+                with self._file(number).open("ab") as file:
+                    file.write(b"".join(part))
+                part.clear()
+        self._held, self._written = 0, True
+
+    def _file(self, number: int) -> Path:
+        return self._folder / f"{self._name}-{number:03d}"

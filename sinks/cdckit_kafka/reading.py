@@ -1,0 +1,128 @@
+"""The messages of topics, read back up to where the topics end now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+import orjson
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from cdckit import POSITION_HEADER, UNAVAILABLE_HEADER, HeldMessage, HeldMessages, SinkContext, SinkError
+from cdckit.kafka import ClientErrors, open_consumer
+from cdckit.waiting import answer_of
+from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.settings import CLIENT_OPTIONS, consumer_settings, producer_settings
+
+_BATCH = 1000
+_STEP_SECONDS = 0.5
+_Place = tuple[str, int]
+
+
+def held_messages(config: KafkaSinkConfig, context: SinkContext, topics: Collection[str]) -> HeldMessages:
+    """What the brokers have of some topics; one that is not there has nothing.
+
+    Raises:
+        SinkError: no broker answers within the sink's `timeout`.
+    """
+    settings = consumer_settings(producer_settings(config, context.name))
+    errors = ClientErrors(CLIENT_OPTIONS, settings)
+    with closing(open_consumer(settings, errors)) as consumer:
+        ends = _Ends(consumer, config.timeout, errors)
+        found = {place: ends.of(place) for topic in sorted(topics) for place in ends.partitions(topic)}
+    removed = {topic: _removed(low) for (topic, _), (low, _) in sorted(found.items()) if low > 0}
+    left = {place: high for place, (low, high) in found.items() if high > low}
+    return HeldMessages(_Reading(config, context, settings).batches(left), removed)
+
+
+def _removed(low: int) -> str:
+    return f"the topic begins at offset {low} by now (retention.ms, retention.bytes), and what stood before is gone"
+
+
+class _Ends:
+    """Where partitions begin and end."""
+
+    def __init__(self, consumer: Consumer, timeout: float, errors: ClientErrors) -> None:
+        self._consumer = consumer
+        self._timeout = timeout
+        self._errors = errors
+
+    def partitions(self, topic: str) -> list[_Place]:
+        """Those of a topic; none where it is not there."""
+        found = self._asked(lambda: self._consumer.list_topics(topic, timeout=self._timeout)).topics[topic]
+        return [] if found.error is not None else [(topic, number) for number in found.partitions]
+
+    def of(self, place: _Place) -> tuple[int, int]:
+        """Where a partition begins, and where it ends."""
+        low, high = self._asked(
+            lambda: self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=self._timeout)
+        )
+        return low, high
+
+    def _asked(self, ask: Any) -> Any:
+        try:
+            return answer_of(ask)
+        except KafkaException as error:
+            reason = self._errors.reason() or error.args[0].str()
+            raise SinkError(f"Kafka's topics cannot be read: {reason}; nothing can be compared with them") from None
+
+
+class _Reading:
+    def __init__(self, config: KafkaSinkConfig, context: SinkContext, settings: Mapping[str, str]) -> None:
+        self._config = config
+        self._context = context
+        self._settings = settings
+
+    def batches(self, left: dict[_Place, int]) -> Iterator[Sequence[HeldMessage]]:
+        """All messages before the ends of their partitions."""
+        if not left:
+            return
+        errors = ClientErrors(CLIENT_OPTIONS, self._settings)
+        with closing(open_consumer(self._settings, errors)) as consumer:
+            consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in left])
+            still = 0.0
+            while left and not self._context.stopping():
+                messages = consumer.consume(_BATCH, _STEP_SECONDS)
+                batch = [self._held(message) for message in messages if _is_before(message, left)]
+                still = 0.0 if messages else still + _STEP_SECONDS
+                if still > self._config.timeout:
+                    raise SinkError(f"Kafka gives no messages of {next(iter(left))[0]}: {errors.reason()}")
+                yield batch
+                for message in messages:
+                    _settle(message, left)
+
+    def _held(self, message: Message) -> HeldMessage:
+        headers = dict(message.headers() or ())
+        before, behind = self._context.around_position
+        position = _text(headers.get(POSITION_HEADER)).removeprefix(before).removesuffix(behind)
+        key, value = message.key(), message.value()
+        try:
+            parsed = None if key is None else orjson.loads(key), None if value is None else orjson.loads(value)
+        except ValueError as error:
+            raise SinkError(
+                f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}: is no JSON, so "
+                "another serializer, or another program, has written it"
+            ) from error
+        return HeldMessage(message.topic() or "", *parsed, position, UNAVAILABLE_HEADER in headers)
+
+
+def _text(header: str | bytes | None) -> str:
+    return header.decode() if isinstance(header, bytes) else header or ""
+
+
+def _place(message: Message) -> _Place:
+    return message.topic() or "", message.partition() or 0
+
+
+def _is_before(message: Message, ends: Mapping[_Place, int]) -> bool:
+    return message.error() is None and (message.offset() or 0) < ends.get(_place(message), 0)
+
+
+def _settle(message: Message, left: dict[_Place, int]) -> None:
+    """Takes out a partition whose end was reached: what ends a transaction stands there, too, and is no message."""
+    place, error = _place(message), message.error()
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+        raise SinkError(f"topic {place[0]}: {error.str()}; nothing can be compared with it")
+    if place in left and (error is not None or (message.offset() or 0) + 1 >= left[place]):
+        del left[place]

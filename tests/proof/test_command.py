@@ -1,0 +1,89 @@
+"""`cdc diff` as a command: what it prints, keeps and ends with, and what `--repair` mends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cdckit.cli.main import call
+from proof.planting import Lines
+from proof.shop import deliver, fill, to_file
+from testkit.running import Pipeline
+from testkit.servers.mysql import MySQLServer
+
+pytestmark = pytest.mark.parametrize("db_server", ["mysql"], indirect=True)
+
+
+def _fault(pipeline: Pipeline) -> None:
+    """Takes row 3, alters row 4."""
+    lines = Lines(pipeline.output.read_text())
+    lines.lines[lines.of[3][0]] = None
+    lines.row(4)["name"] = "forged"
+    pipeline.output.write_text(lines.text())
+
+
+def test_what_differs_is_printed_and_kept_without_values(
+    db_server: MySQLServer, database: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fill(db_server, database, 9)
+    pipeline = to_file(db_server, database, tmp_path)
+    deliver(pipeline)
+    file = str(pipeline.written())
+    assert call(["diff", file]) == 0
+    assert f"{database}.orders   equal     9" in capfd.readouterr().out
+    _fault(pipeline)
+    assert call(["diff", file]) == 1
+    printed = capfd.readouterr().out
+    assert '{"id":3}' in printed
+    assert 'name="name of 4"' in printed
+    assert 'name="forged"' in printed
+    assert call(["diff", file, "--json", "--max-load", "1000000"]) == 1
+    told = json.loads(capfd.readouterr().out)["tables"][f"{database}.orders"]
+    changed = next(one for one in told["differences"] if one["fault"] == "changed")
+    assert (changed["key"], changed["columns"], changed["sink"]["name"]) == ({"id": 4}, ["name"], "forged")
+    kept = (pipeline.state / "proof.json").read_text()
+    assert "forged" not in kept
+    proof = json.loads(kept)
+    assert proof["version"] == 1
+    [(table, found)] = proof["tables"].items()
+    assert (table, found["topic"]) == (f"{database}.orders", f"p.{database}.orders")
+    assert {name: found[name] for name in ("outcome", "rows", "missing", "extra", "changed", "note")} == {
+        "outcome": "unequal", "rows": 9, "missing": 1, "extra": 0, "changed": 1, "note": "",
+    }  # fmt: skip
+    assert "file binlog." in found["position"]
+    assert not list(pipeline.state.glob("proof-*")), "what did not fit into memory is left"
+
+
+def test_what_cannot_be_decided_and_what_cannot_be_compared_have_codes_of_their_own(
+    db_server: MySQLServer, database: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fill(db_server, database, 3)
+    pipeline = to_file(db_server, database, tmp_path)
+    file = str(pipeline.written())
+    assert call(["diff", file]) == 5
+    assert call(["diff", file, "--sink", "stdout"]) == 2
+    assert "cannot be read back" in capfd.readouterr().err
+    pipeline.others["serializer"] = {"type": "string"}  # type: ignore[index]
+    assert call(["diff", str(pipeline.written())]) == 2
+    assert "serializer.type" in capfd.readouterr().err
+
+
+def test_repair_reads_again_what_is_missing_or_changed(
+    db_server: MySQLServer, database: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fill(db_server, database, 9)
+    signals = {"signal.enabled.channels": "in-process", "signal.poll.interval.ms": 100, "read.only": True}
+    pipeline = to_file(db_server, database, tmp_path, **signals)
+    deliver(pipeline)
+    _fault(pipeline)
+    file = str(pipeline.written())
+    assert call(["diff", file, "--repair"]) == 1
+    assert "the pipeline does not run" in capfd.readouterr().err
+    with pipeline.running() as process:
+        process.wait_for("starts on the runner")
+        before = len(pipeline.events())
+        assert call(["diff", file, "--repair"]) == 0, capfd.readouterr()
+        read = [event["key"]["id"] for event in pipeline.events()[before:]]
+    assert sorted(read) == [3, 4]
