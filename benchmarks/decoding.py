@@ -43,14 +43,14 @@ def main(rows: int) -> None:
     report = Report("what", "count", "µs each", title="Decoding")
     with MySQLServer().start(binlog_rows_query_log_events=False) as server:
         server.create_user(USER, USER)
-        start = _position(server)
+        start = position(server)
         workload.create(server)
         workload.write(server, workload.inserts(0, rows))
-        first, many = start, _receive(server, start)
-        start = _position(server)
+        first, many = start, receive(server, start)
+        start = position(server)
         workload.write(server, workload.inserts(rows, rows // 10, per_statement=1))
-        single = _receive(server, start)
-        values = [column_value(column, ValueOptions(), _table(server).id) for column in _table(server).columns]
+        single = receive(server, start)
+        values = [column_value(column, ValueOptions(), table_of(server).id) for column in table_of(server).columns]
         for name, read in (
             ("rows of 100-row events to tuples", lambda: _decode(many, values)),
             ("the same by mysql-replication, received anew", lambda: _decode_by_library(server, first, rows)),
@@ -59,14 +59,15 @@ def main(rows: int) -> None:
             ("events of single-row transactions scanned by header", lambda: _scan(single)),
             ("events of single-row transactions looked at for damage", lambda: _look(single, start.position)),
             ("packets framed", lambda: _frame(single)),
-            ("snapshot rows to tuples", lambda: _snapshot(server, values)),
+            ("snapshot rows to tuples", lambda: snapshot(server, values)),
         ):
-            count, best = _best(read)
+            count, best = best_of(read)
             report.add_row(name, f"{count:,}", f"{best:.2f}")
     Console(width=100).print(report)
 
 
-def _best(read: Reading) -> tuple[int, float]:
+def best_of(read: Reading) -> tuple[int, float]:
+    """How many there were, and the best reading in microseconds each."""
     found = []
     for _ in range(READINGS):
         start = time.process_time()
@@ -75,12 +76,14 @@ def _best(read: Reading) -> tuple[int, float]:
     return count, min(found)
 
 
-def _position(server: MySQLServer) -> FilePosition:
+def position(server: MySQLServer) -> FilePosition:
+    """Where the log ends now."""
     file, position, *_ = server.execute("SHOW BINARY LOG STATUS")[0]
     return FilePosition(file, position)
 
 
-def _table(server: MySQLServer) -> Table:
+def table_of(server: MySQLServer) -> Table:
+    """The definition of the measured table."""
     tables = Tables()
     reader = DdlReader(Flavor.MYSQL)
     reader.apply(tables, "", f"CREATE DATABASE {workload.DATABASE}")
@@ -89,7 +92,7 @@ def _table(server: MySQLServer) -> Table:
     return tables[workload.DATABASE, "t"]
 
 
-def _receive(server: MySQLServer, start: FilePosition) -> list[Span]:
+def receive(server: MySQLServer, start: FilePosition) -> list[Span]:
     """The events from `start` to the log's end."""
 
     def connect() -> Any:
@@ -102,18 +105,19 @@ def _receive(server: MySQLServer, start: FilePosition) -> list[Span]:
     return spans
 
 
-def _events(spans: list[Span]) -> Iterator[LogEvent]:
+def events_in(spans: list[Span]) -> Iterator[LogEvent]:
+    """The events that packets hold."""
     return EventParser(checksums=True).events(spans)
 
 
 def _parse(spans: list[Span]) -> int:
-    return sum(1 for _ in _events(spans))
+    return sum(1 for _ in events_in(spans))
 
 
 def _decode(spans: list[Span], values: list[ColumnValue]) -> int:
     decoder: RowDecoder | None = None
     rows = 0
-    for event in _events(spans):
+    for event in events_in(spans):
         if isinstance(event, RowsEvent):
             decoder = decoder or RowDecoder(event.table, values)
             rows += len(decoder.write_rows(event))
@@ -153,7 +157,8 @@ def _frame(spans: list[Span]) -> int:
     return sum(len(packets.feed(stream[at : at + (1 << 17)])) for at in range(0, len(stream), 1 << 17))
 
 
-def _snapshot(server: MySQLServer, values: list[ColumnValue]) -> int:
+def snapshot(server: MySQLServer, values: list[ColumnValue]) -> int:
+    """Reads the table as a snapshot does; gives the number of its rows."""
     connection = server.connect(USER, USER, ssl_disabled=True)
     try:
         with connection.cursor() as cursor:

@@ -14,9 +14,9 @@ from testkit.servers.mysql import MySQLServer
 from testkit.servers.process import tail
 
 TABLE = "live"
-START_SECONDS = 120.0
+START_SECONDS = 400.0
 SETTLE_SECONDS = 2.0
-LATE_SECONDS = 30.0
+LATE_SECONDS = 120.0
 """How long after the last commit its event is waited for."""
 WARM_UP_SECONDS = 3.0
 """Of commits that do not count."""
@@ -33,6 +33,7 @@ class Latency:
         p99: the same for the slowest hundredth.
         first_event: seconds from start to the first event.
         idle_share: CPU while nothing changes, as a share of one core.
+        busy_share: CPU while commits come at that rate.
     """
 
     system: str
@@ -41,6 +42,7 @@ class Latency:
     p99: float
     first_event: float
     idle_share: float
+    busy_share: float = 0.0
 
 
 def measure(
@@ -56,8 +58,10 @@ def measure(
         first = time.perf_counter() - started
         time.sleep(SETTLE_SECONDS)
         idle = _idle_share(tree, idle_seconds)
+        cpu, started = tree.cpu(), time.perf_counter()
         ordered = sorted(_commit_and_watch(server, system, pipeline, commits, rate))
-    return Latency(system.name, rate, _quantile(ordered, 0.5), _quantile(ordered, 0.99), first, idle)
+        busy = (tree.cpu() - cpu) / (time.perf_counter() - started)
+    return Latency(system.name, rate, _quantile(ordered, 0.5), _quantile(ordered, 0.99), first, idle, busy)
 
 
 def _idle_share(tree: Tree, seconds: float) -> float:

@@ -10,7 +10,7 @@ from typing import Self
 
 from rich.console import Console
 
-from benchmarks import debezium, following, latency
+from benchmarks import chains, debezium, exactly_once, following, latency, serializing, transforms
 from benchmarks.debezium import Debezium
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured, System
@@ -23,7 +23,9 @@ from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 
-PARTS = ("direct", "kafka", "spark", "latency", "mongodb", "peer")
+PARTS = (
+    "direct", "kafka", "spark", "latency", "mongodb", "peer", "transforms", "chains", "serializing", "exactly-once",
+)  # fmt: skip
 
 SNAPSHOT_ROWS = 500_000
 INSERTED, UPDATED = 300_000, 100_000
@@ -31,6 +33,11 @@ SINGLE_ROWS = 40_000
 HUGE_ROWS = 500_000
 COMMITS = 2000
 DOCUMENTS = 200_000
+RECORDS = 50_000
+"""For transforms and serializers by themselves."""
+GUARANTEED = 300
+"""Commits that are watched by each guarantee."""
+GUARANTEED_SECONDS = 5.0
 
 BROKER_HEAP = "512m"
 WRITE_TIMEOUT_SECONDS = 600
@@ -87,6 +94,7 @@ class Plan:
             self._latency()
         if self._wants("mongodb"):
             self._mongodb()
+        self._parts_alone()
 
     def _wants(self, *parts: str) -> bool:
         return any(part in self._parts for part in parts)
@@ -142,6 +150,22 @@ class Plan:
                     self._server, system, self._folder / "latency", commits=commits, rate=rate, idle_seconds=idle
                 )
             )
+
+    def _parts_alone(self) -> None:
+        """What prints its own tables."""
+        if self._wants("transforms"):
+            transforms.show(self._rows(RECORDS))
+        if self._wants("chains"):
+            chains.show(self._rows(RECORDS))
+        if self._wants("serializing"):
+            serializing.show(self._rows(RECORDS))
+        if self._wants("exactly-once"):
+            with KafkaBroker(heap=BROKER_HEAP, jvm=()) as broker:
+                commits = max(20, self._rows(GUARANTEED))
+                exactly_once.show(
+                    exactly_once.pipelines(broker, commits),
+                    exactly_once.batches(broker, GUARANTEED_SECONDS * self._scale),
+                )
 
     def _mongodb(self) -> None:
         own = (Cdckit(FILE, self._file), Cdckit(FILE_SCHEMAS, self._file, options=()))

@@ -6,18 +6,16 @@ CPU a record, the best of five readings, on rows of ten columns. Java is measure
 from __future__ import annotations
 
 import gc
-import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from itertools import zip_longest
-from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table as Report
 
 from benchmarks import debezium
+from benchmarks.java_transforms import measured
 from benchmarks.report import machine
 from cdckit import (
     BOOLEAN,
@@ -37,7 +35,6 @@ from cdckit import (
 from cdckit.engine.chain import build_chain
 
 READINGS = 5
-PROGRAM = Path(__file__).parent / "java" / "Transforms.java"
 KAFKA = "org.apache.kafka.connect.transforms"
 DEBEZIUM = "io.debezium.transforms"
 CHAINS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -90,10 +87,15 @@ HEADERS = (Header("connector", "mysql", STRING), Header("task", "0", STRING))
 @click.option("--rows", default=50_000, help="How many records.")
 def main(rows: int) -> None:
     """Measures transforms by themselves."""
+    show(rows)
+
+
+def show(rows: int) -> None:
+    """Prints what each takes of a record."""
     console = Console(width=120)
     report = Report("transform", "options", "µs", "Java's µs", title=f"Transforms ({machine()})")
     records = [_record(number) for number in range(rows)]
-    theirs = _java(rows) if debezium.installed() else [None] * len(CHAINS)
+    theirs = measured([[(f"{KAFKA}.{n}", o)] for n, o in CHAINS], rows, READINGS) if debezium.installed() else []
     chains = [(f"{KAFKA}.{name}", options) for name, options in CHAINS]
     chains += [(f"{DEBEZIUM}.{name}", options) for name, options in SCRIPTED]
     for (name, options), there in zip_longest(chains, theirs):
@@ -121,26 +123,6 @@ def _own(name: str, options: dict[str, str], records: Sequence[Record]) -> float
         chain.apply(records)
         found.append(time.process_time() - start)
     return min(found) / len(records) * 1e6
-
-
-def _java(rows: int) -> list[float | None]:
-    """What the Java classes take, in the order of `CHAINS`."""
-    lines = ["\t".join([f"{KAFKA}.{name}", *(f"{k}={v}" for k, v in options.items())]) for name, options in CHAINS]
-    with tempfile.TemporaryDirectory(prefix="cdckit-bench-") as folder:
-        chains = Path(folder) / "chains.tsv"
-        chains.write_text("\n".join(lines))
-        jvm = [
-            "java",
-            "-Xmx1g",
-            "-cp",
-            f"{debezium.libraries()}/*",
-            str(PROGRAM),
-            str(chains),
-            str(rows),
-            str(READINGS),
-        ]
-        told = subprocess.run(jvm, check=True, capture_output=True, text=True).stdout
-    return [float(line) for line in told.split()]
 
 
 if __name__ == "__main__":

@@ -15,7 +15,10 @@ import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 
-/** CPU microseconds a record of transforms: `Transforms CHAINS ROWS READINGS`; a class and its options with tabs between a line. */
+/**
+ * CPU microseconds a record of chains of transforms: `Transforms CHAINS ROWS READINGS rows|changes`. A line is a chain:
+ * a class and its options with tabs between, and a bar between two of them.
+ */
 class Transforms {
     static final Schema ROW = SchemaBuilder.struct().name("s.shop.t.Value")
         .field("id", Schema.INT32_SCHEMA)
@@ -36,33 +39,78 @@ class Transforms {
         int rows = Integer.parseInt(arguments[1]);
         List<SourceRecord> records = new ArrayList<>();
         for (int number = 0; number < rows; number++) {
-            records.add(record(number));
+            records.add(arguments[3].equals("changes") ? change(number) : record(number));
         }
         for (String line : Files.readAllLines(Path.of(arguments[0]))) {
             System.out.println(measure(line.split("\t"), records, Integer.parseInt(arguments[2])));
         }
     }
 
-    @SuppressWarnings("unchecked")
     static double measure(String[] chain, List<SourceRecord> records, int readings) throws Exception {
-        Map<String, String> options = new HashMap<>();
-        for (int at = 1; at < chain.length; at++) {
-            String[] option = chain[at].split("=", 2);
-            options.put(option[0], option[1]);
+        List<Transformation<SourceRecord>> transforms = new ArrayList<>();
+        for (int at = 0; at < chain.length; at++) {
+            String name = chain[at];
+            Map<String, String> options = new HashMap<>();
+            while (++at < chain.length && !chain[at].equals("|")) {
+                String[] option = chain[at].split("=", 2);
+                options.put(option[0], option[1]);
+            }
+            transforms.add(made(name, options));
         }
-        Transformation<SourceRecord> transform =
-            (Transformation<SourceRecord>) Class.forName(chain[0]).getDeclaredConstructor().newInstance();
-        transform.configure(options);
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         long best = Long.MAX_VALUE;
         for (int reading = 0; reading < 2 * readings; reading++) {
             long start = threads.getCurrentThreadCpuTime();
             for (SourceRecord record : records) {
-                last = transform.apply(record);
+                SourceRecord made = record;
+                for (Transformation<SourceRecord> transform : transforms) {
+                    made = transform.apply(made);
+                }
+                last = made;
             }
             best = Math.min(best, threads.getCurrentThreadCpuTime() - start);
         }
         return best / 1000.0 / records.size();
+    }
+
+    @SuppressWarnings("unchecked")
+    static Transformation<SourceRecord> made(String name, Map<String, String> options) throws Exception {
+        Transformation<SourceRecord> transform =
+            (Transformation<SourceRecord>) Class.forName(name).getDeclaredConstructor().newInstance();
+        transform.configure(options);
+        return transform;
+    }
+
+    static final Schema SOURCE = SchemaBuilder.struct().name("io.debezium.connector.mysql.Source")
+        .field("version", Schema.STRING_SCHEMA).field("connector", Schema.STRING_SCHEMA)
+        .field("name", Schema.STRING_SCHEMA).field("ts_ms", Schema.INT64_SCHEMA)
+        .field("db", Schema.STRING_SCHEMA).field("table", Schema.OPTIONAL_STRING_SCHEMA)
+        .field("file", Schema.STRING_SCHEMA).field("pos", Schema.INT64_SCHEMA).field("row", Schema.INT32_SCHEMA)
+        .build();
+    static final Schema OPTIONAL_ROW = optional(ROW);
+    static final Schema ENVELOPE = SchemaBuilder.struct().name("s.shop.t.Envelope").version(2)
+        .field("before", OPTIONAL_ROW).field("after", OPTIONAL_ROW).field("source", SOURCE)
+        .field("op", Schema.STRING_SCHEMA).field("ts_ms", Schema.OPTIONAL_INT64_SCHEMA)
+        .build();
+
+    static Schema optional(Schema schema) {
+        SchemaBuilder builder = SchemaBuilder.struct().name(schema.name()).optional();
+        schema.fields().forEach(field -> builder.field(field.name(), field.schema()));
+        return builder.build();
+    }
+
+    /** The row as a snapshot reads it. */
+    static SourceRecord change(int number) {
+        SourceRecord plain = record(number);
+        Struct row = new Struct(OPTIONAL_ROW);
+        ROW.fields().forEach(field -> row.put(field.name(), ((Struct) plain.value()).getWithoutDefault(field.name())));
+        Struct source = new Struct(SOURCE)
+            .put("version", "3.6.3").put("connector", "mysql").put("name", "s").put("ts_ms", plain.timestamp())
+            .put("db", "shop").put("table", "t").put("file", "binlog.000001").put("pos", (long) number).put("row", 0);
+        Struct envelope = new Struct(ENVELOPE)
+            .put("after", row).put("source", source).put("op", "r").put("ts_ms", plain.timestamp());
+        return plain.newRecord(
+            plain.topic(), null, plain.keySchema(), plain.key(), ENVELOPE, envelope, plain.timestamp(), plain.headers());
     }
 
     static SourceRecord record(int number) {

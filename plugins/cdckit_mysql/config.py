@@ -22,6 +22,7 @@ from cdckit_mysql.options.events import (
 )
 from cdckit_mysql.options.history import HistoryOptions
 from cdckit_mysql.options.ignored_options import IGNORED_OPTIONS
+from cdckit_mysql.options.post_processors import PostProcessorOptions
 from cdckit_mysql.options.snapshot import SignallingOptions, SnapshotOptions
 from cdckit_mysql.options.values import ValueOptions
 
@@ -50,6 +51,7 @@ class MySqlConfig(
     EventOptions,
     SignallingOptions,
     FormatOptions,
+    PostProcessorOptions,
     ValueOptions,
     SnapshotOptions,
     CaptureOptions,
@@ -87,6 +89,15 @@ class MySqlConfig(
             raise ValueError(
                 "binlog.files: signals need a server, and log files have none: take signal.data.collection and "
                 "signal.enabled.channels out while files are read"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _reselection_needs_a_server(self) -> Self:
+        if self.binlog_files and self.post_processors:
+            raise ValueError(
+                "binlog.files: post.processors read rows from a server, and log files have none: take post.processors "
+                "out while files are read"
             )
         return self
 

@@ -58,6 +58,7 @@ from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader, heartbeats_of, read_kept
+from cdckit_mysql.streaming.reselection import Reselection
 from cdckit_mysql.table import Tables
 
 _FIRST_WAIT = 0.3
@@ -81,6 +82,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._missing_known = False
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
+        self._reselection = Reselection(config, self._filters) if config.post_processors else None
         self._renewal = HistoryRenewal(config, self._filters, self._origin, lambda: self._history)
         self._snapshots = self._origin.snapshots(
             self._filters, self._mode, self._renewal, lambda: self._history, self._run_id
@@ -124,6 +126,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         super().close()
         self._origin.close()
         self._renewal.close()
+        if self._reselection is not None:
+            self._reselection.close()
         if self._signals is not None:
             self._signals.close()
 
@@ -293,7 +297,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         def make_processor(at: LogOffset) -> LogProcessor:
             if history is not None:
                 history.moved(at.position, definitions.tables)
-            processor = LogProcessor(self._config, self._filters, versions, definitions, at, marker, listen)
+            parts = (self._config, self._filters, versions, definitions, at, marker, listen)
+            processor = LogProcessor(*parts, self._reselection)
             processor.count_in(self._context.counts)
             processor.failures.undecoded = None if self._filters.hides_columns else self._context.undecoded
             return processor
@@ -354,7 +359,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         config = self._config.model_copy(update=handling)
         dialect = self._origin.dialect
         definitions, versions = self._definitions(tables, dialect, None), self._versions_of(dialect.rows)
-        return LogProcessor(config, self._filters, versions, definitions, facts.offset).again(event, facts)
+        parts = (config, self._filters, versions, definitions, facts.offset)
+        return LogProcessor(*parts, reselection=self._reselection).again(event, facts)
 
     @contextmanager
     def _snapshot_due_where_lost(self) -> Iterator[None]:

@@ -74,7 +74,7 @@ class KafkaSinkConfig(PluginConfig):
         "at-least-once"
     )
     """What arrives after a crash: every record, some again (`at-least-once`), or every record once (`exactly-once`) for
-    readers with `isolation.level=read_committed`, by transactions that carry the offset. That needs the direct runner.
+    readers with `isolation.level=read_committed`, by transactions that carry the offset.
     """
     transactional_id: str | None = None
     """With `exactly-once`: the producer's, of which one process at a time may write. By default `cdckit-NAME`, of the
@@ -162,16 +162,6 @@ class KafkaSinkConfig(PluginConfig):
                 "transaction.boundary.interval.ms should be half of kafka.transaction.timeout.ms "
                 f"({self.transaction_timeout_ms}) at the most"
             )
-
-    def not_on_spark(self) -> dict[str, str]:
-        """Transactions have one producer, and there each task has one."""
-        if not self.exactly_once:
-            return {}
-        why = (
-            "each of Spark's tasks writes by a producer of its own, and no transaction has them all: set "
-            "'runner: direct' (--runner direct), or at-least-once; one state serves both runners"
-        )
-        return {"delivery.guarantee": why}
 
     @property
     def exactly_once(self) -> bool:

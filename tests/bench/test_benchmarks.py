@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import following, latency, report, revisions
+from benchmarks.exactly_once import ExactTarget
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured
@@ -50,6 +51,13 @@ def test_a_following_pipeline(server: MySQLServer, kafka_broker: KafkaBroker, tm
     assert measured.events == 300
     found = latency.measure(server, kafka, tmp_path / "latency", commits=20, rate=100, idle_seconds=0.1)
     assert 0 < found.p50 <= found.p99
+
+
+def test_what_readers_of_committed_records_see(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    exactly = Cdckit("exactly-once", ExactTarget(kafka_broker))
+    found = latency.measure(server, exactly, tmp_path, commits=20, rate=50, idle_seconds=0.1)
+    assert 0 < found.p50 <= found.p99
+    assert found.busy_share > 0
 
 
 def test_lines_of_a_file_as_they_arrive(server: MySQLServer, tmp_path: Path) -> None:

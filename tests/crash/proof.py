@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cdckit.api.record import Offset
-from crash.journal import Change, Key
+from crash.journal import Change, Journal, Key
 from crash.targets import Delivered
 from testkit.servers.mysql_family import SQLServer
 
@@ -21,6 +21,21 @@ def without_repeats(delivered: Iterable[Delivered]) -> dict[Key, list[Delivered]
         if first is record:
             found[record.key].append(record)
     return dict(found)
+
+
+def assert_each_once(arrived: Iterable[Delivered], journal: Journal, known: Mapping[Key, int]) -> None:
+    """Every change has arrived once, those of each key in order and without a gap; a row of a snapshot at most once.
+
+    Args:
+        arrived: what readers of committed records see.
+        journal: what was committed.
+        known: how many changes of each key may lie before the first point that the pipeline noted.
+    """
+    delivered = list(arrived)
+    assert not [position for position, times in Counter(one.position for one in delivered).items() if times > 1]
+    reads = Counter(one.key for one in delivered if one.change.op == "r")
+    assert not reads or max(reads.values()) == 1, "rows that a snapshot shows twice"
+    assert_complete(journal.changes(), without_repeats(delivered), known)
 
 
 def assert_complete(

@@ -6,36 +6,19 @@ import os
 import random
 import shutil
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer
 
 from crash.journal import Journal
 from crash.kills import ROWS, Kills
-from crash.proof import assert_complete, without_repeats
-from crash.targets import KafkaTarget
+from crash.proof import assert_each_once
+from crash.targets import ExactTarget
 from crash.writers import TABLES, BulkWriter, ShopWriter
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
-
-
-class ExactTarget(KafkaTarget):
-    """Topics that transactions write; its size counts what is not committed, too, so that kills meet open ones."""
-
-    def __init__(self, broker: KafkaBroker, prefix: str) -> None:
-        super().__init__(broker, prefix)
-        self._consumer = Consumer(
-            {"bootstrap.servers": broker.bootstrap, "group.id": prefix, "isolation.level": "read_uncommitted"}
-        )
-
-    @property
-    def sink(self) -> dict[str, object]:
-        """The sink's options."""
-        return {**super().sink, "delivery.guarantee": "exactly-once"}
 
 
 @pytest.fixture
@@ -68,7 +51,7 @@ def test_every_change_is_seen_once_and_in_order(
             _kill_broker(kills, broker, times=14 if nightly else 1)
     kills.to_the_end()
     print(f"killed in: {', '.join(kills.killed_in)}")
-    _prove(kills)
+    assert_each_once(target.delivered(), journal, kills.known)
     mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
@@ -82,14 +65,6 @@ def _kill_broker(kills: Kills, broker: KafkaBroker, times: int) -> None:
             broker.kill()
             broker.start()
         process.kill()
-
-
-def _prove(kills: Kills) -> None:
-    delivered = list(kills.target.delivered())
-    assert not [position for position, times in Counter(one.position for one in delivered).items() if times > 1]
-    reads = Counter(one.key for one in delivered if one.change.op == "r")
-    assert max(reads.values()) == 1, "rows that a snapshot shows twice"
-    assert_complete(kills.journal.changes(), without_repeats(delivered), kills.known)
 
 
 @pytest.mark.timeout(600)

@@ -89,10 +89,27 @@ def test_later_messages_of_the_key_wait(to_kafka: Shop, kafka_broker: KafkaBroke
     assert _amounts(read_topic(kafka_broker.bootstrap, waits.database))[2:] == [(2, LONG), (2, "2")]
 
 
-def test_transactions_take_all_of_a_batch_or_nothing(to_kafka: Shop) -> None:
-    code, _, errors = to_kafka.to({**to_kafka.pipeline.sink, "delivery.guarantee": "exactly-once"}).cdc("run")
-    assert code == 2
-    assert "errors.tolerance: 'quarantine' passes over records one by one, and the sink's transactions" in errors
+@pytest.mark.parametrize("judge", ["broker", "client"])
+@pytest.mark.parametrize("tolerance", ["quarantine", "all"])
+def test_a_transaction_has_all_but_the_record_at_fault(
+    to_kafka: Shop, kafka_broker: KafkaBroker, judge: str, tolerance: str
+) -> None:
+    limit = {"kafka.message.max.bytes": 1_200} if judge == "client" else {}
+    once = {
+        "delivery.guarantee": "exactly-once",
+        "topic.creation.default.replication.factor": 1,
+        "transactional.id": to_kafka.database,
+        "offset.topic": f"offsets-{to_kafka.database}",
+    }
+    shop = to_kafka.to({**to_kafka.pipeline.sink, **once, **limit}).given(errors_tolerance=tolerance)
+    shop.insert(_1="1", _2=LONG, _3="3")
+    for amount in ("5", "6"):
+        ended = shop.run()
+        assert ended.code == 0, ended.stderr
+        shop.run_sql(f"UPDATE orders SET amount = '{amount}' WHERE id = 3")
+    assert _amounts(read_topic(kafka_broker.bootstrap, shop.database)) == [(1, "1"), (3, "3"), (3, "5")]
+    if tolerance == "quarantine":
+        assert [(one["stage"], one["by"]) for one in shop.kept()] == [("write", "kafka")]
 
 
 def test_a_replay_waits_for_no_offset_and_so_refuses_transactions(to_kafka: Shop, kafka_broker: KafkaBroker) -> None:

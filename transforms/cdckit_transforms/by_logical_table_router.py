@@ -128,13 +128,7 @@ class _Route:
         adjust = schema_names(config.schema_name_adjustment_mode)
         self.topic = topic
         self.value = EnvelopeRenamer(topic, adjust).rename
-        self._key = _KeyMaker(physical, topic, config, adjust)
-
-    def key(self, key: Datum | None) -> Datum | None:
-        """The logical table's key for a physical table's key."""
-        if isinstance(key, Struct):
-            return self._key.struct(key)
-        return None if key is None or is_null(key) else self._key.plain(key)
+        self.key = _KeyMaker(physical, topic, config, adjust).key
 
 
 class _KeyMaker:
@@ -149,12 +143,15 @@ class _KeyMaker:
         self._old: Schema | None = None
         self._new: Schema | None = None
 
-    def struct(self, key: Struct) -> Struct:
-        schema = key.schema
-        if schema is not self._old or self._new is None:
-            self._new = schema.derived.get(self) or schema.derived.setdefault(self, self._renamed(schema))
-            self._old = schema
-        return Struct(self._new, key.values + self._values)
+    def key(self, key: Datum | None) -> Datum | None:
+        """The logical table's key for a physical table's key."""
+        if isinstance(key, Struct):
+            schema = key.schema
+            if schema is not self._old or self._new is None:
+                self._new = schema.derived.get(self) or schema.derived.setdefault(self, self._renamed(schema))
+                self._old = schema
+            return Struct(self._new, key.values + self._values)
+        return None if key is None or is_null(key) else self.plain(key)
 
     def plain(self, key: SchemaAndValue) -> SchemaAndValue:
         if not isinstance(key.value, dict):

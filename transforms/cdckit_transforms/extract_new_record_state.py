@@ -14,6 +14,8 @@ from cdckit import (
     Schema,
     SchemaAndValue,
     Struct,
+    Template,
+    TemplateStruct,
     Transform,
     TransformError,
 )
@@ -84,6 +86,12 @@ class ExtractNewRecordState(Transform):
         self._drops = bool(config.drop_fields_header_name)
         self._layouts = Layouts(self._envelope)
         self._shared_headers = _SharedHeaders()
+        self._plain_rows = not (self._drops or self._headers or config.route_by_field)
+        self._template: Template | None = None
+        """The one whose structs differ in nothing but their rows; what they share is known."""
+        self._row_at = 0
+        self._shared: tuple[Any, ...] = ()
+        self._whole: Schema | None = None
 
     def apply(self, record: Record) -> Record | None:
         """The record with its row, or None where nothing of it stays.
@@ -92,18 +100,41 @@ class ExtractNewRecordState(Transform):
             TransformError: a row lacks the field of `route.by.field`, or has one that is to be added.
         """
         value = record.value
+        if value.__class__ is TemplateStruct and value.template is self._template:
+            row = value.fills[self._row_at]
+            if row is not None:
+                return self._alike(record, row)
         if isinstance(value, Struct):
             envelope = self._layouts.of(value)
             if envelope is None:
                 return record
             row = envelope.after(value)
             if row is not None:
+                if self._plain_rows and isinstance(value, TemplateStruct):
+                    self._meet(value, envelope)
                 return self._changed(record, value, envelope, row)
             row = envelope.before(value)
             return None if row is None else self._deleted(record, value, envelope, row)
         if value is None or is_null(value):
             return self._tombstone(record)
         return self._plain(record, value.value) if is_plain_envelope(value) else record
+
+    def _meet(self, value: TemplateStruct, envelope: _Envelope) -> None:
+        """Notes what the structs of a template share, where their rows alone differ and nothing else is asked for."""
+        at = value.schema.index[AFTER]
+        if (at,) in value.template.holes and envelope.fields.is_shared:
+            self._template, self._row_at = value.template, value.template.holes.index((at,))
+            self._whole, self._shared = envelope.whole, self._is[0] + envelope.fields.values(value)
+
+    def _alike(self, record: Record, row: Struct) -> Record:
+        """The record with a row of a template that was met."""
+        values = row.values
+        if self._fills_nulls and None in values:
+            values = with_defaults(values, row.schema)
+        made = Struct(self._whole, values + self._shared)  # type: ignore[arg-type] # it is noted with the template
+        return Record(
+            record.topic, record.key, made, record.headers, record.position, record.timestamp, record.partition
+        )
 
     def _changed(self, record: Record, value: Struct, envelope: _Envelope, row: Struct) -> Record:
         values = with_defaults(row.values, row.schema) if self._fills_nulls else row.values

@@ -122,6 +122,11 @@ class Extract:
         self._template: object = None
         self._values: tuple[Any, ...] = ()
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether all envelopes of a template have the same values."""
+        return self._shared or not self._getters
+
     def values(self, envelope: Struct) -> tuple[Any, ...]:
         """The fields' values; taken once for a template where all of them are the template's."""
         if not self._getters:

@@ -31,6 +31,10 @@ class HeaderFromConfig(NullsConfig):
         return self
 
 
+_header = tuple.__new__
+"""Makes a header of a tuple of its parts, in half the time of the class's own way."""
+
+
 class _Fields(NamedTuple):
     """What is done with structs of one schema.
 
@@ -55,7 +59,11 @@ class HeaderFrom(Transform):
 
     def apply(self, record: Record) -> Record:
         """The record with more headers."""
-        new, headers = self._with_headers(record.value, record.headers)
+        part = record.value
+        if isinstance(part, Struct):
+            new, headers = self._of_struct(part, record.headers)
+        else:
+            new, headers = self._with_headers(part, record.headers)
         return Record(record.topic, record.key, new, headers, record.position, record.timestamp, record.partition)
 
     def _with_headers(self, part: Datum | None, headers: tuple[Header, ...]) -> tuple[Datum, tuple[Header, ...]]:
@@ -73,7 +81,8 @@ class HeaderFrom(Transform):
         told, left = known
         values = part.values
         made = [
-            Header(name, default if values[at] is None else values[at], member) for name, at, member, default in told
+            _header(Header, (name, default if (value := values[at]) is None else value, member))
+            for name, at, member, default in told
         ]
         return part if left is None else left(values), (*headers, *made)
 

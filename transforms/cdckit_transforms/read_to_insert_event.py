@@ -49,6 +49,11 @@ class ReadToInsertEvent(Transform):
     def apply(self, record: Record) -> Record:
         """The record as an insert."""
         value = record.value
+        if value.__class__ is TemplateStruct and value.template is self._reads:
+            made = TemplateStruct(self._inserts, value.fills)  # type: ignore[arg-type]
+            return Record(
+                record.topic, record.key, made, record.headers, record.position, record.timestamp, record.partition
+            )
         if isinstance(value, Struct):
             envelope = self._layouts.of(value)
             if envelope is None or envelope.operation(value) != READ:

@@ -43,6 +43,8 @@ class EnvelopeRenamer:
         self._old: Template | None = None
         self._new: Template | None = None
         self._renamed: _Renamed | None = None
+        self._only_row: Schema | None = None
+        """The rows' new schema, where the template's structs have one row, and it is the first that fills a hole."""
 
     def rename(self, value: Datum | None) -> Datum | None:
         """The envelope under its new names; whatever is no envelope stays as it is."""
@@ -51,7 +53,10 @@ class EnvelopeRenamer:
                 self._meet(value)
             if self._new is None or self._renamed is None:
                 return value
-            return TemplateStruct(self._new, _with_rows(value.fills, self._renamed.fills, self._renamed.row))
+            fills = value.fills
+            if self._only_row is not None and (row := fills[0]) is not None:
+                return TemplateStruct(self._new, (Struct(self._only_row, row.values), *fills[1:]))
+            return TemplateStruct(self._new, _with_rows(fills, self._renamed.fills, self._renamed.row))
         renamed = self._layouts.of(value) if isinstance(value, Struct) else None
         if renamed is None or not isinstance(value, Struct):
             return value
@@ -63,6 +68,7 @@ class EnvelopeRenamer:
         if self._renamed is not None:
             values = _with_rows(value.template.values, self._renamed.rows, self._renamed.row)
             self._new = Template(self._renamed.envelope, values, value.template.holes)
+            self._only_row = self._renamed.row if self._renamed.fills == (0,) else None
 
     def _layout(self, schema: Schema, holes: Holes) -> _Renamed | None:
         if not is_envelope(schema):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -33,26 +33,25 @@ class DateFormat:
         pieces = pieces_of(pattern)
         self._writers = [_writer(piece) for piece in pieces]
         self._of_time = [at for at, piece in enumerate(pieces) if piece.letter in _UNITS]
-        self._last: tuple[_Moment, list[str]] = self._day(0)
+        self._times = _times([pieces[at] for at in self._of_time])
+        self._last_days, self._last_texts = 0, self._day(0)
         self._reading = DateReading(pieces, datetime.now(UTC), MONTHS, DAYS)
         self.unit = min([DAY_MS, *(_UNITS.get(piece.letter, DAY_MS) for piece in pieces)])
 
     def format(self, milliseconds: int) -> str:
         """The text of a moment, given in milliseconds since 1970-01-01T00:00:00Z."""
         days, of_day = divmod(milliseconds, DAY_MS)
-        midnight, texts = self._last
-        if midnight.days != days:
-            midnight, texts = self._last = self._day(days)
-        moment = _Moment(midnight.day, days, of_day)
-        texts = texts.copy()
-        for at in self._of_time:
-            texts[at] = self._writers[at](moment)
-        return "".join(texts)
+        if days != self._last_days:
+            self._last_days, self._last_texts = days, self._day(days)
+        return self._last_texts % self._times(of_day)
 
-    def _day(self, days: int) -> tuple[_Moment, list[str]]:
-        """A day's midnight, and the texts of all pieces then."""
+    def _day(self, days: int) -> str:
+        """The text of a day's moments, with a place for each part that tells of their time."""
         midnight = _Moment(day_of(days), days, 0)
-        return midnight, [write(midnight) for write in self._writers]
+        texts = [write(midnight).replace("%", "%%") for write in self._writers]
+        for at in self._of_time:
+            texts[at] = "%s"
+        return "".join(texts)
 
     def parse(self, text: str) -> int:
         """The moment, in milliseconds since 1970-01-01T00:00:00Z, that a text begins with.
@@ -85,6 +84,37 @@ def _writer(piece: Piece) -> Write:
         return lambda moment: _padded(number(moment), count)
     name = _NAMES[letter]
     return lambda moment: name(moment, count >= 4)
+
+
+_TIMES: dict[str, str] = {
+    "H": "of_day // 3600000",
+    "k": "(of_day // 3600000 or 24)",
+    "K": "of_day // 3600000 % 12",
+    "h": "(of_day // 3600000 % 12 or 12)",
+    "m": "of_day // 60000 % 60",
+    "s": "of_day // 1000 % 60",
+    "S": "of_day % 1000",
+    "a": "(of_day >= 43200000)",
+}
+"""What each letter tells of the milliseconds past midnight, as Python."""
+_HALVES = ("AM", "PM")
+_SHORT = tuple(f"{number:02d}" for number in range(60))
+
+
+def _times(pieces: Sequence[Piece]) -> Callable[[int], tuple[str, ...]]:
+    """The function from the milliseconds past midnight to the texts of such pieces."""
+    parts = []
+    for letter, count, _ in pieces:
+        number = _TIMES[letter]
+        if letter == "a":
+            parts.append(f"_HALVES[{number}]")
+        elif count == 2 and letter != "S":
+            parts.append(f"_SHORT[{number}]")
+        else:
+            parts.append(f'"%0{count}d" % ({number})')
+    scope = {"_HALVES": _HALVES, "_SHORT": _SHORT}
+    made: Callable[[int], tuple[str, ...]] = eval(f"lambda of_day: ({', '.join([*parts, ''])})", scope)  # noqa: S307 - of the lines above
+    return made
 
 
 def _padded(number: int, digits: int) -> str:

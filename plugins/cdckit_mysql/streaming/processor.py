@@ -41,6 +41,7 @@ from cdckit_mysql.streaming.failures import Failures
 from cdckit_mysql.streaming.gtid_filter import filter_sources
 from cdckit_mysql.streaming.passed_over import RowsFacts, undecoded
 from cdckit_mysql.streaming.progress import LogProgress
+from cdckit_mysql.streaming.reselection import Reselection
 from cdckit_mysql.streaming.row_decoders import RowDecoders, RowMaker
 from cdckit_mysql.table import TableId
 
@@ -70,6 +71,7 @@ class LogProcessor:
         start: where that is.
         marker: makes table marks; None where none are wanted.
         listen: makes what listens to signals beside this; None where nothing does.
+        reselection: reads columns of changed rows again; None where none are to be read.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class LogProcessor:
         start: LogOffset,
         marker: TableMarker | None = None,
         listen: Listen | None = None,
+        reselection: Reselection | None = None,
     ) -> None:
         self.progress = LogProgress(start, mariadb=definitions.mariadb)
         self.records: list[Record] = []
@@ -91,7 +94,7 @@ class LogProcessor:
         self._block = versions.blocks.block
         self._filters = filters
         self._definitions = definitions
-        self._decoders = RowDecoders(filters, versions, definitions, config.skipped)
+        self._decoders = RowDecoders(filters, versions, definitions, config.skipped, reselection)
         self._marker = marker
         self._schema_changes = SchemaChangeRecords(config, filters, versions) if config.include_schema_changes else None
         self._conversions = versions.conversion_failures
@@ -334,7 +337,7 @@ class LogProcessor:
         if rest:
             records = [*rest, *records]
         if lacking is not None:
-            records = [record.replace(headers=(*record.headers, lacking)) for record in records]
+            records = maker.marked(records, lacking)
         self.records += records
         self._tables[maker.name][event.change] += len(shown)
         return shown
@@ -367,19 +370,9 @@ class LogProcessor:
         return make(row, source, self._prefix(event), number, first_position + number, blocks)[1:]
 
     def _source(self, table: TableId, event: LogEvent) -> Struct:
-        progress = self.progress
-        server_id = event.header[_SERVER_ID]
-        return self._block(
-            table,
-            progress.time_us,
-            progress.file,
-            event.start,
-            None,
-            server_id,
-            progress.gtid,
-            self._thread,
-            self._query,
-        )
+        progress, server_id = self.progress, event.header[_SERVER_ID]
+        place = (progress.time_us, progress.file, event.start, None, server_id, progress.gtid)
+        return self._block(table, *place, self._thread, self._query)
 
     # -- statements
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from cdckit import UNAVAILABLE_HEADER, DecodeError, Header
+from cdckit import UNAVAILABLE_HEADER, DecodeError, Header, Record
 from cdckit.connector.table_events import MakeRecords
 from cdckit_mysql.binlog.rows_event import Change, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
@@ -18,6 +18,7 @@ from cdckit_mysql.rows import RowDecoder
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.streaming.hidden_columns import hidden_columns
+from cdckit_mysql.streaming.reselection import Reselection, TableReselection
 from cdckit_mysql.table import Table
 
 log = logging.getLogger("cdckit.mysql")
@@ -25,6 +26,8 @@ log = logging.getLogger("cdckit.mysql")
 _KEPT = 4096
 """As many as the log's reader keeps announcements: an announcement that is read anew has no maker yet."""
 _IMAGES_KEPT = 1000
+_LETTERS: dict[Change, str] = {"write": "c", "update": "u", "delete": "d"}
+"""What `skipped.operations` calls the kinds of change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class RowMaker:
         "_fields",
         "_gaps",
         "_required",
+        "_reselection",
         "definition",
         "name",
         "records",
@@ -72,15 +76,18 @@ class RowMaker:
         version: TableVersion,
         skipped: frozenset[str],
         with_gaps: Callable[[], RowMaker],
+        reselection: TableReselection | None = None,
     ) -> None:
+        self._reselection = reselection
         self.definition = definition
         self.table = version.table.id
         self.name = str(version.table.id)
         self.rows: dict[Change, Callable[[RowsEvent], Sequence[Any]]] = {
-            "write": _nothing if "c" in skipped else decoder.write_rows,
-            "update": _nothing if "u" in skipped else decoder.update_rows,
-            "delete": _nothing if "d" in skipped else decoder.delete_rows,
+            "write": decoder.write_rows if reselection is None else reselection.writes(decoder),
+            "update": decoder.update_rows if reselection is None else reselection.updates(decoder),
+            "delete": decoder.delete_rows,
         }
+        self.rows |= {change: _nothing for change, letter in _LETTERS.items() if letter in skipped}
         events = version.events
         self.records: dict[Change, MakeRecords] = {
             "write": events.creates,
@@ -93,6 +100,12 @@ class RowMaker:
         shown = [value for value in version.values if value is not None]
         self._required = [value.absent is None and not value.schema.optional for value in shown]
         self._gaps: dict[tuple[bytes, bytes], Gaps] = {}
+
+    def marked(self, records: list[Record], lacking: Header) -> list[Record]:
+        """The records of the event whose rows were asked for last, with a header that names what they lack."""
+        if self._reselection is not None:
+            return self._reselection.marked(records, lacking)
+        return [record.replace(headers=(*record.headers, lacking)) for record in records]
 
     def gaps(self, event: RowsEvent) -> Gaps:
         """What the event's images leave out."""
@@ -119,8 +132,14 @@ class RowDecoders:
     """Makes and keeps the makers for the tables that the log announces, for as long as its definition holds."""
 
     def __init__(
-        self, filters: Filters, versions: TableVersions, definitions: Definitions, skipped: frozenset[str]
+        self,
+        filters: Filters,
+        versions: TableVersions,
+        definitions: Definitions,
+        skipped: frozenset[str],
+        reselection: Reselection | None = None,
     ) -> None:
+        self._reselection = reselection
         self._skipped = skipped
         self._filters = filters
         self._versions = versions
@@ -186,7 +205,8 @@ class RowDecoders:
         except DecodeError as error:
             raise InconsistentSchemaError(str(error)) from error
         with_gaps = cache(lambda: self._make(announced, table, versions.with_gaps))
-        return RowMaker(table, decoder, version, self._skipped, with_gaps)
+        reselection = None if self._reselection is None else self._reselection.of(announced, version, hidden)
+        return RowMaker(table, decoder, version, self._skipped, with_gaps, reselection)
 
     def _tell_gaps(self, maker: RowMaker, lacking: Header) -> None:
         """Once: which columns were missing first, though the server's own setting is to log all of them."""

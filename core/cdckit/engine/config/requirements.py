@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 
-from cdckit.api.plugins import factory, make
-from cdckit.api.sink import Sink, TableSink
+from cdckit.api.plugins import factory
+from cdckit.api.sink import TableSink
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
@@ -39,8 +39,6 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
         if pipeline.runner == "spark" and component is pipeline.sink:
             problems += _speculation(pipeline, made_by)
             problems += _tolerance_on_spark(pipeline, made_by)
-        if pipeline.runner == "direct" and component is pipeline.sink:
-            problems += _tolerance_in_transactions(pipeline, made_by)
         if pipeline.runner == "direct" and isinstance(made_by, type) and issubclass(made_by, TableSink):
             said = f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
             problems.append(Problem(said, "CDC2401"))
@@ -110,18 +108,6 @@ def _tolerance_on_spark(pipeline: ResolvedPipeline, sink: object) -> list[str]:
             "have no quarantine: name one that lasts"
         )
     return problems
-
-
-def _tolerance_in_transactions(pipeline: ResolvedPipeline, sink: object) -> list[str]:
-    if pipeline.errors.tolerance == "none" or not (isinstance(sink, type) and issubclass(sink, Sink)):
-        return []
-    made: Sink = make(pipeline.sink.registration, pipeline.sink.config)
-    if made.transactions is None:
-        return []
-    return [
-        f"errors.tolerance: '{pipeline.errors.tolerance}' passes over records one by one, and the sink's transactions "
-        "take all of a batch or nothing: set errors.tolerance to none, or have the sink deliver at least once"
-    ]
 
 
 def _components(pipeline: ResolvedPipeline) -> list[Component]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import Record
-from cdckit.api.sink import QueueFill, Sink, SinkContext
+from cdckit.api.sink import QueueFill, Sink, SinkContext, Transactions
+from cdckit.api.state_store import Json
 from cdckit.api.undecoded import Undecoded
 from cdckit.engine.blame import naming_the_plugin
 from cdckit.engine.chain import StepError
@@ -19,7 +20,7 @@ from cdckit.engine.pipeline import Encoder
 from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.store import QuarantineStore, Stage
-from cdckit.errors import CdcError, ConfigError, TransformError
+from cdckit.errors import CdcError, RetriableSinkError, SinkError, TransformError
 
 
 class Faults(Protocol):
@@ -83,6 +84,21 @@ class TolerantEncoder(Encoder):
             self._faulty.record_failed(record, "serialize", self._serializer_name, fault)
 
 
+class RefusedMessages(Protocol):
+    """Takes messages that the sink's target will never take; see `FaultyRecords`."""
+
+    waiting: dict[str, str]
+
+    def message_failed(self, message: Messages, reason: str) -> None:
+        """Takes one message."""
+
+    def due_messages(self, messages: Messages) -> Messages:
+        """The messages that do not wait."""
+
+    def sync(self) -> None:
+        """Returns once what was taken is safe."""
+
+
 class TolerantSink(Sink):
     """Writes messages; those that the target will never take go where faulty records go.
 
@@ -91,22 +107,67 @@ class TolerantSink(Sink):
         faulty: takes what it cannot.
     """
 
-    def __init__(self, sink: Sink, faulty: FaultyRecords) -> None:
+    def __init__(self, sink: Sink, faulty: RefusedMessages) -> None:
         self._sink = sink
         self._faulty = faulty
+        inner = sink.transactions
+        self._transactions = None if inner is None else TolerantTransactions(inner, self)
+        self._held = HeldBack()
+
+    @property
+    def transactions(self) -> TolerantTransactions | None:
+        """The sink's, each of which ends once what it lacks is safe."""
+        return self._transactions
 
     def open(self, context: SinkContext) -> None:
         """Opens the sink, and takes what it refuses for faulty records."""
-        self._sink.open(replace(context, refused=self._faulty.message_failed))
+        self._sink.open(replace(context, refused=self._refused))
+
+    def _refused(self, message: Messages, reason: str) -> None:
+        if self._transactions is not None:
+            self._held.refused(message, reason)
+        self._faulty.message_failed(message, reason)
 
     def write(self, messages: Messages) -> None:
-        """Writes what does not wait."""
-        self._sink.write(self._faulty.due_messages(messages) if self._faulty.waiting else messages)
+        """Writes what does not wait, and was not refused in a transaction that came to nothing for that."""
+        if self._faulty.waiting:
+            messages = self._faulty.due_messages(messages)
+        if self._held:
+            messages, others = self._held.parted(messages)
+            for message, reason in others:
+                self._faulty.message_failed(message, reason)
+        with self.excused():
+            self._sink.write(messages)
 
     def flush(self) -> None:
         """Returns once everything is safe: in the target, or where faulty records are."""
-        self._sink.flush()
+        with self.excused():
+            self._sink.flush()
         self._faulty.sync()
+
+    @contextmanager
+    def excused(self) -> Iterator[None]:
+        """A transaction fails as a whole for a message that the broker refuses: it is written again without that.
+
+        Raises:
+            RetriableSinkError: that is so.
+        """
+        try:
+            yield
+        except SinkError as error:
+            if not self._held.fails:
+                raise
+            said = "a transaction failed for a record that the sink's target refuses; the others are written again"
+            raise RetriableSinkError(said) from error
+
+    def committed(self) -> None:
+        """The transaction is over, and its messages never come again."""
+        self._held.committed()
+
+    def rolled_back(self) -> None:
+        """The transaction's messages come once more, but for those that were refused."""
+        self._faulty.sync()
+        self._held.rolled_back()
 
     def queue_fill(self) -> QueueFill | None:
         """How full the sink's own queue is."""
@@ -115,6 +176,118 @@ class TolerantSink(Sink):
     def close(self) -> None:
         """Closes the sink."""
         self._sink.close()
+
+
+class HeldBack:
+    """Messages that were refused in the transaction in hand, or in one that came to nothing for that.
+
+    What comes again may be another reading of the same row, as in a snapshot that begins anew: a message of the same
+    key that is no smaller is refused, too. One without a key is known by its position. A message is forgotten once a
+    transaction without it is committed.
+    """
+
+    def __init__(self) -> None:
+        self._least: dict[_Name, tuple[int, str]] = {}
+        self._known: set[tuple[str, str, bytes | None]] = set()
+        self._new: set[_Name] = set()
+        self._left_out: set[_Name] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._least)
+
+    @property
+    def fails(self) -> bool:
+        """Whether a message was refused in the transaction in hand."""
+        return bool(self._new)
+
+    def refused(self, message: Messages, reason: str) -> None:
+        """Takes a message that was refused in the transaction in hand, and why."""
+        name, size = _name(message, 0), _size(message, 0)
+        least, _ = self._least.get(name, (size, ""))
+        self._least[name] = min(size, least), reason
+        self._known.add(_place(message, 0))
+        self._new.add(name)
+
+    def parted(self, messages: Messages) -> tuple[Messages, list[tuple[Messages, str]]]:
+        """The messages that may be written, and of the others those that were not refused yet, with the reason."""
+        kept: list[Messages] = []
+        others: list[tuple[Messages, str]] = []
+        for at in range(len(messages)):
+            name = _name(messages, at)
+            least, reason = self._least.get(name, (None, ""))
+            if least is None or _size(messages, at) < least:
+                kept.append(messages.part(at, at + 1))
+                continue
+            self._left_out.add(name)
+            if _place(messages, at) not in self._known:
+                self._known.add(_place(messages, at))
+                others.append((messages.part(at, at + 1), reason))
+        return (messages if len(kept) == len(messages) else Messages.joined(kept)), others
+
+    def rolled_back(self) -> None:
+        """Another transaction begins, which is to have the messages of this one."""
+        self._new.clear()
+        self._left_out.clear()
+
+    def committed(self) -> None:
+        """What was left out of the transaction in hand comes no more."""
+        done = self._new | self._left_out
+        self._least = {name: least for name, least in self._least.items() if name not in done}
+        self.rolled_back()
+        if not self._least:
+            self._known.clear()
+
+
+_Name = tuple[str, bytes | str]
+"""A topic with a key, or with a position where there is none."""
+
+
+def _name(messages: Messages, at: int) -> _Name:
+    key = messages.keys[at]
+    return messages.topics[at], messages.positions[at] if key is None else key
+
+
+def _place(messages: Messages, at: int) -> tuple[str, str, bytes | None]:
+    return messages.topics[at], messages.positions[at], messages.keys[at]
+
+
+def _size(messages: Messages, at: int) -> int:
+    return len(messages.keys[at] or b"") + len(messages.values[at] or b"")
+
+
+class TolerantTransactions(Transactions):
+    """A sink's transactions, each of which ends once the records that it lacks are safe.
+
+    Args:
+        transactions: the sink's own.
+        sink: what writes.
+    """
+
+    def __init__(self, transactions: Transactions, sink: TolerantSink) -> None:
+        self._transactions = transactions
+        self._sink = sink
+
+    @property
+    def interval_ms(self) -> int | None:
+        """The sink's own."""
+        return self._transactions.interval_ms
+
+    def committed(self) -> Json:
+        """The sink's own."""
+        return self._transactions.committed()
+
+    def commit(self, place: Json) -> None:
+        """Commits, once what is lacking is safe."""
+        self._sink.flush()
+        with self._sink.excused():
+            self._transactions.commit(place)
+        self._sink.committed()
+
+    def rollback(self) -> Json:
+        """As the sink's own."""
+        place = self._transactions.rollback()
+        self._sink.rolled_back()
+        return place
 
 
 class Tolerant(NamedTuple):
@@ -144,16 +317,11 @@ def tolerant(
         stack: closes the quarantine.
 
     Raises:
-        ConfigError: the sink delivers by transactions.
         StateError: the quarantine cannot be opened.
     """
     errors = pipeline.errors
     if errors.tolerance == "none":
         return Tolerant(encode, sink)
-    if sink.transactions is not None:
-        raise ConfigError(
-            "errors.tolerance: the sink's transactions take all of a batch or nothing: set it to none", number="CDC2402"
-        )
     store = None
     if errors.tolerance == "quarantine":
         assert errors.folder is not None  # such a pipeline is given one

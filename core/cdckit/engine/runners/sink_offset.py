@@ -18,6 +18,9 @@ from cdckit.errors import SinkError, StateError
 log = logging.getLogger("cdckit.runner")
 
 _OFFSET = "offset"
+_BATCH = "batch"
+Batch = tuple[str, int]
+"""What counts batches, where something does, and a batch's number."""
 
 
 class SinkOffset:
@@ -37,6 +40,7 @@ class SinkOffset:
         self._pipeline = pipeline
         self._made_for = MadeFor.of(pipeline).to_json()
         self._begun: float | None = None
+        self._batch: Batch | None = None
 
     def take_over(self, state: StateStore) -> bool:
         """Takes the sink's offset into the state, unless the state's counts.
@@ -49,7 +53,7 @@ class SinkOffset:
             StateError: it is not known which of the two counts.
         """
         found = self._transactions.committed()
-        offset, made = _read(found)
+        offset, made, _ = _read(found)
         local, owner = state.load_offset(), state.get(KEPT_AS)
         # The sink's transaction has records and offset together, so its offset is the true one; the state's copy is
         # behind after a crash. Only where a user said `cdc offsets keep`, or the pipeline was not exactly-once
@@ -100,14 +104,18 @@ class SinkOffset:
             self._begun = now
         return now - self._begun >= interval / 1000
 
-    def commit(self, offset: Offset) -> None:
-        """Makes what was written visible, with the offset.
+    def has_batch(self, counted_by: str, number: int) -> bool:
+        """Whether what was committed last has this batch: its number, and what counts the batches."""
+        return self._batch is not None and self._batch[0] == counted_by and self._batch[1] >= number
+
+    def commit(self, offset: Offset, batch: Batch | None = None) -> None:
+        """Makes what was written visible, with the offset, and with the batch that it was where batches are counted.
 
         Raises:
             SinkError: as `Transactions.commit`.
         """
-        self._commit(offset)
-        self.committed = offset
+        self._commit(offset, batch)
+        self.committed, self._batch = offset, batch
         self._begun = None
 
     def rollback(self) -> Offset | None:
@@ -117,16 +125,20 @@ class SinkOffset:
             SinkError: as `Transactions.rollback`.
         """
         self._begun = None
-        self.committed, _ = _read(self._transactions.rollback())
+        self.committed, _, self._batch = _read(self._transactions.rollback())
         return self.committed
 
-    def _commit(self, offset: Offset | None) -> None:
-        self._transactions.commit({_OFFSET: offset, MADE_FOR: self._made_for})
+    def _commit(self, offset: Offset | None, batch: Batch | None = None) -> None:
+        counted = {} if batch is None else {_BATCH: batch}
+        self._transactions.commit({_OFFSET: offset, MADE_FOR: self._made_for, **counted})
 
 
-def _read(found: Any) -> tuple[Offset | None, Json]:
+def _read(found: Any) -> tuple[Offset | None, Json, Batch | None]:
     try:
-        return (None, None) if found is None else (found[_OFFSET], found[MADE_FOR])
+        if found is None:
+            return None, None, None
+        counted_by, number = found.get(_BATCH) or ("", -1)
+        return found[_OFFSET], found[MADE_FOR], (str(counted_by), int(number))
     except DAMAGE as error:
         raise SinkError(
             f"what the sink keeps of the offset is damaged ({reason_of(error)}): {str(found)[:200]}", number="CDC4108"

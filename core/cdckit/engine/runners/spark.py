@@ -10,11 +10,14 @@ from pyspark.sql import SparkSession
 
 from cdckit.api.record import Offset
 from cdckit.api.source import SourceContext
+from cdckit.api.state_store import StateStore
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
+from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.start import claim, look_at_lists
-from cdckit.engine.spark.delivery import make_delivery
+from cdckit.engine.spark.deliveries import make_delivery
+from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.faults import FaultInbox
 from cdckit.engine.spark.hadoop import HadoopFolder
 from cdckit.engine.spark.java import require_java
@@ -72,9 +75,11 @@ class SparkRunner(Runner):
             # Before the state is opened: the machine may be a new one, whose folder is empty, or one that was away for
             # a while.
             restore_state(*copied)
-        generation, saved = self._hand_over(place, anew=anew, mirrors=delivery.mirrors)
+        generation, saved = self._hand_over(place, delivery, anew=anew)
+        shown = generation.checkpoint(self.pipeline.folder)
+        checkpoint: Folder = shown if place is None else place / generation.id
         faults = self._fault_inbox(session, stack)
-        delivery.open(session, generation, faults)
+        delivery.open(session, generation, checkpoint, faults)
         # Behind the query's end: the direct runner, `cdc status` and commands find the offset in the store.
         stack.callback(self._take_back, place)
         self.notices.started(self.name, saved)
@@ -99,8 +104,6 @@ class SparkRunner(Runner):
         stack.callback(source.close)
         source.open(SourceContext(self.pipeline.name, stopping=self.stopping))
         look_at_lists(source, self.notices)
-        shown = generation.checkpoint(self.pipeline.folder)
-        checkpoint: Folder = shown if place is None else place / generation.id
         parts = (session, job, delivery, checkpoint, self.notices, told, source, self.forecaster(source))
         self._drive(PipelineQuery(*parts, None if place is None else shown), once)
 
@@ -154,12 +157,18 @@ class SparkRunner(Runner):
             else:
                 return
 
-    def _hand_over(self, place: HadoopFolder | None, *, anew: bool, mirrors: bool) -> tuple[Generation, Offset | None]:
+    def _hand_over(
+        self, place: HadoopFolder | None, delivery: Delivery, *, anew: bool
+    ) -> tuple[Generation, Offset | None]:
         """The checkpoint to run on, and the offset that the pipeline had come to."""
         state = open_state(StatePlace.of(self.pipeline), place)
         try:
-            claim(state, self.pipeline, self.stopping, mirrors=mirrors)
-            leave_to_state(state)
+            claim(state, self.pipeline, self.stopping, mirrors=delivery.mirrors)
+            kept = delivery.offset_kept()
+            if kept is None:
+                leave_to_state(state)
+            else:
+                self._take_over(kept, state)
             generation = hand_to_spark(state, self.pipeline.folder, place, anew=anew)
             saved = state.load_offset()
             if self._copied(place) is not None:
@@ -170,6 +179,12 @@ class SparkRunner(Runner):
         if place is not None:
             self._remove_others(place, generation.id)
         return generation, saved
+
+    def _take_over(self, kept: SinkOffset, state: StateStore) -> None:
+        """Goes on from the offset that the sink has, which may be beyond that of the last checkpoint."""
+        if kept.take_over(state):
+            claim(state, self.pipeline, self.stopping)
+        kept.own(state)
 
     def _remove_others(self, place: HadoopFolder, keep: str) -> None:
         """Takes the checkpoints away that nobody goes on from."""

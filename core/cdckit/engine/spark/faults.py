@@ -167,6 +167,11 @@ class TaskFaults:
             kind, text, number = refused
             raise getattr(errors, kind)(text, number=number)
 
+    def sync(self) -> None:
+        """As `hand_over`; what comes next may have come before."""
+        self.hand_over()
+        self._entries.begin()
+
     def _forget(self) -> None:
         self._gathered = []
         self._bytes = self._records = 0

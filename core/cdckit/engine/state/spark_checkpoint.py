@@ -62,7 +62,16 @@ def committed_batch(checkpoint: Folder) -> CommittedBatch | None:
     last = _last_number(checkpoint / "commits")
     if last is None:
         return None
-    path = checkpoint / "offsets" / str(last)
+    return CommittedBatch(last, planned_end(checkpoint, last))
+
+
+def planned_end(checkpoint: Folder, batch: int) -> Offset:
+    """The offset that a batch ends at, which is noted before the batch begins.
+
+    Raises:
+        StateError: the file cannot be read, or is not as Spark writes it.
+    """
+    path = checkpoint / "offsets" / str(batch)
     try:
         version, _metadata, *offsets = path.read_text().splitlines()
         if version != "v1" or len(offsets) != 1:
@@ -76,7 +85,7 @@ def committed_batch(checkpoint: Folder) -> CommittedBatch | None:
             "or set the offset with `cdc offsets set`",
             number="CDC7107",
         ) from error
-    return CommittedBatch(last, found)
+    return found
 
 
 def planned_batch(checkpoint: Folder) -> int | None:
