@@ -20,7 +20,7 @@ pytestmark = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", ["mirror", "changelog"])
+@pytest.mark.parametrize("mode", ["mirror", pytest.param("changelog", marks=pytest.mark.nightly)])
 def test_a_table_is_equal_until_a_fault_is_planted(
     session: SparkSession, db_server: MySQLServer, database: str, tmp_path: Path, mode: str
 ) -> None:

@@ -28,7 +28,6 @@ from cdckit.errors import StoppedError
 
 MOST_KEYS = 100_000
 """Of so many differing keys of a topic a round keeps the hashes; beyond that they are counted."""
-_LEFT_OUT = "the transforms leave out some of its rows"
 _QUIET = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
 
 Await = Callable[[Callable[[Offset], bool]], str | None]
