@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit import FolderUrl, NameList, PluginConfig, split_names
-from cdckit_spark.behavior import Behavior, EvolutionMode, kinds_of
-from cdckit_spark.documents import DeclaredColumn, parse_columns
+from cdckit.tables.behavior import Behavior, EvolutionMode, kinds_of
+from cdckit.tables.documents import DeclaredColumn, parse_columns
 
 INFERRED = "inferred"
 _FILE = re.compile(r"^file:/+")

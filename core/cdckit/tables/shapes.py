@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit import Schema, Struct, Template, TemplateStruct
+from cdckit.api.schema import Schema
+from cdckit.api.struct import Struct, Template, TemplateStruct
 
 _NO_ROWS = ("SchemaChangeKey", "SchemaChangeValue", "TransactionMetadataValue", "MessageValue", "Heartbeat")
 """The last part of the schema names of events that carry no rows; a key's where the value has no schema."""
@@ -124,9 +125,9 @@ def hole_of(template: Template, at: int) -> int | None:
 
 def shape_of(schema: Schema) -> EnvelopeShape | None:
     """The shape of envelopes of a schema; None for flattened rows. Made once for each schema."""
-    if "spark.shape" not in schema.derived:
-        schema.derived["spark.shape"] = EnvelopeShape(schema) if _is_envelope(schema) else None
-    shape: EnvelopeShape | None = schema.derived["spark.shape"]
+    if "tables.shape" not in schema.derived:
+        schema.derived["tables.shape"] = EnvelopeShape(schema) if _is_envelope(schema) else None
+    shape: EnvelopeShape | None = schema.derived["tables.shape"]
     return shape
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Set
 
-from cdckit import SinkError
-from cdckit_spark.targets import Target
+from cdckit.errors import SinkError
+from cdckit.tables.target import Target
 
 NOTE = "sources"
 """The note with the names of pipelines, and of the sources of the rows that each has written."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
-from cdckit_spark.targets import Columns, Target, literal, quoted
-from cdckit_spark.types import UNSIGNED
+from cdckit.tables.target import Columns, Step, Target, literal, quoted
+from cdckit.tables.types import UNSIGNED
 
-log = logging.getLogger("cdckit.spark")
+log = logging.getLogger("cdckit.tables")
 
 NOTE = "due"
 """The note of the steps that are begun and, where it is not empty, not done."""
@@ -22,9 +21,6 @@ NOTE = "due"
 _ASIDE = "__cdckit_aside_"
 """What names of columns begin with that are on their way from one name to another."""
 _TWO_64 = str(1 << 64)
-
-Step = list[Any]
-"""What is done, and to what, as JSON has it."""
 
 
 class Alteration:
@@ -103,6 +99,9 @@ class Altering:
 
     def _finish(self, due: list[Step]) -> None:
         if not due:
+            return
+        if self._target.alters_at_once:
+            self._target.alter(due)
             return
         for number, (kind, *given) in enumerate(due, 1):
             if kind == "stage":

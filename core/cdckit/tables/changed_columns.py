@@ -6,19 +6,20 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cdckit import DefinitionChange, MarkKind, SinkError
-from cdckit_spark.alterations import Alteration, Step
-from cdckit_spark.behavior import Action, ChangeKind
-from cdckit_spark.definitions import Definition, Definitions
-from cdckit_spark.layout import Layout, history_of
-from cdckit_spark.marks import Mark
-from cdckit_spark.older_values import OlderRows
-from cdckit_spark.policy import Policy
-from cdckit_spark.targets import Columns, Target
-from cdckit_spark.types import UNSIGNED
-from cdckit_spark.widening import holds, widens
+from cdckit.api.marks import DefinitionChange, MarkKind
+from cdckit.errors import SinkError
+from cdckit.tables.alterations import Alteration
+from cdckit.tables.behavior import Action, ChangeKind
+from cdckit.tables.definitions import Definition, Definitions
+from cdckit.tables.layout import Layout, history_of
+from cdckit.tables.marks import Mark
+from cdckit.tables.older_values import OlderRows
+from cdckit.tables.policy import Policy
+from cdckit.tables.target import Columns, Step, Target
+from cdckit.tables.types import UNSIGNED
+from cdckit.tables.widening import holds, widens
 
-log = logging.getLogger("cdckit.spark")
+log = logging.getLogger("cdckit.tables")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cdckit_spark.behavior import Behavior
+from cdckit.tables.behavior import Behavior
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from cdckit import OPTIONAL_STRING, Schema, Struct
-from cdckit_spark.extended_json import DeclaredType, declared_type
-from cdckit_spark.layout import ABSENT
-from cdckit_spark.types import ColumnType, column_type
+from cdckit.api.schema import OPTIONAL_STRING, Schema
+from cdckit.api.struct import Struct
+from cdckit.tables.extended_json import DeclaredType, declared_type
+from cdckit.tables.layout import ABSENT
+from cdckit.tables.types import ColumnType, column_type
 
 DOCUMENT = "document"
 """The column of a whole document."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cdckit_spark.layout import Layout, history_of
+from cdckit.tables.layout import Layout, history_of
 
 NOTE = "definitions"
 """The note that keeps them with the table."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from cdckit_spark.targets import Target
+from cdckit.tables.target import Target
 
 
 class Requests:

@@ -10,10 +10,10 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 
-from cdckit_spark.layout import Layout
-from cdckit_spark.targets import Target
+from cdckit.tables.layout import Layout
+from cdckit.tables.target import Target
 
-log = logging.getLogger("cdckit.spark")
+log = logging.getLogger("cdckit.tables")
 
 NOTE = "older"
 """The note of the values: by column and source table the position from where on rows have the column themselves, and

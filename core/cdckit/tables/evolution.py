@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
 
-from cdckit import MarkKind
-from cdckit_spark.alterations import Altering
-from cdckit_spark.changed_columns import ColumnChanges, Told
-from cdckit_spark.definitions import NOTE, Definitions, Fitting
-from cdckit_spark.layout import Layout, history_of
-from cdckit_spark.marks import Mark
-from cdckit_spark.older_values import OlderRows
-from cdckit_spark.policy import Policy
-from cdckit_spark.requests import Requests
-from cdckit_spark.targets import TOPIC, Columns, Target
-from cdckit_spark.types import UNSIGNED
-from cdckit_spark.widening import holds
+from cdckit.api.marks import MarkKind
+from cdckit.tables.alterations import Altering
+from cdckit.tables.changed_columns import ColumnChanges, Told
+from cdckit.tables.definitions import NOTE, Definitions, Fitting
+from cdckit.tables.layout import Layout, history_of
+from cdckit.tables.marks import Mark
+from cdckit.tables.older_values import OlderRows
+from cdckit.tables.policy import Policy
+from cdckit.tables.requests import Requests
+from cdckit.tables.target import TOPIC, Columns, Target
+from cdckit.tables.types import UNSIGNED
+from cdckit.tables.widening import holds
+
+AnyTarget = TypeVar("AnyTarget", bound=Target)
 
 ACCEPTED = "accepted"
 """The note of the acceptances (`cdc schema accept`) that were made use of, by source table."""
@@ -26,7 +29,7 @@ REBUILT = "rebuilt"
 """The note of the columns that the table is to have once it is written anew; empty where it has been."""
 
 
-class Evolution:
+class Evolution(Generic[AnyTarget]):
     """The columns of one target.
 
     Args:
@@ -39,7 +42,7 @@ class Evolution:
         rebuilt: whether the table is written anew with the next rows, with columns of its own.
     """
 
-    def __init__(self, target: Target, policy: Policy | None = None) -> None:
+    def __init__(self, target: AnyTarget, policy: Policy | None = None) -> None:
         self.target = target
         self.policy = policy or Policy()
         self.columns: Columns = {}

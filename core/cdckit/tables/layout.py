@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from cdckit import LANE_END, lane_of
+from cdckit.api.record import LANE_END, lane_of
 
 POSITION = "__position"
 """The column of a record's position, in every table."""

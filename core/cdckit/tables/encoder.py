@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cdckit import UNAVAILABLE_HEADER, MarkKind, Record, RoutedMark, Schema, SinkError, Struct, Template, TemplateStruct
+from cdckit.api.marks import MarkKind, RoutedMark
+from cdckit.api.record import UNAVAILABLE_HEADER, Record
+from cdckit.api.schema import Schema
+from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.errors import SinkError
+from cdckit.tables.documents import DeclaredColumn, DocumentRows
+from cdckit.tables.groups import Group, Mode, RowGroup, key_group, source_name, truncate_group
+from cdckit.tables.layout import Layout
+from cdckit.tables.marks import Mark
+from cdckit.tables.shapes import EnvelopeShape, Facts, carries_rows, hole_of, shape_of
 from cdckit.tables.sink import Packet
-from cdckit_spark.documents import DeclaredColumn, DocumentRows
-from cdckit_spark.groups import Group, Mode, RowGroup, key_group, source_name, truncate_group
-from cdckit_spark.layout import Layout
-from cdckit_spark.marks import Mark
-from cdckit_spark.shapes import EnvelopeShape, Facts, carries_rows, hole_of, shape_of
 
 _REMOVED = Facts("d", deleted=True)
 _DEFINING = frozenset({MarkKind.ALTER, MarkKind.CREATE, MarkKind.SNAPSHOT_BEGIN})
@@ -40,10 +44,19 @@ class TableEncoder:
         self._template: Template | None = None
         self._facts = _REMOVED
         self._run: _Run | None = None
-        self._emptied: list[Packet] = []
+        self._emptied: list[tuple[str, Mark]] = []
 
     def __call__(self, records: Sequence[Record]) -> Iterable[Packet]:
         """The packets of the records, the rows of each table in their order."""
+        groups, emptied = self.gathered(records)
+        return [*(group.packet() for group in groups), *(mark.packet(topic) for topic, mark in emptied)]
+
+    def gathered(self, records: Sequence[Record]) -> tuple[Collection[Group], Sequence[tuple[str, Mark]]]:
+        """The rows of each table in their order; and what records say of whole tables, with their topics.
+
+        Raises:
+            SinkError: as a call.
+        """
         self._groups, self._emptied = {}, []
         self._run = None
         for record in records:
@@ -66,15 +79,19 @@ class TableEncoder:
                 self._document(record, value, shape)
             else:
                 self._change(record, value, shape)
-        return [*(group.packet() for group in self._groups.values()), *self._emptied]
+        return self._groups.values(), self._emptied
 
     def mark(self, mark: RoutedMark) -> Packet:
         """The packet of a table mark."""
+        return self.seen(mark).packet(mark.topic)
+
+    def seen(self, mark: RoutedMark) -> Mark:
+        """A table mark as the sink sees it."""
         told, value = mark.mark, mark.example.value
         source = told.table
         if isinstance(value, Struct) and shape_of(value.schema) is None:
             source = source_name(value.schema, _REMOVED)  # flattened rows do not say where they come from
-        made = Mark(
+        return Mark(
             told.kind,
             told.position,
             told.table,
@@ -86,7 +103,6 @@ class TableEncoder:
             layout=self._layout(mark.example) if told.kind in _DEFINING else None,
             change=told.change,
         )
-        return made.packet(mark.topic)
 
     def _layout(self, example: Record) -> Layout | None:
         """The layout of rows like an example; none of documents, and where the table's definition is not known."""
@@ -102,7 +118,7 @@ class TableEncoder:
         if facts.op == "t" and self.mode == "mirror":
             table = source_name(None, facts)
             emptied = Mark(MarkKind.TRUNCATE, record.position, table, table, told=False)
-            self._emptied.append(emptied.packet(record.topic))
+            self._emptied.append((record.topic, emptied))
             return
         if facts.op == "t":
             self._group("truncate", record, None, facts).add((), record.position, facts)

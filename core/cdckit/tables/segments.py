@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from cdckit import MarkKind, SinkError
-from cdckit_spark.behavior import Action, Behavior, ChangeKind
-from cdckit_spark.marks import Mark
+from cdckit.api.marks import MarkKind
+from cdckit.errors import SinkError
+from cdckit.tables.behavior import Action, Behavior, ChangeKind
+from cdckit.tables.marks import Mark
 
-log = logging.getLogger("cdckit.spark")
+log = logging.getLogger("cdckit.tables")
 
 EMPTYING = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.TRUNCATE, MarkKind.DROP, MarkKind.CREATE})
 """Behind these, a source table has no rows but those that are told from there on."""

@@ -9,12 +9,14 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, UNAVAILABLE_HEADER, Datum, Header, Record, Schema, Struct
+from cdckit.api.record import UNAVAILABLE_HEADER, Datum, Header, Record
+from cdckit.api.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
+from cdckit.api.struct import Struct
 from cdckit.connector.envelope import OLD_KEY as OLD_KEY_HEADER
+from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Kind, Layout
+from cdckit.tables.shapes import FACT_COLUMNS, Facts
 from cdckit.tables.sink import Packet, arrow_stream
-from cdckit_spark.layout import ABSENT, OLD_KEY, OP, POSITION, Kind, Layout
-from cdckit_spark.shapes import FACT_COLUMNS, Facts
-from cdckit_spark.types import ColumnType, column_type, text_of
+from cdckit.tables.types import ColumnType, column_type, text_of
 
 Mode = Literal["changelog", "mirror"]
 Older = tuple[tuple[str, str | None], ...]
@@ -93,6 +95,11 @@ class Group:
 
     def packet(self) -> Packet:
         """All rows as one packet."""
+        layout, rows = self.batch()
+        return Packet(self.topic, layout.dumps(), self.position, len(self.rows), arrow_stream(rows))
+
+    def batch(self) -> tuple[Layout, pa.RecordBatch]:
+        """All rows, column by column, and what they have in common."""
         columns = zip(*self.rows, strict=True) if self.columns else ()
         arrays = {name: kind.column(values) for (name, kind), values in zip(self.columns, columns, strict=True)}
         shown = [(name, kind.ddl) for name, kind in self.columns]
@@ -114,8 +121,7 @@ class Group:
             self.older,
             bool(self.old_keys),
         )
-        data = arrow_stream(pa.RecordBatch.from_pydict(arrays))
-        return Packet(self.topic, layout.dumps(), self.position, len(self.rows), data)
+        return layout, pa.RecordBatch.from_pydict(arrays)
 
     def _marks(self) -> dict[str, pa.Array]:
         """Columns that say what a row does to a mirror."""
@@ -226,10 +232,10 @@ def truncate_group(mode: Mode, placeholder: str, record: Record, facts: Facts) -
 
 def _older(row: Schema) -> Older:
     """What older rows have in columns that were added, made once for each schema."""
-    found: Older | None = row.derived.get("spark.older")
+    found: Older | None = row.derived.get("tables.older")
     if found is None:
         told = [(field.name, field.schema) for field in row.fields if field.schema.stored is not None]
-        found = row.derived["spark.older"] = tuple(_older_values(told))
+        found = row.derived["tables.older"] = tuple(_older_values(told))
     return found
 
 

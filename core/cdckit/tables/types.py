@@ -27,7 +27,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from cdckit import Schema, logical
+from cdckit import logical
+from cdckit.api.schema import Schema
 
 Values = Sequence[Any]
 MAX_PRECISION = 38
@@ -53,9 +54,9 @@ class ColumnType:
 
 def column_type(schema: Schema) -> ColumnType:
     """The column type of a schema, made once for each schema."""
-    made: ColumnType | None = schema.derived.get("spark.column")
+    made: ColumnType | None = schema.derived.get("tables.column")
     if made is None:
-        made = schema.derived["spark.column"] = _make(schema)
+        made = schema.derived["tables.column"] = _make(schema)
     return made
 
 

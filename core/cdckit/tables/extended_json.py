@@ -16,7 +16,8 @@ from typing import Any
 
 import orjson
 
-from cdckit import OPTIONAL_BOOLEAN, OPTIONAL_BYTES, OPTIONAL_STRING, Schema, logical
+from cdckit import logical
+from cdckit.api.schema import OPTIONAL_BOOLEAN, OPTIONAL_BYTES, OPTIONAL_STRING, Schema
 
 _DECIMAL_TYPE = re.compile(r"decimal\((\d+)(?:,\s*(\d+))?\)")
 _NUMBERS = ("$numberLong", "$numberInt", "$numberDouble", "$numberDecimal")

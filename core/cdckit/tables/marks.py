@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from cdckit import DefinitionChange, MarkKind
+from cdckit.api.marks import DefinitionChange, MarkKind
+from cdckit.tables.layout import Layout
 from cdckit.tables.sink import Packet
-from cdckit_spark.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
