@@ -14,13 +14,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from cdckit import ConfigError, Finding, MarkKind, RetriableSinkError, SinkError
+from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, Segment, chosen, emptied, refuse_unfollowed, segments
-from cdckit.tables.sink import RowEncoder, SparkTableSink, TableContext
+from cdckit.tables.sink import RowEncoder, SparkTableSink
 from cdckit.tables.sources import Sources
 from cdckit.tables.target import BatchId, Target
 from cdckit_spark.checks import check_place

@@ -14,11 +14,12 @@ from cdckit.api.marks import MarkKind
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.packets import PACKET_SCHEMA, table_packets
 from cdckit.errors import SinkError
+from cdckit.tables.context import TableContext
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.marks import Mark
 from cdckit.tables.segments import emptied, segments
-from cdckit.tables.sink import Packet, TableContext
+from cdckit.tables.sink import Packet
 from cdckit.tables.target import BatchId
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.mirror import Mirror

@@ -115,6 +115,17 @@ class ConnectorSource(Source, Generic[Config, At]):
         end = self._end_before_rows(at) or self._awaited_end(at, 0.0 if self.archived else wait_seconds)
         return start if end is None else end.with_changes(incremental=at.incremental).to_json()
 
+    def snapshot_point(self, start: Offset) -> Offset | None:
+        """Of the first snapshot, or of tables that are read again once the log before that is read."""
+        at = without_unfinished(self._start(self._offsets.kept(start)))
+        self._again.settled(at)
+        if at.snapshot_due:
+            return self._snapshot_point(at).to_json()
+        wanted = self._due(at)
+        if wanted is None or self._again.log_before(at) is not None:
+            return None
+        return self._again.ended(at, wanted).with_changes(incremental=at.incremental).to_json()
+
     def _end_before_rows(self, at: At) -> At | None:
         """Where the next batch ends, as long as tables are to be read again: the log as it was, then their chunks."""
         wanted = self._due(at)

@@ -44,15 +44,16 @@ def fitted(
     """
     names = set(rows.schema.names)
     columns = [
-        _cast(rows.column(field.name), field.type, tolerant=field.name in tolerant)
+        cast(rows.column(field.name), field.type, tolerant=field.name in tolerant)
         if field.name in names
-        else _same(given.get(field.name), field.type, rows.num_rows)
+        else repeated(given.get(field.name), field.type, rows.num_rows)
         for field in wanted
     ]
     return pa.RecordBatch.from_arrays(columns, schema=wanted)
 
 
-def _cast(column: pa.Array, kind: pa.DataType, *, tolerant: bool) -> pa.Array:
+def cast(column: pa.Array, kind: pa.DataType, *, tolerant: bool) -> pa.Array:
+    """Values as another type; one that is none of it is an error, or null where that is tolerated."""
     if not tolerant or column.type == kind:
         return column.cast(kind)
     try:
@@ -69,7 +70,7 @@ def _cast_one(value: pa.Array, kind: pa.DataType) -> pa.Array:
         return pa.nulls(1, kind)
 
 
-def _same(text: str | None, kind: pa.DataType, rows: int) -> pa.Array:
+def repeated(text: str | None, kind: pa.DataType, rows: int) -> pa.Array:
     """One value for all rows."""
     if text is None:
         return pa.nulls(rows, kind)

@@ -29,7 +29,8 @@ from cdckit.engine.spark.writer import Address, SinkWriter, host_of, send_all
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.errors import ConfigError, RetriableSinkError
-from cdckit.tables.sink import SparkTableSink, TableContext
+from cdckit.tables.context import TableContext
+from cdckit.tables.sink import SparkTableSink
 
 
 class Delivery(ABC):
