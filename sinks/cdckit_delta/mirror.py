@@ -98,7 +98,9 @@ class Mirror:
             else:
                 self._merge(folded, key, unavailable, emptied)
         elif emptied.whole is not None:
-            self._replace(changes.take(Unkeyed(changes, self.columns).put).select(list(self.columns)))
+            self._replace(
+                changes.take(pa.array(Unkeyed(changes, self.columns).put, pa.int64())).select(list(self.columns))
+            )
         elif emptied:
             raise SinkError(f"table {self.target}: rows of one source table were removed, and its rows have no key")
         else:
@@ -213,7 +215,7 @@ class Mirror:
             self.target.append(changes.select(list(self.columns)), self.batch)
             return
         net = Unkeyed(changes, self.columns)
-        put = changes.take(net.put).select([*self.columns, OP])
+        put = changes.take(pa.array(net.put, pa.int64())).select([*self.columns, OP])
         gone = pa.array(list(self._equal_rows(net)), pa.string())
         removed = pa.table(
             [

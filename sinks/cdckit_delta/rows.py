@@ -15,6 +15,7 @@ from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
 from cdckit_delta.arrow_types import arrow_schema
+from cdckit_delta.spilled_rows import SpilledRows
 
 
 class Batches(Protocol):
@@ -101,28 +102,6 @@ class TableRows:
                 yield fitted(shown, wanted, given, fitting.tolerant)
 
 
-class _File:
-    """Rows of one layout in a file."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._path = path
-        self._writer = pa.ipc.new_stream(pa.OSFile(str(path), "wb"), schema, options=_COMPRESSED)
-        self.rows = 0
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Takes more rows, unless some were read."""
-        self._writer.write_batch(batch)
-        self.rows += batch.num_rows
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        self._writer.close()
-        with pa.OSFile(str(self._path), "rb") as file, pa.ipc.open_stream(file) as stream:
-            yield from stream
-
-
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
-
-
 class WaitingRows:
     """The rows and marks of one table.
 
@@ -134,7 +113,7 @@ class WaitingRows:
         self.bytes = 0
         self._parts: list[Part] = []
         self._marks: list[Mark] = []
-        self._files: dict[tuple[Layout, str], _File] = {}
+        self._files: dict[tuple[Layout, str], SpilledRows] = {}
         self._first: list[Part] = []
 
     def add(self, position: str, layout: Layout, batch: pa.RecordBatch) -> None:
@@ -153,11 +132,11 @@ class WaitingRows:
                 self._file_of(part, batch.schema, folder).write(batch)
         self._parts, self.bytes = [], 0
 
-    def _file_of(self, part: Part, schema: pa.Schema, folder: Path) -> _File:
+    def _file_of(self, part: Part, schema: pa.Schema, folder: Path) -> SpilledRows:
         place = part.layout, str(schema)
         file = self._files.get(place)
         if file is None:
-            file = self._files[place] = _File(folder / f"{id(self)}-{len(self._files)}.arrow", schema)
+            file = self._files[place] = SpilledRows(folder / f"{id(self)}-{len(self._files)}.arrow", schema)
             self._first.append(Part(part.position, part.layout, file))
         return file
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import ClassVar, Literal, TypeAlias
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ from cdckit.tables.destinations import folder_name
 from cdckit.tables.target import TOPIC, BatchId, Columns, Step, Target
 from cdckit_delta.arrow_types import arrow_schema, type_text
 from cdckit_delta.rewriting import Rewriting
+from cdckit_delta.spilled_rows import SpilledRows
 from cdckit_delta.sql import quoted
 
 log = logging.getLogger("cdckit.tables")
@@ -157,8 +160,11 @@ class DeltaTarget(Target):
             return
         self._check_columns(made.columns)
         schema = made.schema(self.schema())
-        batches = (made.rows(batch, schema) for batch in self.scan(self.schema().names))
-        self._overwrite(pa.RecordBatchReader.from_batches(schema, batches), BatchId(_ALTERATION, int(number)))
+        with tempfile.TemporaryDirectory(prefix="cdckit-delta-") as folder:
+            rows = SpilledRows(Path(folder) / "rows.arrow", schema)
+            for batch in self.scan(self.schema().names):
+                rows.write(made.rows(batch, schema))  # delta-rs cannot read and write in one go
+            self._overwrite(pa.RecordBatchReader.from_batches(schema, iter(rows)), BatchId(_ALTERATION, int(number)))
 
     # -- rows
 

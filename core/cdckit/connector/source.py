@@ -52,8 +52,8 @@ class ConnectorSource(Source, Generic[Config, At]):
     """Whether the log is an archive's, without the database: it is read up to its end as it is now, which nobody waits
     for, and tables that are to be read again wait for the database."""
     snapshot_catches_up: ClassVar[bool] = False
-    """Whether a whole snapshot of tables that are read again begins with the log up to its point; else the log is read
-    first."""
+    """Whether a whole snapshot of tables that are read again begins with the log up to its point; else, and for a sink of
+    tables, the log is read first."""
 
     def __init__(self, config: Config, offsets: type[At], mode: SnapshotMode, *, unread: str = "") -> None:
         self._config = config
@@ -181,7 +181,8 @@ class ConnectorSource(Source, Generic[Config, At]):
         at = self._start(self._offsets.kept(start))
         wanted = None if at.snapshot_due else self._due(at)
         if wanted is not None:
-            before = None if self.snapshot_catches_up else self._again.log_before(at)
+            catches_up = self.snapshot_catches_up and not self._context.marks
+            before = None if catches_up else self._again.log_before(at)
             if before is not None:
                 return self.bounded(self._log_split(start, at), before.to_json())
             at = self._again.begun(at, wanted)
