@@ -30,6 +30,8 @@ log = logging.getLogger("cdckit.tables")
 
 FULL_BYTES = 24 << 20
 """About so much memory rows take before they are committed, or put into files where they must not be yet."""
+_GATHERED = 2000
+"""So many records become columns together, or a few more."""
 _NAMED = 5
 """So many tables are named where there are more."""
 
@@ -46,6 +48,7 @@ class DeltaSink(DirectTableSink):
         self._generation = ""
         self._tables: dict[str, LakeTable] = {}
         self._waiting: dict[str, WaitingRows] = {}
+        self._records: list[Record] = []
         self._bytes = 0
         self._written = Written((), self._last_batch)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -98,17 +101,24 @@ class DeltaSink(DirectTableSink):
         """Takes records and marks that the tables lack."""
         if self._written:
             records, marks = self._written.records(records), self._written.marks(marks)
-        groups, told = self._encoder.gathered(records)
+        self._records += records
+        for routed in marks:
+            self._of(routed.topic).add_mark(self._encoder.seen(routed))
+        if len(self._records) >= _GATHERED:
+            self._gather()
+        if whole and self.full:
+            self._spill()
+
+    def _gather(self) -> None:
+        """Makes columns of the records that have come: many at a time, as each batch of columns has its price."""
+        groups, told = self._encoder.gathered(self._records)
         for group in groups:
             layout, batch = group.batch()
             self._of(group.topic).add(group.position, layout, batch)
             self._bytes += batch.nbytes
         for topic, mark in told:
             self._of(topic).add_mark(mark)
-        for routed in marks:
-            self._of(routed.topic).add_mark(self._encoder.seen(routed))
-        if whole and self.full:
-            self._spill()
+        self._records = []
 
     def _of(self, topic: str) -> WaitingRows:
         waiting = self._waiting.get(topic)
@@ -126,7 +136,7 @@ class DeltaSink(DirectTableSink):
     @property
     def waiting(self) -> bool:
         """Whether there are rows or marks."""
-        return bool(self._waiting)
+        return bool(self._waiting or self._records)
 
     @property
     def full(self) -> bool:
@@ -134,7 +144,7 @@ class DeltaSink(DirectTableSink):
         return self._bytes >= FULL_BYTES
 
     def _drop(self) -> None:
-        self._waiting, self._bytes = {}, 0
+        self._waiting, self._bytes, self._records = {}, 0, []
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -143,6 +153,7 @@ class DeltaSink(DirectTableSink):
 
     def commit(self, number: int) -> int:
         """Writes the tables at the same time, and tells the first fault once all have ended."""
+        self._gather()
         batch, asked = BatchId(self._application, number), self._asked()
         tables = {topic: waiting.taken() for topic, waiting in self._waiting.items()}
         with self._snapshot_told(tables):

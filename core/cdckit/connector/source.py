@@ -52,8 +52,8 @@ class ConnectorSource(Source, Generic[Config, At]):
     """Whether the log is an archive's, without the database: it is read up to its end as it is now, which nobody waits
     for, and tables that are to be read again wait for the database."""
     snapshot_catches_up: ClassVar[bool] = False
-    """Whether a whole snapshot of tables that are read again begins with the log up to its point; else, and for a sink of
-    tables, the log is read first."""
+    """Whether a whole snapshot of tables that are read again begins with the log up to its point; else, and for a sink
+    of tables, the log is read first."""
 
     def __init__(self, config: Config, offsets: type[At], mode: SnapshotMode, *, unread: str = "") -> None:
         self._config = config

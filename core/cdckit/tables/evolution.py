@@ -176,7 +176,9 @@ class Evolution(Generic[AnyTarget]):
             name
             for position, layout in layouts
             for name, kind in fitting.shown(position, layout).columns
-            if name in self.columns and not holds(self.columns[name], kind) and self.columns[name] != UNSIGNED
+            if name in self.columns
+            and not holds(self.columns[name], kind)
+            and (self.columns[name], kind) != (UNSIGNED, "bigint")
         )
 
     def _load(self) -> None:

@@ -27,6 +27,8 @@ class Policy:
         if self.behavior.mode == "exception":
             return f"schema.evolution is 'exception': {accept} has the table follow this once"
         if self.mirror and self.told:
-            return f"`cdc resnapshot FILE --table {source}` reads the table anew"
+            return (
+                f"`cdc resnapshot FILE --table {source}` reads the table anew; if it is gone by now, {accept} goes on"
+            )
         kept = "what it cannot cast becomes null" if self.mirror else "older values stay, in a column of another name"
         return f"{accept} has the table follow: {kept}"
