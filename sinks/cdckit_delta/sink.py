@@ -28,7 +28,8 @@ from cdckit_delta.written import Written
 
 log = logging.getLogger("cdckit.tables")
 
-FULL_BYTES = 24 << 20
+
+FULL_BYTES = 16 << 20
 """About so much memory rows take before they are committed, or put into files where they must not be yet."""
 _GATHERED = 2000
 """So many records become columns together, or a few more."""
