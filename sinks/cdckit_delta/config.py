@@ -47,6 +47,14 @@ class DeltaConfig(TableOptions):
     into a nested field and becomes `_` in the column's name. Types: string, json, boolean, int, bigint, double,
     decimal(p,s), timestamp, binary.
     """
+    mirror_apply_interval_ms: NonNegativeInt = 0
+    """With `mode: mirror`: for how long, in milliseconds, changes wait in a table beside the mirror (named as it, with
+    `~changes` behind) before they are merged into it together; 0 merges each batch.
+    """
+    optimize_interval_ms: NonNegativeInt = 0
+    """How often, in milliseconds, small files of a table are put together and files that no version of Delta's
+    retention time needs are removed, between two commits; 0 leaves that to others.
+    """
     commit_interval_ms: NonNegativeInt = 0
     """How long, in milliseconds, changes are gathered for one commit; 0 commits as they come, and gathers them for half
     a second at the most while there are more than commits could follow.

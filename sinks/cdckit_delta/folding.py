@@ -74,6 +74,25 @@ def newest(changes: pa.Table, key: Sequence[str], unavailable: Collection[str], 
     return found
 
 
+def absent_columns(changes: pa.Table) -> list[str]:
+    """The columns that changes name as those whose values the log did not carry."""
+    named = {text for text in changes.column(ABSENT).unique().to_pylist() if text}
+    return sorted({name for text in named for name in text.split(",") if name})
+
+
+def with_absent(folded: pa.Table, unavailable: Collection[str]) -> pa.Table:
+    """Folded changes that name, in place of the columns of `KEPT`, what the log did not carry in `ABSENT`."""
+    kept = {name: folded.column(KEPT + name).to_pylist() for name in unavailable}
+    texts = []
+    for number in range(folded.num_rows):
+        names = [name for name, flags in kept.items() if flags[number]]
+        texts.append(f",{','.join(names)}," if names else None)
+    at = folded.schema.get_field_index(ABSENT)
+    return folded.drop_columns([KEPT + name for name in unavailable]).set_column(
+        at, ABSENT, pa.array(texts, pa.string())
+    )
+
+
 def missing(changes: pa.Table, name: str, text: str) -> pa.ChunkedArray:
     """Whether a row lacks the value of a column: it is named so, or the placeholder stands there."""
     named = pc.fill_null(pc.match_substring(changes.column(ABSENT), f",{name},"), False)

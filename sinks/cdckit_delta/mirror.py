@@ -18,10 +18,12 @@ from cdckit_delta.arrow_types import arrow_schema
 from cdckit_delta.folding import (
     KEPT,
     Unkeyed,
+    absent_columns,
     in_order,
     keys_of,
     newest,
     remaining,
+    with_absent,
     without_old_keys,
 )
 from cdckit_delta.rows import TableRows
@@ -68,6 +70,28 @@ class Mirror:
             self._empty(emptied)
         else:
             self._change(rows, [layout for _, layout in layouts], key, emptied)
+
+    def waits(self, rows: TableRows, emptied: Emptied) -> tuple[str, ...]:
+        """The key of rows that may wait to be merged with others; nothing where they may not.
+
+        Rows without a key do not, nor those whose old values are to be looked up, nor any where some were removed.
+        """
+        if emptied or rows.spilled or not rows.parts or any(part.layout.moved for part in rows.parts):
+            return ()
+        return key_of([(part.position, self._fitting.shown(part.position, part.layout)) for part in rows.parts])
+
+    def folded(self, rows: TableRows, key: Sequence[str]) -> pa.Table:
+        """The newest change of each key, which names the columns whose values stay."""
+        types = {**self.columns, **_MARKS}
+        changes = in_order(pa.Table.from_batches(list(rows.typed(types, self._fitting)), arrow_schema(types)))
+        shown = (self._fitting.shown(part.position, part.layout) for part in rows.parts)
+        unavailable = sorted({name for layout in shown for name in layout.unavailable})
+        return with_absent(newest(changes, key, unavailable, self._placeholder), unavailable)
+
+    def merge(self, changes: pa.Table, key: Sequence[str]) -> None:
+        """Puts changes that have waited."""
+        unavailable = absent_columns(changes)
+        self._merge(newest(in_order(changes), key, unavailable, ""), key, unavailable, Emptied(None, {}))
 
     def _require(self, name: str) -> None:
         if name not in self.columns:

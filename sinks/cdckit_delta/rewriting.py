@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from cdckit.tables.fitted_rows import cast, repeated
 from cdckit.tables.target import Columns, Step
 from cdckit_delta.arrow_types import arrow_type
 
-_TWO_64 = pa.scalar(1 << 64, pa.decimal128(38, 0))
+_TWO_64 = pa.scalar(Decimal(1 << 64), pa.decimal128(20, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class Rewriting:
             return repeated(made.text, kind, batch.num_rows)
         values = batch.column(made.source)
         if made.unsigned:
-            signed = values.cast(pa.decimal128(37, 0))
+            signed = values.cast(pa.decimal128(20, 0))
             values = pc.if_else(pc.less(values, 0), pc.add(signed, _TWO_64), signed)
         return cast(values, kind, tolerant=True)
 

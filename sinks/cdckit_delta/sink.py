@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,7 +94,7 @@ class DeltaSink(DirectTableSink):
 
     def _last_batch(self, topic: str) -> int | None:
         with _told(topic):
-            return self._table(topic).target.version_of(self._application)
+            return self._table(topic).last_batch(self._application)
 
     # -- what waits
 
@@ -136,8 +136,14 @@ class DeltaSink(DirectTableSink):
 
     @property
     def waiting(self) -> bool:
-        """Whether there are rows or marks."""
-        return bool(self._waiting or self._records)
+        """Whether there are rows or marks, or a table is to be tended."""
+        return bool(self._waiting or self._records) or any(table.due for table in self._tended)
+
+    @property
+    def _tended(self) -> Iterable[LakeTable]:
+        """The tables for which something may be due though no rows come."""
+        config = self.config
+        return self._tables.values() if config.mirror_apply_interval_ms or config.optimize_interval_ms else ()
 
     @property
     def full(self) -> bool:
@@ -160,6 +166,10 @@ class DeltaSink(DirectTableSink):
         with self._snapshot_told(tables):
             self._write_all(tables, batch, asked)
         self._drop()
+        for table in self._tended:
+            if table.due:
+                with _told(table.target.topic):
+                    table.tend(self._application)
         return sum(rows.count for rows in tables.values())
 
     def _write_all(self, tables: dict[str, TableRows], batch: BatchId, asked: Asked) -> None:

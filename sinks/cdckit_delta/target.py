@@ -56,6 +56,12 @@ class DeltaTarget(Target):
     def __str__(self) -> str:
         return self.path
 
+    def beside(self, suffix: str) -> DeltaTarget:
+        """A table of the same topic, in a folder whose name has something behind this one's."""
+        other = DeltaTarget("", self._storage, self.topic)
+        other.path = self.path + suffix
+        return other
+
     @property
     def table(self) -> DeltaTable:
         """The table as this process has seen it last."""
@@ -170,12 +176,8 @@ class DeltaTarget(Target):
 
     def scan(self, names: Iterable[str], where: str = "true") -> Iterator[pa.RecordBatch]:
         """Some columns of the table's rows, or of those for which a condition holds, some thousand at a time."""
-        wanted = pa.schema([self.schema().field(name) for name in dict.fromkeys(names)])
-        columns = ", ".join(map(quoted, wanted.names))
-        query = QueryBuilder().register("t", self.table).execute(f"select {columns} from t where {where}")  # noqa: S608
-        for batch in pa.RecordBatchReader.from_stream(query):
-            arrays = [array.cast(field.type) for array, field in zip(batch.columns, wanted, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+        schema = self.schema()
+        return scan(self.table, pa.schema([schema.field(name) for name in dict.fromkeys(names)]), where)
 
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
@@ -196,9 +198,22 @@ class DeltaTarget(Target):
         """Removes rows in one commit."""
         self.table.delete(where, commit_properties=committed_as(batch))
 
-    def refresh(self) -> None:
-        """Takes note of what others have committed."""
-        self.table.update_incremental()
+    def maintain(self) -> None:
+        """Puts small files together, and removes files that no version of the retention time needs."""
+        if self.table.metadata().configuration.get(_MAPPING, "none") != "none":
+            return  # delta-rs does not
+        self.table.optimize.compact()
+        self.table.vacuum(dry_run=False)
+        self.table.cleanup_metadata()
+
+
+def scan(table: DeltaTable, wanted: pa.Schema, where: str = "true") -> Iterator[pa.RecordBatch]:
+    """Rows of a table with some of its columns; by DataFusion, as Arrow's reader would not see mapped columns."""
+    columns = ", ".join(map(quoted, wanted.names))
+    query = QueryBuilder().register("t", table).execute(f"select {columns} from t where {where}")  # noqa: S608
+    for batch in pa.RecordBatchReader.from_stream(query):
+        arrays = [array.cast(field.type) for array, field in zip(batch.columns, wanted, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
 
 def committed_as(batch: BatchId) -> CommitProperties:
