@@ -171,10 +171,12 @@ class TableProgress:
         self._due = time.monotonic() + self._interval
         if self.offset is None or self.offset == self._saved or self._behind:
             return
+        self.batches.saving(self.offset, self._reached)
         self._state.save_offset(self.offset)
         self._saved = self.offset
-        self.batches.saved(self.offset)
-        self._sink.saved()
+        self.batches.saved(self.offset, self._reached)
+        if not self.batches.begun:
+            self._sink.saved()
         self._reached = {}
         self._source.committed(self.offset)
         self._notices.batch_committed(

@@ -29,14 +29,14 @@ class _Note:
     Attributes:
         generation: tells the numbers of this state from those of another, or of one that was lost.
         number: the last one that was given.
-        start: the saved offset behind which the batches were begun.
+        starts: the saved offset behind which the batches were begun; and one that is to take its place, or has.
         begun: each with how far it reached.
         end: where a batch ends that was planned as a whole and is to be read again if it was not finished.
     """
 
     generation: str
     number: int
-    start: Offset | None
+    starts: list[Offset | None]
     begun: list[tuple[int, Mapping[str, str] | None]]
     end: Offset | None
 
@@ -52,8 +52,9 @@ class TableBatches:
     def __init__(self, state: StateStore, saved: Offset | None) -> None:
         self._state = state
         self._note = _read(state.get(KEPT_AS)) or _fresh()
-        if self._note.start != saved:
-            self._note.start, self._note.begun, self._note.end = saved, [], None
+        if saved not in self._note.starts:
+            self._note.begun, self._note.end = [], None
+        self._note.starts = [saved]
 
     @property
     def generation(self) -> str:
@@ -86,16 +87,36 @@ class TableBatches:
         self._keep()
         return self._note.number
 
-    def saved(self, offset: Offset | None) -> None:
-        """All that was begun is written, and the offset behind it is saved: that alone says so, but for a plan."""
+    def saving(self, offset: Offset, reached: Mapping[str, str]) -> None:
+        """An offset is about to be saved, before which everything is written.
+
+        Args:
+            offset: the offset.
+            reached: by lane the last position before it.
+        """
+        if self._beyond(reached):
+            self._note.starts.append(offset)
+            self._keep()
+
+    def saved(self, offset: Offset | None, reached: Mapping[str, str]) -> None:
+        """The offset is saved. Batches that reach beyond it, of a process that was killed, some tables have still."""
         planned = self._note.end is not None
-        self._note.start, self._note.begun, self._note.end = offset, [], None
+        self._note.begun = [] if planned else self._beyond(reached)
+        self._note.starts, self._note.end = [offset], None
         if planned:
             self._keep()
 
+    def _beyond(self, reached: Mapping[str, str]) -> list[tuple[int, Mapping[str, str] | None]]:
+        return [
+            (number, ends)
+            for number, ends in self._note.begun
+            if ends is not None and any(position > reached.get(lane, "") for lane, position in ends.items())
+        ]
+
     def begin_anew(self) -> None:
         """What was planned can no longer be read: nothing that comes is part of a batch of before."""
-        self._note = _fresh()
+        starts, self._note = self._note.starts, _fresh()
+        self._note.starts = starts
         self._keep()
 
     def _keep(self) -> None:
@@ -105,7 +126,7 @@ class TableBatches:
             {
                 "generation": note.generation,
                 "number": note.number,
-                "start": note.start,
+                "starts": note.starts,
                 "begun": note.begun,
                 "end": note.end,
             },
@@ -113,7 +134,7 @@ class TableBatches:
 
 
 def _fresh() -> _Note:
-    return _Note(uuid.uuid4().hex, 0, None, [], None)
+    return _Note(uuid.uuid4().hex, 0, [None], [], None)
 
 
 def _read(kept: Json) -> _Note | None:
@@ -121,7 +142,7 @@ def _read(kept: Json) -> _Note | None:
         return None
     try:
         begun = [(_number(number), _reached(reached)) for number, reached in kept["begun"]]
-        return _Note(str(kept["generation"]), _number(kept["number"]), kept["start"], begun, kept["end"])
+        return _Note(str(kept["generation"]), _number(kept["number"]), list(kept["starts"]), begun, kept["end"])
     except DAMAGE as error:
         raise StateError(
             f"what the state keeps of the batches of tables is damaged ({reason_of(error)}): {str(kept)[:200]}; "
