@@ -46,9 +46,16 @@ class Latency:
 
 
 def measure(
-    server: MySQLServer, system: Cdckit, folder: Path, *, commits: int, rate: float, idle_seconds: float
+    server: MySQLServer,
+    system: Cdckit,
+    folder: Path,
+    *,
+    commits: int,
+    rate: float,
+    idle_seconds: float,
+    rows: int = 1,
 ) -> Latency:
-    """Runs a pipeline beside a writer of single-row commits."""
+    """Runs a pipeline beside a writer of commits of a few rows."""
     workload.create(server, TABLE)
     workload.write(server, workload.inserts(0, 1, table=TABLE))
     pipeline = Pipeline(folder / system.name.replace(" ", "-"), server, TABLE, system.options)
@@ -59,7 +66,7 @@ def measure(
         time.sleep(SETTLE_SECONDS)
         idle = _idle_share(tree, idle_seconds)
         cpu, started = tree.cpu(), time.perf_counter()
-        ordered = sorted(_commit_and_watch(server, system, pipeline, commits, rate))
+        ordered = sorted(_commit_and_watch(server, system, pipeline, commits, rate, rows))
         busy = (tree.cpu() - cpu) / (time.perf_counter() - started)
     return Latency(system.name, rate, _quantile(ordered, 0.5), _quantile(ordered, 0.99), first, idle, busy)
 
@@ -75,13 +82,13 @@ def _quantile(ordered: list[float], share: float) -> float:
 
 
 def _commit_and_watch(
-    server: MySQLServer, system: Cdckit, pipeline: Pipeline, commits: int, rate: float
+    server: MySQLServer, system: Cdckit, pipeline: Pipeline, commits: int, rate: float, rows: int
 ) -> list[float]:
     """The milliseconds that each of `commits` commits took to arrive."""
     unmeasured = int(WARM_UP_SECONDS * rate)
     wanted = unmeasured + commits
     committed: dict[int, float] = {}
-    writer = threading.Thread(target=_commit, args=(server, wanted, rate, committed))
+    writer = threading.Thread(target=_commit, args=(server, wanted, rate, rows, committed))
     arrivals = system.target.arrivals(pipeline.place)
     next(arrivals)
     seen: dict[int, float] = {}
@@ -90,20 +97,20 @@ def _commit_and_watch(
     for ids in arrivals:
         now = time.perf_counter()
         seen.update((number, now) for number in ids if number not in seen)
-        if len(seen) >= wanted or time.monotonic() > deadline:
+        if len(seen) >= wanted * rows or time.monotonic() > deadline:
             break
     writer.join()
-    if len(seen) < wanted:
-        raise AssertionError(f"{len(seen)} of {wanted} commits arrived; {system.name} says:\n{tail(pipeline.log)}")
-    return [max(0.0, seen[number] - at) * 1000 for number, at in committed.items() if number > unmeasured]
+    if len(seen) < wanted * rows:
+        raise AssertionError(f"{len(seen)} of {wanted * rows} rows arrived; {system.name} says:\n{tail(pipeline.log)}")
+    return [max(0.0, seen[number] - at) * 1000 for number, at in committed.items() if number > unmeasured * rows]
 
 
-def _commit(server: MySQLServer, commits: int, rate: float, committed: dict[int, float]) -> None:
+def _commit(server: MySQLServer, commits: int, rate: float, rows: int, committed: dict[int, float]) -> None:
     connection = server.connect()
     begin = time.perf_counter()
     with connection.cursor() as cursor:
-        for number, statement in enumerate(workload.inserts(1, commits, 1, TABLE), 1):
+        for number, statement in enumerate(workload.inserts(1, commits * rows, rows, TABLE), 1):
             time.sleep(max(0.0, begin + number / rate - time.perf_counter()))
             cursor.execute(statement)
-            committed[number] = time.perf_counter()
+            committed[number * rows] = time.perf_counter()
     connection.close()

@@ -10,13 +10,24 @@ from typing import Self
 
 from rich.console import Console
 
-from benchmarks import chains, debezium, exactly_once, following, latency, serializing, transforms
+from benchmarks import chains, debezium, exactly_once, following, latency, mirror, serializing, transforms
 from benchmarks.debezium import Debezium
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured, System
 from benchmarks.mongodb import MongoBench
 from benchmarks.pipelines import METRICS, NO_SCHEMAS, PASSWORD, USER, Cdckit
-from benchmarks.systems import FILE, FILE_METRICS, FILE_SCHEMAS, KAFKA, PEER, PEER_SCHEMAS, SPARK_DELTA, SPARK_KAFKA
+from benchmarks.systems import (
+    DELTA,
+    FILE,
+    FILE_METRICS,
+    FILE_SCHEMAS,
+    KAFKA,
+    MIRROR,
+    PEER,
+    PEER_SCHEMAS,
+    SPARK_DELTA,
+    SPARK_KAFKA,
+)
 from benchmarks.targets import DeltaTarget, FileTarget, KafkaTarget
 from benchmarks.throughput import Bench, CatchUp
 from testkit.servers.kafka import KafkaBroker
@@ -24,7 +35,8 @@ from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 
 PARTS = (
-    "direct", "kafka", "spark", "latency", "mongodb", "peer", "transforms", "chains", "serializing", "exactly-once",
+    "direct", "kafka", "delta", "spark", "latency", "mongodb", "peer",
+    "transforms", "chains", "serializing", "exactly-once",
 )  # fmt: skip
 
 SNAPSHOT_ROWS = 500_000
@@ -38,6 +50,8 @@ RECORDS = 50_000
 GUARANTEED = 300
 """Commits that are watched by each guarantee."""
 GUARANTEED_SECONDS = 5.0
+MIRRORED, CHANGED = 1_000_000, 100_000
+TEN_ROW_COMMITS = 300
 
 BROKER_HEAP = "512m"
 WRITE_TIMEOUT_SECONDS = 600
@@ -67,7 +81,7 @@ class Plan:
         self._console = Console(stderr=True)
 
     def __enter__(self) -> Self:
-        if self._wants("direct", "kafka", "spark", "latency"):
+        if self._wants("direct", "kafka", "delta", "spark", "latency"):
             options = {"binlog_rows_query_log_events": False, "net_write_timeout": WRITE_TIMEOUT_SECONDS}
             self._server = self._stack.enter_context(MySQLServer().start(**options))
             self._server.create_user(USER, PASSWORD)
@@ -86,8 +100,10 @@ class Plan:
         """Measures."""
         if self._wants("kafka"):
             self._warm_broker()
-        if self._wants("direct", "kafka"):
+        if self._wants("direct", "kafka", "delta"):
             self._throughput(Bench(self._server, list(self._systems()), self._folder / "throughput"))
+        if self._wants("delta"):
+            self._delta()
         if self._wants("spark"):
             self._warm()
         if self._wants("latency"):
@@ -106,6 +122,8 @@ class Plan:
             yield CatchUp(Cdckit(FILE_METRICS, self._file, settings=METRICS))
         if self._wants("kafka"):
             yield CatchUp(Cdckit(KAFKA, self._kafka))
+        if self._wants("delta"):
+            yield CatchUp(Cdckit(DELTA, DeltaTarget("delta")))
         yield from self._peers()
 
     def _peers(self) -> Iterable[Debezium]:
@@ -136,6 +154,20 @@ class Plan:
         for system in systems:
             load = (self._rows(INSERTED), self._rows(UPDATED))
             self._take([following.measure(self._server, system, self._folder / "warm", *load)])
+
+    def _delta(self) -> None:
+        """What changes cost a mirror, and how soon commits of ten rows are in a changelog."""
+        system = Cdckit(MIRROR, DeltaTarget("delta", "mirror"))
+        self._take(
+            [mirror.measure(self._server, system, self._folder / "mirror", self._rows(MIRRORED), self._rows(CHANGED))]
+        )
+        tail = Cdckit(DELTA, DeltaTarget("delta"))
+        commits = max(20, self._rows(TEN_ROW_COMMITS))
+        self.latencies.append(
+            latency.measure(
+                self._server, tail, self._folder / "tail", commits=commits, rate=10, idle_seconds=5, rows=10
+            )
+        )
 
     def _latency(self) -> None:
         for system, rate, idle in (

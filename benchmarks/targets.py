@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -11,9 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import pyarrow as pa
 from confluent_kafka import OFFSET_END, Consumer, KafkaException, TopicPartition
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
+from pyarrow.parquet import read_table
 
 from testkit.servers.kafka import KafkaBroker
 
@@ -151,19 +154,48 @@ class KafkaTarget(Target):
 
 
 class DeltaTarget(Target):
-    """Spark's changelog in Delta tables."""
+    """Delta tables.
+
+    Args:
+        sink: the sink that keeps them.
+        mode: what they are.
+    """
+
+    def __init__(self, sink: str = "spark", mode: str = "changelog") -> None:
+        self._sink = sink
+        self._mode = mode
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """The part of the command line that names it."""
-        return ("--sink", "spark", "--set", "sink.mode=changelog", "--set", f"sink.path={_lake(place)}")
+        return ("--sink", self._sink, "--set", f"sink.mode={self._mode}", "--set", f"sink.path={_lake(place)}")
 
     def count(self, place: Place) -> int:
-        """How many rows the table's files hold, by its log."""
-        try:
-            table = DeltaTable(str(_lake(place) / place.topic))
-        except TableNotFoundError:
-            return 0
-        return sum(table.get_add_actions(flatten=True)["num_records"].to_pylist())
+        """How many rows the tables' files hold, by their logs."""
+        folders = _lake(place).iterdir() if _lake(place).exists() else ()
+        return sum(_rows(folder) for folder in folders if re.fullmatch(place.topic, folder.name))
+
+    def arrivals(self, place: Place) -> Iterator[Iterable[int]]:
+        """The ids in the files that are added, as soon as the table's log names them."""
+        table = _lake(place) / place.topic
+        version = DeltaTable(str(table)).version()
+        while True:
+            path = table / "_delta_log" / f"{version + 1:020}.json"
+            if not path.exists():
+                time.sleep(0.0005)
+                yield ()
+                continue
+            version += 1
+            actions = map(json.loads, path.read_text().splitlines())
+            files = [table / action["add"]["path"] for action in actions if "add" in action]
+            yield [number for file in files for number in read_table(file, columns=["id"])["id"].to_pylist()]
+
+
+def _rows(folder: Path) -> int:
+    try:
+        table = DeltaTable(str(folder))
+    except TableNotFoundError:
+        return 0
+    return sum(pa.table(table.get_add_actions(flatten=True))["num_records"].to_pylist())
 
 
 def _lake(place: Place) -> Path:

@@ -1,7 +1,7 @@
 """The public face of cdckit: what the author of a plugin imports.
 
 Beside it stand `cdckit.logical`, `cdckit.connector` (the kit for sources that capture a database), `cdckit.tables` (the
-kit for sinks that keep Spark tables), `cdckit.kafka` (clients of Kafka), `cdckit.java` (what Debezium's and Kafka's
+kit for sinks that keep tables), `cdckit.kafka` (clients of Kafka), `cdckit.java` (what Debezium's and Kafka's
 options mean by Java: regular expressions, key stores), `cdckit.waiting` (waits that a stop ends) and `cdckit.testing`.
 Everything else is the engine's own and may change with any release.
 """

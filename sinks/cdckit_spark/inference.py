@@ -15,12 +15,12 @@ import orjson
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, DataType, DoubleType, LongType, StructType
 
-from cdckit_spark.documents import DeclaredColumn, parsed
-from cdckit_spark.extended_json import declared_type
-from cdckit_spark.layout import ABSENT, OP, POSITION
+from cdckit.tables.documents import DeclaredColumn, parsed
+from cdckit.tables.extended_json import declared_type
+from cdckit.tables.layout import ABSENT, OP, POSITION
+from cdckit.tables.shapes import FACT_COLUMNS
+from cdckit.tables.target import Columns, Target
 from cdckit_spark.rows import TableRows
-from cdckit_spark.shapes import FACT_COLUMNS
-from cdckit_spark.targets import Columns, Target
 
 log = logging.getLogger("cdckit.spark")
 

@@ -9,12 +9,13 @@ from pyspark.sql import Column, DataFrame, Window, functions as f
 from pyspark.sql.types import BinaryType, StringType
 
 from cdckit import LANE_END, SinkError, lane_of
-from cdckit_spark.definitions import Fitting
+from cdckit.tables.definitions import Fitting
+from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
+from cdckit.tables.segments import Emptied, Scope, Segment
+from cdckit.tables.target import BatchId, Columns, quoted
 from cdckit_spark.key_changes import with_old_rows
-from cdckit_spark.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit_spark.rows import TableRows
-from cdckit_spark.segments import Emptied, Scope, Segment
-from cdckit_spark.targets import BatchId, Columns, DeltaTarget, quoted
+from cdckit_spark.targets import DeltaTarget
 
 _KEPT = "__cdckit_kept_"
 """What names of columns begin with that say whether the table's own value is kept."""

@@ -15,11 +15,11 @@ from pyarrow import dataset
 
 from cdckit import ConfigError, Image, Images, Record, Shown, SinkError
 from cdckit.tables.destinations import folder_name
+from cdckit.tables.documents import DOCUMENT
+from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.layout import ABSENT, OP, POSITION, Layout
 from cdckit.tables.sink import Packet, rows_of
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.documents import DOCUMENT
-from cdckit_spark.encoder import TableEncoder
-from cdckit_spark.layout import ABSENT, OP, POSITION, Layout
 
 _BATCH_ROWS = 16_384
 _PARTIAL = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,13 +12,14 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from cdckit import lane_of
+from cdckit.tables.definitions import Fitting, Places
+from cdckit.tables.documents import DOCUMENT, DeclaredColumn, with_columns
+from cdckit.tables.fitted_rows import fitted, moved_to
+from cdckit.tables.layout import Layout
+from cdckit.tables.marks import Mark
 from cdckit.tables.sink import rows_of
-from cdckit_spark.definitions import Fitting, Places
-from cdckit_spark.documents import DOCUMENT, DeclaredColumn, with_columns
-from cdckit_spark.layout import ABSENT, OLD_KEY, Layout
-from cdckit_spark.marks import Mark
-from cdckit_spark.targets import Columns, quoted
-from cdckit_spark.types import column_type, value_of
+from cdckit.tables.target import Columns, quoted
+from cdckit.tables.types import column_type
 
 
 class Heading(NamedTuple):
@@ -93,7 +94,7 @@ class TableRows:
                         given, moved = fits.missing(position.as_py(), head), fits.moved(position.as_py(), head)
                     for rows in rows_of(data.as_py()):
                         wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
-                        yield _fitted(_moved(wide, moved) if moved else wide, wanted, given, fits.tolerant)
+                        yield fitted(moved_to(wide, moved) if moved else wide, wanted, given, fits.tolerant)
 
         return self.packets.select("data", "position", "layout").mapInArrow(unpacked, ddl)
 
@@ -146,60 +147,3 @@ def _widened(head: Heading, columns: Sequence[DeclaredColumn]) -> Heading:
         unavailable=(*layout.unavailable, *unavailable),
     )
     return head._replace(layout=wide)
-
-
-def _moved(rows: pa.RecordBatch, moved: Places) -> pa.RecordBatch:
-    """The rows by the names that their columns have in the target."""
-    named = {}
-    for name, column in zip(rows.schema.names, rows.columns, strict=True):
-        prefix = OLD_KEY if name.startswith(OLD_KEY) else ""
-        own = name.removeprefix(prefix)
-        place = moved.get(own, own)
-        if place is not None:
-            named[prefix + place] = _renamed_absent(column, moved) if name == ABSENT else column
-    return pa.RecordBatch.from_pydict(named)
-
-
-def _renamed_absent(column: pa.Array, moved: Places) -> pa.Array:
-    def renamed(text: str | None) -> str | None:
-        names = [moved.get(name, name) for name in (text or "").split(",") if name]
-        return text and f",{','.join(name for name in names if name is not None)},"
-
-    return pa.array([renamed(text) for text in column.to_pylist()], column.type)
-
-
-def _fitted(
-    rows: pa.RecordBatch, wanted: pa.Schema, given: Mapping[str, str], tolerant: Collection[str]
-) -> pa.RecordBatch:
-    names = set(rows.schema.names)
-    columns = [
-        _cast(rows.column(field.name), field.type, tolerant=field.name in tolerant)
-        if field.name in names
-        else _same(given.get(field.name), field.type, rows.num_rows)
-        for field in wanted
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=wanted)
-
-
-def _cast(column: pa.Array, kind: pa.DataType, *, tolerant: bool) -> pa.Array:
-    if not tolerant or column.type == kind:
-        return column.cast(kind)
-    try:
-        return column.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return pa.concat_arrays([_cast_one(column.slice(row, 1), kind) for row in range(len(column))])
-
-
-def _cast_one(value: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A value of another type, or null."""
-    try:
-        return value.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return pa.nulls(1, kind)
-
-
-def _same(text: str | None, kind: pa.DataType, rows: int) -> pa.Array:
-    """One value for all rows."""
-    if text is None:
-        return pa.nulls(rows, kind)
-    return pa.repeat(value_of(text, kind), rows)

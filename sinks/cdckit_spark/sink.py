@@ -14,21 +14,23 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, SinkError
+from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
+from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.evolution import Evolution
 from cdckit.tables.passing import passes
-from cdckit.tables.sink import RowEncoder, SparkTableSink, TableContext
+from cdckit.tables.policy import Policy
+from cdckit.tables.segments import Emptied, Segment, chosen, emptied, refuse_unfollowed, segments
+from cdckit.tables.sink import RowEncoder, SparkTableSink
+from cdckit.tables.sources import Sources
+from cdckit.tables.target import BatchId, Target
 from cdckit_spark.checks import check_place
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.encoder import TableEncoder
-from cdckit_spark.evolution import Evolution
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
-from cdckit_spark.policy import Policy
 from cdckit_spark.reading import DeltaImages
 from cdckit_spark.rows import TableRows, tables_of
-from cdckit_spark.segments import Emptied, Segment, chosen, emptied, refuse_unfollowed, segments
-from cdckit_spark.sources import Sources
-from cdckit_spark.targets import BatchId, DeltaTarget, ParquetTarget, Target
+from cdckit_spark.targets import DeltaTarget, ParquetTarget, SparkTarget
 
 log = logging.getLogger("cdckit.spark")
 
@@ -57,7 +59,7 @@ class LakeSink(SparkTableSink):
         self.mirrors = config.mode == "mirror"
         self.commit_interval_ms = config.commit_interval_ms
         self._names = Names()
-        self._tables: dict[str, Evolution] = {}
+        self._tables: dict[str, Evolution[SparkTarget]] = {}
         self._inferences: dict[str, Inference] = {}
         self._sources: dict[str, Sources] = {}
         self._begun: set[str] = set()
@@ -147,7 +149,7 @@ class LakeSink(SparkTableSink):
             self._context.pause(passing)
         return {topic: tables[topic] for topic in faults}
 
-    def _table(self, topic: str) -> Evolution:
+    def _table(self, topic: str) -> Evolution[SparkTarget]:
         """The table of a topic, which no other topic of this pipeline has."""
         if topic not in self._tables:
             target = self._target(topic)
@@ -177,7 +179,7 @@ class LakeSink(SparkTableSink):
             kind = RetriableSinkError if passes(error) else SinkError
             raise kind(f"table {table.target}: {_reason(error)}") from error
 
-    def _require_begun(self, topic: str, table: Evolution, rows: TableRows) -> None:
+    def _require_begun(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> None:
         """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""
         if topic not in self._begun and table.present():
             self._sources_of(topic, table.target).begin(here=any(mark.kind in BEGINS for mark in rows.marks))
@@ -191,7 +193,7 @@ class LakeSink(SparkTableSink):
         awaits = self.config.mode == "mirror" and self._context.marks
         return Asked(self._context.read_again() if awaits else {}, self._context.accepted())
 
-    def _followed(self, topic: str, table: Evolution, rows: TableRows) -> TableRows:
+    def _followed(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> TableRows:
         """The rows with the columns that their documents have, which the table has then, too."""
         inference = self._inferences.setdefault(topic, Inference(table.target))
         wide = inference.widened(rows, table.columns or table.target.columns())
@@ -200,7 +202,7 @@ class LakeSink(SparkTableSink):
         return wide
 
     def _mirror(
-        self, topic: str, table: Evolution, rows: TableRows, number: BatchId, accepted: Mapping[str, str]
+        self, topic: str, table: Evolution[SparkTarget], rows: TableRows, number: BatchId, accepted: Mapping[str, str]
     ) -> None:
         target = table.target
         assert isinstance(target, DeltaTarget)
@@ -225,15 +227,17 @@ class LakeSink(SparkTableSink):
                 table.written()
         table.use({name: accepted[name] for name in used})
 
-    def _write_segment(self, table: Evolution, rows: TableRows, part: Segment, gone: Emptied, once: BatchId) -> None:
+    def _write_segment(
+        self, table: Evolution[SparkTarget], rows: TableRows, part: Segment, gone: Emptied, once: BatchId
+    ) -> None:
         target = table.target
         assert isinstance(target, DeltaTarget)
         text = self.config.unavailable_value_placeholder
         mirror = Mirror(target, table.columns, once, text, table.fitting, rebuilt=table.rebuilt)
         mirror.write(rows, part, gone)
 
-    def _target(self, topic: str) -> Target:
-        kind: Callable[[SparkSession, LakeConfig, str], Target]
+    def _target(self, topic: str) -> SparkTarget:
+        kind: Callable[[SparkSession, LakeConfig, str], SparkTarget]
         kind = DeltaTarget if self.config.format == "delta" else ParquetTarget
         return kind(self._session, self.config, topic)
 

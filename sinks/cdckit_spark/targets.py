@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from cdckit.tables.destinations import collision, folder_name, table_name
+from cdckit.tables.destinations import folder_name, table_name
+from cdckit.tables.target import TOPIC, BatchId, Columns, Target, literal, quoted
 from cdckit_spark.config import LakeConfig
-
-TOPIC = "topic"
-"""The note that says which topic a table is for."""
-
-Columns = dict[str, str]
-"""A table's columns and their types, in order."""
 
 _OWNER = "_cdckit_topic"
 """The file that says which topic a folder of parquet files is for; Spark passes over names that begin so."""
@@ -26,82 +21,15 @@ _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 """What a column's name may hold only where Delta maps names to files' own."""
 
 
-class BatchId(NamedTuple):
-    """A batch of a pipeline: written twice, it is there once."""
-
-    application: str
-    number: int
-
-
-class Target(ABC):
-    """One table."""
-
-    topic: str = ""
-    """The topic that it is for."""
-
-    changes_rows: ClassVar[bool] = False
-    """Whether rows that are there can be changed."""
-
-    def check_owner(self, notes: Mapping[str, str]) -> None:
-        """Sees by a table's notes that it is this topic's; one that does not say was made by an older version.
-
-        Raises:
-            SinkError: it is another topic's.
-        """
-        owner = notes.get(TOPIC, self.topic)
-        if owner != self.topic:
-            raise collision(str(self), owner, self.topic)
-
-    def claim(self) -> None:
-        """Notes whose table it is."""
-        self.note({TOPIC: self.topic})
-
-    def widen(self, columns: Columns) -> None:
-        """Gives columns a wider type."""
-        raise NotImplementedError
-
-    def drop_column(self, name: str) -> None:
-        """Takes a column away."""
-        raise NotImplementedError
-
-    def rename_column(self, old: str, new: str) -> None:
-        """Gives a column another name."""
-        raise NotImplementedError
-
-    def comment(self, column: str, text: str | None) -> None:
-        """Says what a column is for, or the table ("")."""
-        raise NotImplementedError
-
-    def update(self, values: Mapping[str, str], where: str | None = None) -> None:
-        """Changes rows that are there, all of them or those for which a condition holds; all of it as SQL."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def columns(self) -> Columns:
-        """The table's columns; none where there is no table yet."""
-
-    @abstractmethod
-    def create(self, columns: Columns) -> None:
-        """Makes the table."""
-
-    @abstractmethod
-    def add_columns(self, columns: Columns) -> None:
-        """Adds columns at the end; earlier rows have null there."""
-
-    @abstractmethod
-    def notes(self) -> dict[str, str]:
-        """What the sink has noted about the table; nothing where the format has no place for it."""
-
-    @abstractmethod
-    def note(self, notes: Mapping[str, str]) -> None:
-        """Keeps notes with the table."""
+class SparkTarget(Target):
+    """One table that Spark writes."""
 
     @abstractmethod
     def append(self, rows: DataFrame, batch: BatchId) -> None:
         """Adds rows; none where the batch is there already."""
 
 
-class DeltaTarget(Target):
+class DeltaTarget(SparkTarget):
     """One Delta table, by its path or its name."""
 
     changes_rows = True
@@ -235,7 +163,7 @@ class DeltaTarget(Target):
         self.session.sql(f"ALTER TABLE {self._identifier} SET TBLPROPERTIES ({given})")
 
 
-class ParquetTarget(Target):
+class ParquetTarget(SparkTarget):
     """A folder of parquet files, inside it a folder for each batch, so that a batch can be written again."""
 
     def __init__(self, session: SparkSession, config: LakeConfig, topic: str) -> None:
@@ -322,16 +250,6 @@ def _transaction(session: SparkSession, batch: BatchId) -> SparkSession:
 
 def _types_of(schema: StructType) -> Columns:
     return {field.name: field.dataType.simpleString() for field in schema.fields}
-
-
-def quoted(name: str) -> str:
-    """A column's name as an identifier in SQL."""
-    return f"`{name.replace('`', '``')}`"
-
-
-def literal(text: str) -> str:
-    """A text as a literal in SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _features(columns: Columns) -> dict[str, str]:

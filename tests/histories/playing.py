@@ -99,18 +99,22 @@ class Play:
             try:
                 return self.sink.run(file)
             except Exception as error:
-                named = _ADVICE.search(str(error))
-                if named is None:
-                    raise DivergedError(f"{place}: the pipeline ended with {_said(error)}") from error
                 last = _said(error)
-                self._obey(f"{place}: {last}", named[1].replace("FILE", str(file)).split())
+                named = [command.replace("FILE", str(file)).split() for command in _ADVICE.findall(str(error))]
+                if not named:
+                    raise DivergedError(f"{place}: the pipeline ended with {last}") from error
+                self._obey(f"{place}: {last}", named)
         raise DivergedError(f"{place}: {_COMMANDS} commands have not helped; the pipeline ended with {last}")
 
-    def _obey(self, why: str, command: Sequence[str]) -> None:
-        done = subprocess.run([sys.executable, "-m", "cdckit", *command], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise DivergedError(f"{why}\nand the command ended with {done.returncode}: {done.stderr}")
-        self.obeyed += 1
+    def _obey(self, why: str, commands: Sequence[Sequence[str]]) -> None:
+        """Does what the first command says, or the one behind it where that is not possible."""
+        for command in commands:
+            call = [sys.executable, "-m", "cdckit", *command]
+            done = subprocess.run(call, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                self.obeyed += 1
+                return
+        raise DivergedError(f"{why}\nand the command ended with {done.returncode}: {done.stderr}")
 
     def check(self, place: str) -> None:
         """Compares the tables."""

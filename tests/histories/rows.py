@@ -59,6 +59,8 @@ def _shape(value: Any) -> str:
     """Of a geometry: the reference system and the well-known bytes; MySQL's own form has both in one text of bytes."""
     if isinstance(value, bytes):
         return f"{struct.unpack('<I', value[:4])[0]} {value[4:].hex()}"
+    if isinstance(value, dict):  # of Arrow
+        value = value["wkb"], value["srid"]
     wkb, srid = value if len(value) == 2 else (value.wkb, value.srid)  # a pair of `decoded`, or a row of Spark
     return f"{srid or 0} {bytes(wkb).hex()}"
 

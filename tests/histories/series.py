@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from uuid import uuid4
@@ -16,13 +17,13 @@ from histories.generator import history, with_failover
 from histories.playing import FailOver, Play, failure
 from histories.rows import keys_of
 from histories.shrinking import shrunk
-from histories.sinks import Changelog, File, Kafka, Mirror, Sink
+from histories.sinks import Changelog, DeltaChangelog, DeltaMirror, File, Kafka, Mirror, Sink
 from histories.steps import Step, written
-from histories.switches import LAKES, kinds_of
+from histories.switches import LAKES, MAPLESS, kinds_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
 
-SINKS = ("file", "kafka", "mirror", "changelog")
+SINKS = ("file", "kafka", "mirror", "changelog", "delta", "delta-changelog")
 
 
 @dataclass
@@ -60,7 +61,8 @@ class Series:
         """The history of a seed."""
         kinds = self.kinds or kinds_of(self.sink, replicas=self.fail_over is not None)
         steps = history(seed, kinds, 2 if self.sink in LAKES else 4, self.small)
-        return with_failover(seed, steps) if self.fail_over else steps
+        steps = with_failover(seed, steps) if self.fail_over else steps
+        return [step.renamed("with space", "with-space") for step in steps] if self.sink in MAPLESS else steps
 
     def report(self, seed: int) -> str:
         """What goes wrong in the history of a seed, and a short one in which it does; "" where nothing does."""
@@ -105,7 +107,12 @@ class Series:
             return Kafka(self.broker(), name)
         if self.sink == "mirror":
             return Mirror(self.session(), folder, name, name)
-        return Changelog(self.session(), folder, name, name, lambda: keys_of(self.server, name))
+        if self.sink == "delta":
+            return DeltaMirror(folder, name, name)
+        keys = partial(keys_of, self.server, name)
+        if self.sink == "delta-changelog":
+            return DeltaChangelog(folder, name, name, keys)
+        return Changelog(self.session(), folder, name, name, keys)
 
 
 def _signature(said: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
@@ -168,23 +169,64 @@ def _event(topic: str, partition: int, key: Any, value: Any, headers: Mapping[st
     return Event(topic, partition, key, value, headers.get(POSITION, ""), absent)
 
 
-class Lake(Sink):
-    """Delta tables of a lake."""
+class Tables(Sink):
+    """Delta tables of a lake.
 
-    runner: ClassVar[str] = "spark"
+    Args:
+        folder: of the history.
+        prefix: what the topics' names begin with.
+        database: the source's.
+        mode: what the tables are.
+    """
+
     schema_changes: ClassVar[bool] = False
+    kind: ClassVar[str]
 
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, mode: str) -> None:
-        self.session = session
+    def __init__(self, folder: Path, prefix: str, database: str, mode: str) -> None:
         self.folder = folder / "lake"
         self.topics = f"{prefix}.{database}"
         self.mode = mode
-        self._due: list[tuple[str, Random]] = []
 
     @property
     def options(self) -> dict[str, Any]:
         """The sink's options."""
-        return {"type": "spark", "mode": self.mode, "path": str(self.folder)}
+        return {"type": self.kind, "mode": self.mode, "path": str(self.folder)}
+
+    def paths(self) -> list[Path]:
+        """The tables that there are."""
+        return sorted(path for path in self.folder.glob(f"{self.topics}.*") if (path / "_delta_log").exists())
+
+    def found(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table; none where there is no table."""
+        path = self.folder / f"{self.topics}.{table}"
+        return self.read(path) if path in self.paths() else []
+
+    @abstractmethod
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """All rows of a table that is there."""
+
+
+class DeltaTables(Tables):
+    """Tables that the direct runner keeps."""
+
+    kind: ClassVar[str] = "delta"
+
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """By delta-rs."""
+        found: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table().to_pylist()
+        return found
+
+
+class Lake(Tables):
+    """Tables that Spark keeps."""
+
+    runner: ClassVar[str] = "spark"
+    kind: ClassVar[str] = "spark"
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, mode: str) -> None:
+        super().__init__(folder, prefix, database, mode)
+        self.session = session
+        self._due: list[tuple[str, Random]] = []
 
     def run(self, pipeline: Path) -> None:
         """Delivers all that there is, in a query of the session, beside what was asked for.
@@ -250,23 +292,13 @@ class Lake(Sink):
             ended.set()
             killer.join()
 
-    def paths(self) -> list[Path]:
-        """The tables that there are."""
-        return sorted(path for path in self.folder.glob(f"{self.topics}.*") if (path / "_delta_log").exists())
-
-    def found(self, table: str) -> list[dict[str, Any]]:
-        """All rows of a table; none where there is no table."""
-        path = self.folder / f"{self.topics}.{table}"
-        if path not in self.paths():
-            return []
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """By Spark."""
         return [row.asDict() for row in self.session.read.format("delta").load(str(path)).collect()]
 
 
-class Mirror(Lake):
+class MirroredRows(Tables):
     """A table for each of the source's."""
-
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(session, folder, prefix, database, "mirror")
 
     def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
         """The tables' rows; those of shards are told apart by the key's own column."""
@@ -279,26 +311,31 @@ class Mirror(Lake):
         return found
 
 
+class Mirror(MirroredRows, Lake):
+    """Spark's mirrors."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(session, folder, prefix, database, "mirror")
+
+
+class DeltaMirror(MirroredRows, DeltaTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database, "mirror")
+
+
 Keys = Callable[[], Mapping[str, list[str]]]
 
 
-class Changelog(Lake):
+class LoggedRows(Tables):
     """A table of changes for each of the source's, of which the newest of each key counts.
 
-    Args:
+    Attributes:
         keys: gives the columns of each table's key; tables without one cannot be put together from what rows became.
     """
 
-    def __init__(
-        self,
-        session: SparkSession,
-        folder: Path,
-        prefix: str,
-        database: str,
-        keys: Callable[[], Mapping[str, list[str]]],
-    ) -> None:
-        super().__init__(session, folder, prefix, database, "changelog")
-        self.keys = keys
+    keys: Keys
 
     def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
         """What the changes come to.
@@ -329,3 +366,19 @@ class Changelog(Lake):
             else:
                 newest[identity] = row
         return newest.values()
+
+
+class Changelog(LoggedRows, Lake):
+    """Spark's changelogs."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(session, folder, prefix, database, "changelog")
+        self.keys = keys
+
+
+class DeltaChangelog(LoggedRows, DeltaTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(folder, prefix, database, "changelog")
+        self.keys = keys

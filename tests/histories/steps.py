@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 CHECK = "check"
@@ -32,6 +32,10 @@ class Step:
     statements: tuple[str, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
     parts: bool = False
+
+    def renamed(self, old: str, new: str) -> Step:
+        """The same with another name of a column."""
+        return replace(self, statements=tuple(statement.replace(old, new) for statement in self.statements))
 
 
 def written(steps: Iterable[Step]) -> str:

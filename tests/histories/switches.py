@@ -6,7 +6,10 @@ from histories.definitions import DEFINITIONS
 from histories.generator import FAILOVERS, KINDS, LAKE_FAULTS
 
 LAKES = ("mirror", "changelog")
-"""The sinks that keep tables in a lake."""
+"""The sinks that keep tables in a lake, by Spark."""
+
+MAPLESS = ("delta", "delta-changelog")
+"""The sinks of tables whose columns are not altered once a name needs Delta's column mapping."""
 
 _XA = "changes of an XA transaction are told when it is prepared, as Debezium does; what is then rolled back stays"
 _PARTITIONS = "what goes or comes with a partition is not told of"
@@ -30,6 +33,7 @@ OFF: dict[str, dict[str, str]] = {
         "partial json": _AS_IT_WAS,
     },
 }
+OFF |= {"delta": OFF["mirror"], "delta-changelog": OFF["changelog"]}
 """The kinds of steps that are left out of the histories of a sink, and the reason."""
 
 _ONLY_DIRECT = frozenset(("incremental snapshot",))

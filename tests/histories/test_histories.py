@@ -21,9 +21,22 @@ from testkit.servers.mysql_family import SQLServer
 SMALL = range(1, 41)
 LONG = range(41, 241)
 CHANGELOGS = range(241, 261)
+DELTA = range(261, 311)
+DELTA_SMALL = range(261, 264)
+DELTA_CHANGELOGS = range(311, 321)
 _SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
 SMALL_STEPS = 15
 """So many steps has a small history, besides those that deliver."""
+
+
+def _delta() -> list[ParameterSet]:
+    """Each seed with the sink, of tables that the direct runner keeps."""
+    found = []
+    for seed in (*DELTA, *DELTA_CHANGELOGS):
+        sink = "delta-changelog" if seed in DELTA_CHANGELOGS else "delta"
+        marks = [pytest.mark.timeout(1800), *([] if seed in DELTA_SMALL else [pytest.mark.nightly])]
+        found.append(pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}"))
+    return found
 
 
 def _histories() -> list[ParameterSet]:
@@ -38,7 +51,7 @@ def _histories() -> list[ParameterSet]:
     return found
 
 
-@pytest.mark.parametrize(("sink", "seed"), _histories())
+@pytest.mark.parametrize(("sink", "seed"), [*_histories(), *_delta()])
 def test_the_sink_equals_the_source(
     histories_server: SQLServer, sink: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -49,7 +62,7 @@ def test_the_sink_equals_the_source(
         lambda: request.getfixturevalue("kafka_broker"),
         lambda: request.getfixturevalue("session"),
         shrinks=60,
-        small=SMALL_STEPS if seed in SMALL else None,
+        small=SMALL_STEPS if seed in SMALL or seed in DELTA_SMALL else None,
     )
     report = series.report(seed)
     assert not report, report

@@ -10,8 +10,8 @@ from cdckit.api.struct import Struct
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import ConfigError
+from cdckit.tables.shapes import EnvelopeShape
 from cdckit_mongodb.config import MongoDbConfig
-from cdckit_spark.shapes import EnvelopeShape
 from mongodb.capture import Capture
 from mysql.first_blocks import masked, of_run, recorded
 from testkit.servers.mongodb import MongoReplicaSet

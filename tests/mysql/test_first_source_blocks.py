@@ -11,7 +11,7 @@ from cdckit.api.struct import Struct
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import ConfigError
-from cdckit_spark.shapes import EnvelopeShape
+from cdckit.tables.shapes import EnvelopeShape
 from mysql.capture import config_for
 from mysql.conftest import NewCapture
 from mysql.first_blocks import masked, of_run, recorded

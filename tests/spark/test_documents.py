@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import ConfigError, SinkError
+from cdckit.tables.documents import parse_columns
 from cdckit_spark import inference
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.documents import parse_columns
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 

@@ -12,10 +12,10 @@ from cdckit.api.schema import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, St
 from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.connector.envelope import OLD_KEY
 from cdckit.errors import SinkError
+from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.groups import Mode
+from cdckit.tables.layout import Layout
 from cdckit.tables.sink import Packet, rows_of
-from cdckit_spark.encoder import TableEncoder
-from cdckit_spark.groups import Mode
-from cdckit_spark.layout import Layout
 
 KEY = struct_schema("Key", {"id": INT32})
 ROW = struct_schema("Value", {"id": INT32, "name": OPTIONAL_STRING}, optional=True)

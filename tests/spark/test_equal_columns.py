@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit_spark.layout import POSITION
+from cdckit.tables.layout import POSITION
 from spark.lake import Rows, at_source
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
@@ -134,7 +134,7 @@ def steps(
     mysql_server.run_sql(f"create database {name}")
     create_reader(mysql_server)
     found = Mirrored(session, mysql_server, name, tmp_path_factory.mktemp("equal"))
-    log = logging.getLogger("cdckit.spark")
+    log = logging.getLogger("cdckit.tables")
     level = log.level
     log.addHandler(found.told)
     log.setLevel(logging.INFO)

@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 
 from cdckit.api.marks import DefinitionChange, MarkKind
 from cdckit.errors import SinkError
-from cdckit_spark.behavior import Behavior, ChangeKind, EvolutionMode
-from cdckit_spark.evolution import Evolution
-from cdckit_spark.layout import Layout
-from cdckit_spark.marks import Mark
-from cdckit_spark.policy import Policy
-from cdckit_spark.targets import BatchId, Columns, Target
+from cdckit.tables.behavior import Behavior, ChangeKind, EvolutionMode
+from cdckit.tables.evolution import Evolution
+from cdckit.tables.layout import Layout
+from cdckit.tables.marks import Mark
+from cdckit.tables.policy import Policy
+from cdckit.tables.target import BatchId, Columns, Target
 
 PEOPLE = "shop.people"
 

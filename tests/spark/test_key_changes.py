@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 from hypothesis import given, strategies as st
 
-from cdckit_spark.key_changes import _Follower
-from cdckit_spark.layout import ABSENT, OLD_KEY, OP, POSITION
+from cdckit.tables.key_follower import Follower
+from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
 
 GONE = "gone"
 COLUMNS = ("a", "b")
@@ -72,7 +72,7 @@ def test_rows_come_out_as_they_are(
     log = Log(rows)
     for step in steps:
         log.step(*step)
-    follower = _Follower(pa.Table.from_pylist(log.events, SCHEMA), ["k"], ["a", "b"], GONE)
+    follower = Follower(pa.Table.from_pylist(log.events, SCHEMA), ["k"], ["a", "b"], GONE)
     assert _applied(rows, follower.last()) == log.rows
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from cdckit.tables.evolution import Evolution
+from cdckit.tables.layout import POSITION, Layout
+from cdckit.tables.policy import Policy
+from cdckit.tables.target import Columns
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.evolution import Evolution
-from cdckit_spark.layout import POSITION, Layout
-from cdckit_spark.policy import Policy
-from cdckit_spark.targets import Columns, DeltaTarget
+from cdckit_spark.targets import DeltaTarget
 
 pytestmark = pytest.mark.spark
 
@@ -54,7 +55,7 @@ class Killed(DeltaTarget):
             raise KilledError
 
 
-def evolution(session: SparkSession, folder: Path, step: str = "") -> Evolution:
+def evolution(session: SparkSession, folder: Path, step: str = "") -> Evolution[Killed]:
     target = Killed(session, LakeConfig(path=str(folder), mode="mirror"), "t")
     target.step = step
     return Evolution(target, Policy(mirror=True))
@@ -69,7 +70,7 @@ def test_older_rows_get_a_columns_value_once(
     session.sql(f"insert into delta.`{path}` values (1, '1')")
     with pytest.raises(KilledError):
         evolution(session, tmp_path, step).follow([("2", NEW)])
-    with caplog.at_level("INFO", "cdckit.spark"):
+    with caplog.at_level("INFO", "cdckit.tables"):
         again = evolution(session, tmp_path)
         again.follow([("2", NEW)])
     assert "column 'n' was added with '5': its older rows have that" in caplog.text

@@ -8,8 +8,8 @@ import pytest
 
 from cdckit.api.marks import MarkKind
 from cdckit.errors import SinkError
-from cdckit_spark.marks import Mark
-from cdckit_spark.segments import Emptied, Scope, emptied, refuse_unfollowed, segments
+from cdckit.tables.marks import Mark
+from cdckit.tables.segments import Emptied, Scope, emptied, refuse_unfollowed, segments
 
 A, B = {"shard": "a"}, {"shard": "b"}
 

@@ -14,16 +14,18 @@ from cdckit.api.marks import MarkKind
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.packets import PACKET_SCHEMA, table_packets
 from cdckit.errors import SinkError
-from cdckit.tables.sink import Packet, TableContext
+from cdckit.tables.context import TableContext
+from cdckit.tables.definitions import Fitting
+from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.marks import Mark
+from cdckit.tables.segments import emptied, segments
+from cdckit.tables.sink import Packet
+from cdckit.tables.target import BatchId
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.definitions import Fitting
-from cdckit_spark.encoder import TableEncoder
-from cdckit_spark.marks import Mark
 from cdckit_spark.mirror import Mirror
 from cdckit_spark.rows import tables_of
-from cdckit_spark.segments import emptied, segments
 from cdckit_spark.sink import LakeSink
-from cdckit_spark.targets import BatchId, DeltaTarget
+from cdckit_spark.targets import DeltaTarget
 from spark.script import Script
 from spark.test_encoder import event
 

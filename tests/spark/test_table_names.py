@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
 from cdckit.tables.destinations import folder_name
+from cdckit.tables.evolution import Evolution
+from cdckit.tables.layout import Layout
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.evolution import Evolution
-from cdckit_spark.layout import Layout
 from cdckit_spark.targets import DeltaTarget, ParquetTarget
 from spark.script import Script
 

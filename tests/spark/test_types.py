@@ -11,7 +11,7 @@ import pytest
 from cdckit import logical
 from cdckit.api.schema import FLOAT64, STRING, Schema, Stored, array_schema, struct_schema
 from cdckit.api.struct import Struct
-from cdckit_spark.types import column_type, text_of, value_of
+from cdckit.tables.types import column_type, text_of, value_of
 
 LAST = datetime(1969, 12, 31, 23, 59, 59, 999999)
 """The last instant before 1970."""

@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
+from cdckit.tables.types import column_type
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.table import TableId, Tables
 from cdckit_mysql.values.column import column_value
 from cdckit_mysql.values.options import ValueOptions
-from cdckit_spark.types import column_type
 from cdckit_ticdc.columns.options import ColumnOptions
 from cdckit_ticdc.decoding.decoder import DecoderOptions
 from cdckit_ticdc.decoding.protocols import make_decoder

@@ -122,6 +122,13 @@ class Source(ABC):
         history) is durable when this returns.
         """
 
+    def snapshot_point(self, start: Offset) -> Offset | None:
+        """Where a snapshot ends that is to be read from `start` on, for `plan`; None where the log comes next.
+
+        For a runner that reads a snapshot as one batch, and the log behind it open-ended. None by default.
+        """
+        return None
+
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """An open-ended split up to `end`, for a runner that reads it in the process that holds the state.
 

@@ -17,7 +17,7 @@ from cdckit.connector import resnapshot
 from cdckit.connector.takeover.history import HistoryClient, read_history
 from cdckit.connector.takeover.offsets import offsets_body, offsets_of, write_offsets
 from cdckit.engine.pipeline import make_source
-from cdckit.engine.state import made_for
+from cdckit.engine.state import made_for, table_batches
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_offset
@@ -44,6 +44,7 @@ def reset(chosen: Chosen) -> None:
         state.save_offset(None)
         leave_to_state(state, chosen=True)
         state.put(resnapshot.KEPT_AS, None)
+        state.put(table_batches.KEPT_AS, None)
 
 
 @offsets.command("keep", cls=Command)
@@ -77,6 +78,7 @@ def set_offset(chosen: Chosen, offset: str) -> None:
         raise ConfigError(f"OFFSET: {error}", number="CDC2505") from error
     with held(pipeline) as state:
         state.save_offset(wanted)
+        state.put(table_batches.KEPT_AS, None)
         leave_to_state(state, chosen=True)
         made_for.keep_offset(state)
 

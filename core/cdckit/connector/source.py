@@ -52,8 +52,8 @@ class ConnectorSource(Source, Generic[Config, At]):
     """Whether the log is an archive's, without the database: it is read up to its end as it is now, which nobody waits
     for, and tables that are to be read again wait for the database."""
     snapshot_catches_up: ClassVar[bool] = False
-    """Whether a whole snapshot of tables that are read again begins with the log up to its point; else the log is read
-    first."""
+    """Whether a whole snapshot of tables that are read again begins with the log up to its point; else, and for a sink
+    of tables, the log is read first."""
 
     def __init__(self, config: Config, offsets: type[At], mode: SnapshotMode, *, unread: str = "") -> None:
         self._config = config
@@ -120,6 +120,17 @@ class ConnectorSource(Source, Generic[Config, At]):
         end = self._end_before_rows(at) or self._awaited_end(at, 0.0 if self.archived else wait_seconds)
         return start if end is None else end.with_changes(incremental=at.incremental).to_json()
 
+    def snapshot_point(self, start: Offset) -> Offset | None:
+        """Of the first snapshot, or of tables that are read again once the log before that is read."""
+        at = without_unfinished(self._start(self._offsets.kept(start)))
+        self._again.settled(at)
+        if at.snapshot_due:
+            return self._snapshot_point(at).to_json()
+        wanted = self._due(at)
+        if wanted is None or self._again.log_before(at) is not None:
+            return None
+        return self._again.ended(at, wanted).with_changes(incremental=at.incremental).to_json()
+
     def _end_before_rows(self, at: At) -> At | None:
         """Where the next batch ends, as long as tables are to be read again: the log as it was, then their chunks."""
         wanted = self._due(at)
@@ -179,7 +190,8 @@ class ConnectorSource(Source, Generic[Config, At]):
             # Rows that are read again must not be older than what the log has told already: the log comes first, up to
             # where it ended when this was asked for. A moving end would put the rows off for as long as there are
             # changes.
-            before = None if self.snapshot_catches_up else self._again.log_before(at)
+            catches_up = self.snapshot_catches_up and not self._context.marks
+            before = None if catches_up else self._again.log_before(at)
             if before is not None:
                 return self.bounded(self._log_split(start, at), before.to_json())
             at = self._again.begun(at, wanted)

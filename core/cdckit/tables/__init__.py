@@ -1,1 +1,1 @@
-"""The kit for sinks that keep Spark tables: their contract, names of tables and folders, faults that pass."""
+"""The kit for sinks that keep tables: their contract, names, rows as columns, and how they follow definitions."""

@@ -8,7 +8,7 @@ unpacks those of a table into typed columns.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from cdckit.api.marks import RoutedMark
 from cdckit.api.record import Record
 from cdckit.api.sink import TableSink
-from cdckit.errors import RetriableSinkError
+from cdckit.tables.context import TableContext
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,44 +59,6 @@ class RowEncoder(Protocol):
 
         Packets of marks and of rows come in any order, and out of any task: the sink puts them in order by position.
         """
-
-
-def _give_up(error: RetriableSinkError) -> None:
-    raise error
-
-
-def _unsaid(_activity: str) -> None:
-    """No one listens."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableContext:
-    """What the runner gives a table sink.
-
-    Attributes:
-        name: the pipeline's name.
-        generation: tells batch numbers of one checkpoint from those of another.
-        skipped: the operations (`c`, `u`, `d`, `t`) that the source leaves out.
-        partial_updates: where updates carry only what has changed: what the user can do to have whole rows; None: they
-            carry whole rows.
-        marks: whether the source tells table marks. Of one that does not, only records say what happens to tables.
-        pause: waits before another attempt, or raises the error where there is to be none.
-        read_again: gives the source tables that are to be read again (`cdc resnapshot`), or were lately, each with a
-            text that tells one request from the next.
-        accepted: gives the source tables whose next change of definition the user has accepted (`cdc schema accept`),
-            each with a text that tells one acceptance from the next.
-        activity: is told what everything waits for, and "" once that is done.
-    """
-
-    name: str
-    generation: str
-    skipped: frozenset[str] = frozenset()
-    partial_updates: str | None = None
-    marks: bool = False
-    pause: Callable[[RetriableSinkError], None] = _give_up
-    read_again: Callable[[], Mapping[str, str]] = dict
-    accepted: Callable[[], Mapping[str, str]] = dict
-    activity: Callable[[str], None] = _unsaid
 
 
 class SparkTableSink(TableSink):

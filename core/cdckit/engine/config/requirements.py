@@ -10,6 +10,7 @@ from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
 from cdckit.errors import ConfigError, Problem
+from cdckit.tables.direct import DirectTableSink
 
 SPECULATES = (
     "spark.speculation: a second attempt of a task would write its records once more, behind newer ones, and the order "
@@ -17,6 +18,12 @@ SPECULATES = (
     "in spark-submit's --conf or in the session that this process has), or set it to false"
 )
 """What is wrong with `spark.speculation` where tasks write."""
+
+
+_TOLERANCE = (
+    "errors.tolerance: '{}' passes over records one by one, and '{}' keeps tables, which would lack them, and which a "
+    "replay cannot write to: set it to none"
+)
 
 
 def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
@@ -39,10 +46,27 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
         if pipeline.runner == "spark" and component is pipeline.sink:
             problems += _speculation(pipeline, made_by)
             problems += _tolerance_on_spark(pipeline, made_by)
-        if pipeline.runner == "direct" and isinstance(made_by, type) and issubclass(made_by, TableSink):
-            said = f"sink.type: '{component.registration.name}' keeps Spark tables; set 'runner: spark' for it"
-            problems.append(Problem(said, "CDC2401"))
+            problems += _direct_tables(pipeline, made_by)
+        if pipeline.runner == "direct" and component is pipeline.sink:
+            problems += _tables_on_direct(pipeline, made_by)
     return problems
+
+
+def _tables_on_direct(pipeline: ResolvedPipeline, sink: object) -> list[str]:
+    name, errors = pipeline.sink.registration.name, pipeline.errors
+    if not (isinstance(sink, type) and issubclass(sink, TableSink)):
+        return []
+    if not issubclass(sink, DirectTableSink):
+        return [Problem(f"sink.type: '{name}' keeps Spark tables; set 'runner: spark' for it", "CDC2401")]
+    return [_TOLERANCE.format(errors.tolerance, name)] if errors.tolerance != "none" else []
+
+
+def _direct_tables(pipeline: ResolvedPipeline, sink: object) -> list[str]:
+    if not (isinstance(sink, type) and issubclass(sink, DirectTableSink)):
+        return []
+    name = pipeline.sink.registration.name
+    said = f"sink.type: '{name}' writes from one process: set 'runner: direct' (--runner direct)"
+    return [Problem(said, "CDC2401")]
 
 
 def is_on(setting: str) -> bool:
@@ -90,11 +114,7 @@ def _tolerance_on_spark(pipeline: ResolvedPipeline, sink: object) -> list[str]:
     if errors.tolerance == "none":
         return []
     if isinstance(sink, type) and issubclass(sink, TableSink):
-        return [
-            f"errors.tolerance: '{errors.tolerance}' passes over records one by one, and '"
-            f"{pipeline.sink.registration.name}' keeps tables, which would lack them, and which a replay cannot "
-            "write to: set it to none"
-        ]
+        return [_TOLERANCE.format(errors.tolerance, pipeline.sink.registration.name)]
     problems = []
     if errors.later_changes == "wait":
         problems.append(

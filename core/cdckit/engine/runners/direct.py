@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from cdckit.api.record import Offset
-from cdckit.api.sink import Sink
+from cdckit.api.sink import Sink, TableSink
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
@@ -21,6 +21,7 @@ from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.start import claim
+from cdckit.engine.runners.table_run import TableRun
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_state
@@ -34,6 +35,7 @@ from cdckit.errors import (
     StateError,
     StoppedError,
 )
+from cdckit.tables.direct import DirectTableSink
 
 log = logging.getLogger("cdckit.runner")
 
@@ -50,10 +52,15 @@ class DirectRunner(Runner):
         name, stopping = self.pipeline.name, self.stopping
         state = open_state(StatePlace.of(self.pipeline))
         stack.callback(state.close)
+        made = make_sink(self.pipeline)
+        if isinstance(made, DirectTableSink):
+            claim(state, self.pipeline, self.stopping, mirrors=made.mirrors)
+            TableRun(self, state, made).run(stack, once=once)
+            return
         claim(state, self.pipeline, self.stopping)
         plain = make_encoder(self.pipeline)
         stack.callback(plain.close)
-        encode, sink, undecoded = tolerant(self.pipeline, plain, self._sink(), self.figures.faults, stack)
+        encode, sink, undecoded = tolerant(self.pipeline, plain, self._sink(made), self.figures.faults, stack)
         if sink.transactions is None:
             # A pipeline that was exactly-once before leaves its offset to the state again.
             leave_to_state(state)
@@ -88,8 +95,7 @@ class DirectRunner(Runner):
         progress.save()
         looks.ended()
 
-    def _sink(self) -> Sink:
-        sink = make_sink(self.pipeline)
+    def _sink(self, sink: Sink | TableSink) -> Sink:
         if not isinstance(sink, Sink):
             kind = self.pipeline.sink.registration.name
             raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it", number="CDC2401")

@@ -17,7 +17,8 @@ from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import RetriableSinkError
-from cdckit.tables.sink import SparkTableSink, TableContext
+from cdckit.tables.context import TableContext
+from cdckit.tables.sink import SparkTableSink
 
 
 class TableDelivery(Delivery):

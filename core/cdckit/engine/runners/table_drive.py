@@ -1,0 +1,147 @@
+"""Drives a pipeline whose sink keeps tables in this process.
+
+A snapshot is one batch, planned as a whole, as on Spark: its end is kept in the state before anything is read, so that
+it is read again up to there if it was not finished. Then the log is followed, in batches that end when it is time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from cdckit.api.marks import RoutedMark
+from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.source import Source, Split
+from cdckit.engine.chain import TransformChain
+from cdckit.engine.mark_routes import MarkRoutes
+from cdckit.engine.runners.looks import Looks
+from cdckit.engine.runners.retries import Retries
+from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.runners.table_progress import TableProgress
+from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError
+
+log = logging.getLogger("cdckit.runner")
+
+
+class _Work(NamedTuple):
+    """What is read next.
+
+    Attributes:
+        splits: in order.
+        end: where they end, where they are one batch.
+        last: whether the pipeline ends with them.
+    """
+
+    splits: Sequence[Split]
+    end: Offset | None = None
+    last: bool = False
+
+
+class TableDrive:
+    """Reads, and gives what was read to the sink.
+
+    Args:
+        source: is open.
+        progress: takes batches.
+        looks: is told what happens.
+        retries: says when a source or sink that is away is asked again.
+        stopping: asked between batches.
+    """
+
+    def __init__(
+        self, source: Source, progress: TableProgress, looks: Looks, retries: Retries, stopping: StopSignal
+    ) -> None:
+        self._source = source
+        self._progress = progress
+        self._looks = looks
+        self._retries = retries
+        self._stopping = stopping
+
+    def run(self, *, once: bool) -> None:
+        """Until asked to stop; `once`: up to where the log ends now.
+
+        Raises:
+            CdcError: what stopped it.
+        """
+        while not self._stopping():
+            try:
+                work = self._next(once=once)
+                self._retries.reached()
+                self._looks.planned()
+                self._read(work)
+            except SnapshotDueError:  # the source has said why
+                self._progress.begin_anew()
+            except (RetriableSourceError, RetriableSinkError) as error:
+                self._pause(error)
+            else:
+                if work.last or not (work.splits or work.end):
+                    return
+
+    def _next(self, *, once: bool) -> _Work:
+        progress, source = self._progress, self._source
+        offset = progress.offset if progress.offset is not None else source.initial_offset()
+        end = progress.batches.planned_end
+        if end is None and (end := source.snapshot_point(offset)) is not None:
+            progress.batches.plan(end)
+        if end is not None:
+            return _Work(source.plan(offset, end), end)
+        splits = source.plan(offset, None)
+        if not once or all(split.end is not None for split in splits):
+            return _Work(splits)
+        end = source.latest_offset(offset)
+        return _Work([part for split in splits for part in source.bounded(split, end)], last=True)
+
+    def _read(self, work: _Work) -> None:
+        batches = (batch for split in work.splits for batch in self._source.read(split))
+        if work.end is None:
+            self._follow(batches)
+            return
+        for batch in batches:
+            self._progress.took_part(batch)
+            self._retries.progressed()
+        if not self._stopping():  # else it may have ended before its end
+            self._progress.finish(work.end)
+            self._looks.delivered()
+
+    def _follow(self, batches: Iterable[Batch]) -> None:
+        for batch in batches:
+            self._progress.took(batch)
+            self._retries.progressed()
+            self._looks.delivered()
+            if self._stopping():
+                return
+
+    def _pause(self, error: RetriableSourceError | RetriableSinkError) -> None:
+        """Commits what has come from a source that is away; of a sink that is, all comes again."""
+        if isinstance(error, RetriableSinkError):
+            self._retries.reached()
+        elif not self._retries.due:
+            raise error
+        elif self._progress.batches.planned_end is None:
+            try:
+                self._progress.save()
+            except RetriableSinkError as fault:
+                error = fault
+        self._retries.pause(error)
+        self._progress.rewind()
+
+
+class Transforms:
+    """What the transforms make of batches.
+
+    Args:
+        chain: the pipeline's.
+    """
+
+    def __init__(self, chain: TransformChain) -> None:
+        self._chain = chain
+        self._routes = MarkRoutes(chain)
+
+    def __call__(self, batch: Batch) -> tuple[Sequence[Record], Sequence[RoutedMark]]:
+        """The records, and the marks at the tables that their rows arrive at.
+
+        Raises:
+            TransformError: a transform failed on a named record.
+        """
+        return self._chain.apply(batch.records), [routed for mark in batch.marks for routed in self._routes.of(mark)]

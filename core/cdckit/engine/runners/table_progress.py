@@ -1,0 +1,241 @@
+"""What a sink of tables has been given, what is committed of it, and what is saved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from cdckit.api.marks import MarkKind, RoutedMark
+from cdckit.api.record import Batch, Offset, Record, lane_of
+from cdckit.api.source import Source
+from cdckit.api.source_counts import SourceCounts
+from cdckit.api.state_store import StateStore
+from cdckit.engine.notices import RunNotices
+from cdckit.engine.state.table_batches import TableBatches
+from cdckit.tables.direct import DirectTableSink
+
+_BETWEEN = 4
+"""How long changes are gathered, in durations of the commit before: commits take a fifth of the time at the most …"""
+_LONGEST = 0.5
+"""… but not longer than this, in seconds."""
+
+Transformed = Callable[[Batch], tuple[Sequence[Record], Sequence[RoutedMark]]]
+"""A batch behind the transforms."""
+
+
+class TableProgress:
+    """Commits batches to a sink of tables, and saves the offset behind each.
+
+    Args:
+        saved: the saved offset.
+        interval_seconds: how often the offset of a log without changes is saved.
+        sink: takes records.
+        batches: numbers them.
+        transformed: applies the transforms.
+        state: takes the offset.
+        source: is told of it.
+        notices: tell the hooks.
+        counts: the source's.
+
+    Attributes:
+        offset: the place to go on from; None before the first.
+    """
+
+    def __init__(
+        self,
+        saved: Offset | None,
+        interval_seconds: float,
+        sink: DirectTableSink,
+        batches: TableBatches,
+        transformed: Transformed,
+        state: StateStore,
+        source: Source,
+        notices: RunNotices,
+        counts: SourceCounts,
+    ) -> None:
+        self.offset = saved
+        self.batches = batches
+        self._saved = saved
+        self._interval = interval_seconds
+        self._sink = sink
+        self._transformed = transformed
+        self._state = state
+        self._source = source
+        self._notices = notices
+        self._counts = counts
+        self._reached: dict[str, str] = {}
+        self._log_time_ms: int | None = None
+        self._behind = False
+        """Whether the sink has records that reading on from the offset would give again."""
+        self._committed, self._took = time.monotonic(), 0.0
+        self._due = time.monotonic() + interval_seconds
+        self._clear()
+
+    def took(self, batch: Batch) -> None:
+        """Gives the sink a batch of the log; commits when it is time.
+
+        Raises:
+            SinkError: the sink does not take it.
+        """
+        records, marks = self._transformed(batch)
+        for piece in pieces(records, marks):
+            self._sink.write(piece.records, piece.marks)
+            if piece.cut is not None:
+                for position in (piece.cut, *(record.position for record in piece.records)):
+                    self._reach(position)
+                self._commit()
+        self._note(batch)
+        if batch.offset is not None:
+            self.offset, self._behind = batch.offset, batch.repeats
+        elif batch.records:
+            self._behind = True
+        if batch.save or self._sink.full or self._is_time():
+            self.save()
+        elif time.monotonic() >= self._due and not self._sink.waiting:
+            self._keep()
+
+    def took_part(self, batch: Batch) -> None:
+        """Gives the sink a part of what was planned, which is committed as a whole.
+
+        Raises:
+            SinkError: the sink does not take it.
+        """
+        records, marks = self._transformed(batch)
+        self._sink.write(records, marks, whole=True)
+        self._note(batch)
+
+    def finish(self, end: Offset) -> None:
+        """Commits what was planned, all of which the sink has.
+
+        Raises:
+            SinkError: a table does not take it.
+            StateError: the offset cannot be saved.
+        """
+        self._write(self.batches.begin(None))
+        self.offset, self._behind = end, False
+        self._keep()
+
+    def save(self) -> None:
+        """Commits what is waiting, and saves the offset unless records would come again from there.
+
+        Raises:
+            SinkError: a table does not take it.
+            StateError: the offset cannot be saved.
+        """
+        self._commit()
+        self._keep()
+
+    def rewind(self) -> None:
+        """Forgets what is not committed, before it is read again."""
+        self.offset = self._saved
+        self._behind = False
+        self._reached = {}
+        self._clear()
+        self._sink.begin(self.batches.generation, self.batches.begun)
+
+    def begin_anew(self) -> None:
+        """What lies behind the offset is gone at the source: what comes has other batches."""
+        self.batches.begin_anew()
+        self.rewind()
+
+    def _is_time(self) -> bool:
+        if not self._sink.waiting:
+            return False
+        pause = max(self._sink.commit_interval_ms / 1000, min(_BETWEEN * self._took, _LONGEST))
+        return time.monotonic() - self._committed >= pause
+
+    def _commit(self) -> None:
+        if self._sink.waiting:
+            self._write(self.batches.begin(self._reached))
+
+    def _write(self, number: int) -> None:
+        begun = time.monotonic()
+        self._rows += self._sink.commit(number)
+        self._committed = time.monotonic()
+        self._took = self._committed - begun
+
+    def _note(self, batch: Batch) -> None:
+        self._log_bytes += batch.log_bytes
+        if batch.log_time_ms is not None:
+            self._log_time_ms = batch.log_time_ms
+        for position in _last_positions(batch):
+            self._reach(position)
+
+    def _reach(self, position: str) -> None:
+        lane = lane_of(position)
+        if position > self._reached.get(lane, ""):
+            self._reached[lane] = position
+
+    def _keep(self) -> None:
+        self._due = time.monotonic() + self._interval
+        if self.offset is None or self.offset == self._saved or self._behind:
+            return
+        self.batches.saving(self.offset, self._reached)
+        self._state.save_offset(self.offset)
+        self._saved = self.offset
+        self.batches.saved(self.offset, self._reached)
+        if not self.batches.begun:
+            self._sink.saved()
+        self._reached = {}
+        self._source.committed(self.offset)
+        self._notices.batch_committed(
+            records=self._rows,
+            offset=self.offset,
+            log_time_ms=self._log_time_ms,
+            log_bytes=self._log_bytes,
+            lag_bytes=self._source.lag_bytes(self.offset),
+            lag_messages=self._source.lag_messages(self.offset),
+            counts=self._counts.take(),
+        )
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows = self._log_bytes = 0
+        self._log_time_ms = None
+
+
+class Piece(NamedTuple):
+    """Records between two marks that cut a batch, with the marks among them.
+
+    Attributes:
+        records: in order.
+        marks: in order.
+        cut: the position of the mark that it ends with; None: it ends with the batch.
+    """
+
+    records: Sequence[Record]
+    marks: Sequence[RoutedMark]
+    cut: str | None
+
+
+def pieces(records: Sequence[Record], marks: Sequence[RoutedMark]) -> Iterator[Piece]:
+    """A batch in pieces, each of which ends where a table has another definition from there on."""
+    cuts = sorted({mark.mark.position for mark in marks if mark.mark.kind is MarkKind.ALTER})
+    for cut in cuts:
+        yield Piece(
+            [record for record in records if not _is_behind(record.position, cut)],
+            [mark for mark in marks if not _is_behind(mark.mark.position, cut)],
+            cut,
+        )
+        records = [record for record in records if _is_behind(record.position, cut)]
+        marks = [mark for mark in marks if _is_behind(mark.mark.position, cut)]
+    if records or marks or not cuts:
+        yield Piece(records, marks, None)
+
+
+def _is_behind(position: str, cut: str) -> bool:
+    return position > cut and lane_of(position) == lane_of(cut)
+
+
+def _last_positions(batch: Batch) -> Iterator[str]:
+    """The last position of each lane, and perhaps earlier ones."""
+    yield from (mark.position for mark in batch.marks)
+    positions = [record.position for record in batch.records]
+    if not positions:
+        return
+    last = max(positions)
+    if lane_of(last):
+        yield from positions
+    else:
+        yield last

@@ -1,0 +1,105 @@
+"""The contract of a sink that keeps tables in the runner's own process, without Spark.
+
+The direct runner gives it records with their schemas, behind the transforms, and the table marks among them. It tells
+when a batch is complete: a batch has a number, which grows, and is written table by table, each in one commit that
+carries the number. So a table tells by itself which batch it has, and of records that come again after a crash it
+takes those alone that it lacks.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cdckit.api.marks import RoutedMark
+from cdckit.api.record import Record
+from cdckit.api.sink import TableSink
+from cdckit.tables.context import TableContext
+
+
+@dataclass(frozen=True, slots=True)
+class BegunBatch:
+    """A batch that some tables may have, and others not, since no offset behind it was saved.
+
+    Attributes:
+        number: its number.
+        reached: by lane ("" where there is one alone) the position of its last record, so that a table which has the
+            batch has all records up to there; None: it holds all that is told before the next saved offset.
+    """
+
+    number: int
+    reached: Mapping[str, str] | None
+
+
+class DirectTableSink(TableSink):
+    """A sink that keeps tables by itself. It is constructed with its config model's instance alone.
+
+    Obligations: after `commit` returns, what was written is in the tables, and survives a crash. A table has all that
+    a batch holds for it, with the batch's number, or nothing of it. What a table has, it does not take again: records
+    that come once more after a crash are told from others by the numbers of `begin`.
+    """
+
+    mirrors: bool = False
+    """Whether its tables are to equal the source's."""
+
+    commit_interval_ms: int = 0
+    """How long, in milliseconds, changes are gathered for one batch at least; 0: as they come."""
+
+    @abstractmethod
+    def open(self, context: TableContext) -> None:
+        """Gets ready.
+
+        Raises:
+            SinkError: the tables cannot be reached.
+        """
+
+    @abstractmethod
+    def begin(self, generation: str, begun: Sequence[BegunBatch]) -> None:
+        """Forgets what was written and not committed: records come from the saved offset on.
+
+        Args:
+            generation: tells numbers of batches from those of before, as `TableContext.generation`.
+            begun: the batches behind that offset whose writing has begun, by this process or one before it.
+        """
+
+    @abstractmethod
+    def write(self, records: Sequence[Record], marks: Sequence[RoutedMark], *, whole: bool = False) -> None:
+        """Takes records in order, and the marks that belong among them.
+
+        Args:
+            records: behind the transforms.
+            marks: their positions say between which records.
+            whole: whether the batch is not committed before all of its records have come, however many there are: then
+                the sink sees to it that they take bounded memory.
+
+        Raises:
+            SinkError: a record cannot become a row; the message names topic, position and field.
+        """
+
+    @property
+    @abstractmethod
+    def waiting(self) -> bool:
+        """Whether there is anything to commit."""
+
+    @property
+    @abstractmethod
+    def full(self) -> bool:
+        """Whether so much is waiting that it is to be committed now."""
+
+    @abstractmethod
+    def commit(self, number: int) -> int:
+        """Writes what is waiting as the batch of a number, and says how many rows it held.
+
+        Raises:
+            RetriableSinkError: a table could not take it for the moment; others may have. The runner begins anew.
+            SinkError: a table cannot take it; the message names the table.
+        """
+
+    @abstractmethod
+    def saved(self) -> None:
+        """The offset behind all that was committed is saved: none of it comes again."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of all resources without a commit. May be called twice."""

@@ -1,0 +1,208 @@
+"""Follows what source tables are, in the columns of a lake's table: each change at its place in the log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from cdckit.api.marks import MarkKind
+from cdckit.tables.alterations import Altering
+from cdckit.tables.changed_columns import ColumnChanges, Told
+from cdckit.tables.definitions import NOTE, Definitions, Fitting
+from cdckit.tables.layout import Layout, history_of
+from cdckit.tables.marks import Mark
+from cdckit.tables.older_values import OlderRows
+from cdckit.tables.policy import Policy
+from cdckit.tables.requests import Requests
+from cdckit.tables.target import TOPIC, Columns, Target
+from cdckit.tables.types import UNSIGNED
+from cdckit.tables.widening import holds
+
+AnyTarget = TypeVar("AnyTarget", bound=Target)
+
+ACCEPTED = "accepted"
+"""The note of the acceptances (`cdc schema accept`) that were made use of, by source table."""
+READ_AGAIN = "read_again"
+"""The note of the requests (`cdc resnapshot`) whose rows have begun to come, by source table."""
+REBUILT = "rebuilt"
+"""The note of the columns that the table is to have once it is written anew; empty where it has been."""
+
+
+class Evolution(Generic[AnyTarget]):
+    """The columns of one target.
+
+    Args:
+        target: the table.
+        policy: what decides.
+
+    Attributes:
+        target: the table.
+        columns: its columns.
+        rebuilt: whether the table is written anew with the next rows, with columns of its own.
+    """
+
+    def __init__(self, target: AnyTarget, policy: Policy | None = None) -> None:
+        self.target = target
+        self.policy = policy or Policy()
+        self.columns: Columns = {}
+        self.rebuilt = False
+        self._older = OlderRows(target, mirror=self.policy.mirror)
+        self._altering = Altering(target)
+        self._definitions = Definitions()
+        self._known: set[tuple[tuple[str, str], ...]] = set()
+        self._tolerant: frozenset[str] = frozenset()
+        self._accepted = Requests(target, ACCEPTED)
+        self._read_again = Requests(target, READ_AGAIN)
+        self._loaded = False
+        self._unclaimed = False
+
+    @property
+    def fitting(self) -> Fitting:
+        """Puts rows of whatever definition into the columns."""
+        return Fitting.of(self._definitions, self._older.values, self._tolerant)
+
+    def present(self) -> Columns:
+        """The target's columns; none where there is no table yet."""
+        if not self.columns:
+            self._load()
+        return self.columns
+
+    def follow(
+        self,
+        layouts: Sequence[tuple[str, Layout]],
+        marks: Sequence[Mark] = (),
+        accepted: Mapping[str, str] | None = None,
+    ) -> None:
+        """Makes the target take rows of these layouts.
+
+        Args:
+            layouts: each with the position of its first row.
+            marks: what the source tells of whole tables.
+            accepted: the source tables whose next change the user has accepted, each with what tells acceptances apart.
+
+        Raises:
+            SinkError: a change cannot be followed, or is not to be; the message names the command that resolves it.
+        """
+        defining = [mark for mark in marks if mark.layout is not None]
+        if not defining and all(self._is_newest(position, layout) for position, layout in layouts):
+            return
+        self._load()
+        if not self.columns and not layouts:
+            return
+        pending = self._accepted.pending(accepted or {})
+        changes = ColumnChanges(
+            self.target, self.policy, self.columns, self._definitions, self._older.copy(), frozenset(pending)
+        )
+        changes.unclaimed = self._unclaimed
+        self._judge(changes, layouts, defining)
+        self._carry_out(changes, {table: pending[table] for table in changes.forced})
+        self._known |= {layout.columns for _, layout in layouts}
+        self._tolerant |= self._untyped(layouts)
+
+    def _judge(self, changes: ColumnChanges, layouts: Sequence[tuple[str, Layout]], marks: Iterable[Mark]) -> None:
+        """In the order of positions; what a mark says goes before the rows behind it."""
+        steps: list[tuple[str, int, Layout, Mark | None]] = [(place, 1, layout, None) for place, layout in layouts]
+        steps += [(mark.position, 0, mark.layout, mark) for mark in marks if mark.layout is not None]
+        # A batch may span several changes of a table. Rows lie behind the mark that tells of their definition, so the
+        # order of positions is that of the log.
+        for position, _, layout, mark in sorted(steps, key=lambda step: step[:2]):
+            if mark is not None and mark.kind is not MarkKind.ALTER and changes.begins_anew(position, layout, mark):
+                continue
+            change = mark.change if mark is not None else None
+            changes.take(position, layout, Told.of(change, statement=mark.statement if mark is not None else ""))
+
+    def _carry_out(self, changes: ColumnChanges, forced: Mapping[str, str]) -> None:
+        if self.columns:
+            self._alter(changes, forced)
+        else:
+            self.target.create(changes.columns)
+            # Killed between the two, the table has its columns and no note: the next batch judges the same layouts
+            # against these.
+            self.target.note({NOTE: changes.definitions.dumps()})
+        self.columns, self._definitions, self._older = changes.columns, changes.definitions, changes.older
+        if self._unclaimed:
+            self.target.claim()
+            self._unclaimed = False
+
+    def _alter(self, changes: ColumnChanges, forced: Mapping[str, str]) -> None:
+        notes = self._older.notes(changes.older)
+        if changes.definitions.histories != self._definitions.histories:
+            notes[NOTE] = changes.definitions.dumps()
+        notes |= self._accepted.used(forced)
+        if changes.rebuilt:
+            self.rebuilt = True
+            notes[REBUILT] = json.dumps(changes.columns)
+        # Steps and notes are several commits of the table's: `Altering` notes what it is about to do, so that the next
+        # start takes up where a kill has left it.
+        if changes.steps:
+            self._altering.alter(changes.steps, notes)
+        elif notes:
+            self.target.note(notes)
+
+    def accepts(self, accepted: Mapping[str, str]) -> frozenset[str]:
+        """The source tables whose acceptance was not made use of."""
+        if accepted:
+            self._load()
+        return frozenset(self._accepted.pending(accepted))
+
+    def use(self, accepted: Mapping[str, str]) -> None:
+        """Notes that acceptances were made use of."""
+        self._accepted.use(accepted)
+
+    def awaits(self, wanted: Mapping[str, str]) -> frozenset[str]:
+        """The source tables that are to be read again and whose rows have not begun to come."""
+        if wanted:
+            self._load()
+        return frozenset(self._read_again.pending(wanted))
+
+    def begun(self, wanted: Mapping[str, str]) -> None:
+        """Notes that rows of source tables that were to be read again have come."""
+        if self.columns:
+            self._read_again.use(wanted)
+
+    def written(self) -> None:
+        """Notes that the table has the columns that it was to be written anew with."""
+        if self.rebuilt:
+            self.target.note({REBUILT: ""})
+            self.rebuilt = False
+
+    def _is_newest(self, position: str, layout: Layout) -> bool:
+        """Whether the columns are known, and those of the source table's newest definition."""
+        if layout.columns not in self._known:
+            return False
+        newest = self._definitions.newest(history_of(position, layout))
+        names = tuple(name for name, _ in layout.columns)
+        return layout.kind != "rows" or (newest is not None and (newest.columns, newest.key) == (names, layout.key))
+
+    def _untyped(self, layouts: Sequence[tuple[str, Layout]]) -> frozenset[str]:
+        """Columns that may get values of other types than their own; whether they may was judged before."""
+        fitting = self.fitting
+        return frozenset(
+            name
+            for position, layout in layouts
+            for name, kind in fitting.shown(position, layout).columns
+            if name in self.columns
+            and not holds(self.columns[name], kind)
+            and (self.columns[name], kind) != (UNSIGNED, "bigint")
+        )
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        self.columns = self.target.columns()
+        if not self.columns:
+            return
+        self._loaded = True
+        notes = self.target.notes()
+        self.target.check_owner(notes)
+        self._unclaimed = TOPIC not in notes
+        # Before the columns count: they may be half way between two definitions.
+        self._altering.resume(notes)
+        self.columns = self.target.columns()
+        if rebuilt := notes.get(REBUILT):
+            self.rebuilt, self.columns = True, json.loads(rebuilt)
+        self._older.load(notes)
+        self._definitions = Definitions.loads(notes.get(NOTE, "{}"))
+        self._accepted.load(notes)
+        self._read_again.load(notes)

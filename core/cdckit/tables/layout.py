@@ -1,0 +1,80 @@
+"""The layout of a packet: the columns of its rows, and what kind of rows they are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from cdckit.api.record import LANE_END, lane_of
+
+POSITION = "__position"
+"""The column of a record's position, in every table."""
+
+OP = "__cdckit_op"
+"""What a row does to a mirror, while it is on its way there: `c` puts a row, `d` removes it, `m` puts one that another
+key had before.
+"""
+
+OLD_KEY = "__cdckit_old_"
+"""What names of columns begin with that hold, for an `m`, the key before."""
+
+ABSENT = "__cdckit_absent"
+"""The column that names, with commas around each, the columns of a mirror's row whose values the log did not carry."""
+
+Kind = Literal["rows", "keys", "truncate"]
+"""Whole rows; deletes of which only the key is known; or marks that a table was emptied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What rows of one packet have in common.
+
+    Attributes:
+        kind: what the rows are.
+        source: the source's table, or the name of the rows' schema: whose columns these are.
+        columns: name and Spark type of each column of the table, in order.
+        key: the columns that identify a row; none for a table without a key.
+        ops: the operations that occur, a letter each.
+        unavailable: the columns in which a value is, or may be, unavailable.
+        documents: whether more columns are to be read off the documents that the rows hold.
+        older: for columns that were added to the source's table with a value, that which the rows have that were there
+            before, as text (bytes in hexadecimal); None where the source cannot tell.
+        moved: whether there are rows that lack values and had another key before.
+    """
+
+    kind: Kind
+    source: str
+    columns: tuple[tuple[str, str], ...]
+    key: tuple[str, ...]
+    ops: str = ""
+    unavailable: tuple[str, ...] = ()
+    documents: bool = False
+    older: tuple[tuple[str, str | None], ...] = ()
+    moved: bool = False
+
+    def dumps(self) -> str:
+        """The layout as the packet's text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loads(cls, text: str) -> Layout:
+        """The layout of a packet's text."""
+        found = json.loads(text)
+        return cls(
+            found["kind"],
+            found["source"],
+            tuple((name, kind) for name, kind in found["columns"]),
+            tuple(found["key"]),
+            found["ops"],
+            tuple(found["unavailable"]),
+            found["documents"],
+            tuple((name, text) for name, text in found["older"]),
+            found["moved"],
+        )
+
+
+def history_of(position: str, layout: Layout) -> str:
+    """Whose history of columns counts: the source table's, for each lane its own, since lanes cannot be compared."""
+    lane = lane_of(position)
+    return f"{lane}{LANE_END}{layout.source}" if lane else layout.source

@@ -1,0 +1,76 @@
+"""A table mark as the driver sees it: the text of a packet without rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from cdckit.api.marks import DefinitionChange, MarkKind
+from cdckit.tables.layout import Layout
+from cdckit.tables.sink import Packet
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What happened to one source table whose rows are in a target.
+
+    Attributes:
+        kind: what.
+        position: between which rows.
+        table: the source's `database.table`.
+        source: what layouts of its rows say in `source`.
+        scope: columns of the target and the values that all rows of this source table, and no others, have there.
+        sharing: the other source tables, as far as the source knows them, whose rows are in the target.
+        previous: for RENAME: the table whose rows these were.
+        statement: what the source's log has of it.
+        told: whether the source told it, or it was read off a record.
+        layout: of ALTER, CREATE and the begin of a snapshot: that of the rows behind it.
+        change: of ALTER: what the table has otherwise, as far as it is known.
+    """
+
+    kind: MarkKind
+    position: str
+    table: str
+    source: str
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    sharing: tuple[str, ...] = ()
+    previous: str | None = None
+    statement: str = ""
+    told: bool = True
+    layout: Layout | None = None
+    change: DefinitionChange | None = None
+
+    def packet(self, topic: str) -> Packet:
+        """The packet that carries it."""
+        shown = {**asdict(self), "layout": self.layout and self.layout.dumps()}
+        return Packet(topic, "", self.position, 0, b"", json.dumps(shown))
+
+    @classmethod
+    def loads(cls, text: str) -> Mark:
+        """The mark of a packet's text."""
+        found = json.loads(text)
+        layout, change = found["layout"], found["change"]
+        return cls(
+            **{
+                **found,
+                "kind": MarkKind(found["kind"]),
+                "sharing": tuple(found["sharing"]),
+                "layout": layout and Layout.loads(layout),
+                "change": change and _change(change),
+            }
+        )
+
+
+def _change(found: Mapping[str, Any]) -> DefinitionChange:
+    key = found["key"]
+    return DefinitionChange(
+        tuple(found["added"]),
+        tuple(found["dropped"]),
+        tuple((old, new) for old, new in found["renamed"]),
+        tuple(found["retyped"]),
+        tuple(found["rewritten"]),
+        key and (tuple(key[0]), tuple(key[1])),
+        found["comments"],
+    )

@@ -1,0 +1,34 @@
+"""What decides how tables follow their sources, the same for all tables of a sink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cdckit.tables.behavior import Behavior
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What decides about changes.
+
+    Attributes:
+        mirror: whether the tables equal their sources, or are changelogs.
+        behavior: what the user has chosen.
+        told: whether the source tells marks, so that it can be asked to read a table again.
+    """
+
+    mirror: bool = False
+    behavior: Behavior = field(default_factory=Behavior)
+    told: bool = False
+
+    def advice(self, source: str) -> str:
+        """The command that resolves a change of a source table which cannot be followed."""
+        accept = f"`cdc schema accept FILE --table {source}`"
+        if self.behavior.mode == "exception":
+            return f"schema.evolution is 'exception': {accept} has the table follow this once"
+        if self.mirror and self.told:
+            return (
+                f"`cdc resnapshot FILE --table {source}` reads the table anew; if it is gone by now, {accept} goes on"
+            )
+        kept = "what it cannot cast becomes null" if self.mirror else "older values stay, in a column of another name"
+        return f"{accept} has the table follow: {kept}"

@@ -1,0 +1,207 @@
+"""A batch of one target in the order of positions: rows up to a mark, the mark, the rows behind it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from cdckit.api.marks import MarkKind
+from cdckit.errors import SinkError
+from cdckit.tables.behavior import Action, Behavior, ChangeKind
+from cdckit.tables.marks import Mark
+
+log = logging.getLogger("cdckit.tables")
+
+EMPTYING = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.TRUNCATE, MarkKind.DROP, MarkKind.CREATE})
+"""Behind these, a source table has no rows but those that are told from there on."""
+UNFOLLOWED = frozenset({MarkKind.UNTOLD, MarkKind.RENAME})
+"""Behind these, nobody can say from rows and marks which rows a source table has."""
+CUTTING = frozenset({MarkKind.ALTER})
+"""What is written before these is written by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows of a batch between two marks that cut it, and the marks among them.
+
+    Attributes:
+        after: rows have positions beyond this one; "": from the batch's begin.
+        until: and none beyond this one; None: to the batch's end.
+        marks: the marks within it, in order; the one that it ends with is the last.
+    """
+
+    after: str
+    until: str | None
+    marks: tuple[Mark, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of the batch."""
+        return not self.after and self.until is None
+
+
+def segments(marks: Sequence[Mark], cutting: Set[MarkKind] = CUTTING) -> list[Segment]:
+    """The segments of a batch, in order; at least one. Marks at one position belong together.
+
+    Args:
+        marks: of one target, in any order.
+        cutting: the kinds of marks that end a segment.
+    """
+    found: list[Segment] = []
+    after, among = "", list[Mark]()
+    for position, group in groupby(sorted(marks, key=_position), key=_position):
+        here = list(group)
+        among += here
+        if any(mark.kind in cutting for mark in here):
+            found.append(Segment(after, position, tuple(among)))
+            after, among = position, []
+    return [*found, Segment(after, None, tuple(among))]
+
+
+def _position(mark: Mark) -> str:
+    return mark.position
+
+
+Scope = tuple[tuple[str, Any], ...]
+"""Columns and values that tell the rows of one source table from others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emptied:
+    """What of a target was emptied within a segment, and where last.
+
+    Attributes:
+        whole: the position behind which rows count, where all of it was emptied; None: it was not.
+        shares: the same for the rows of single source tables.
+    """
+
+    whole: str | None
+    shares: dict[Scope, str]
+
+    def __bool__(self) -> bool:
+        return self.whole is not None or bool(self.shares)
+
+
+def emptied(marks: Sequence[Mark], sources: Set[str], target: object) -> Emptied:
+    """What marks in order come to.
+
+    Args:
+        marks: of one segment.
+        sources: the sources whose rows are, or may be, in the target, as layouts name them.
+        target: what errors call it.
+
+    Raises:
+        SinkError: what happened cannot be followed; the message names the table and says what to do.
+    """
+    whole: str | None = None
+    shares: dict[Scope, str] = {}
+    for position, group in groupby(marks, key=_position):
+        here = [mark for mark in group if mark.kind in EMPTYING]
+        if not here:
+            continue
+        alone = [mark for mark in here if not mark.scope]
+        if not alone:
+            shares |= {tuple(sorted(mark.scope.items())): position for mark in here}
+            continue
+        others = _others(here, sources)
+        if others:
+            raise SinkError(_shared(alone[0], sorted(others), target), number="CDC4404")
+        whole, shares = position, {}
+    return Emptied(whole, shares)
+
+
+def _others(here: Sequence[Mark], sources: Set[str]) -> set[str]:
+    """The sources in a target that were not emptied at a place where some were."""
+    known = {name for mark in here for name in mark.sharing} - {mark.table for mark in here}
+    return known | (sources - {mark.source for mark in here})
+
+
+_KINDS = {
+    MarkKind.TRUNCATE: ChangeKind.TRUNCATE_TABLE,
+    MarkKind.UNTOLD: ChangeKind.TRUNCATE_TABLE,
+    MarkKind.DROP: ChangeKind.DROP_TABLE,
+    MarkKind.CREATE: ChangeKind.CREATE_TABLE,
+    MarkKind.RENAME: ChangeKind.RENAME_TABLE,
+}
+
+
+def chosen(
+    marks: Sequence[Mark], behavior: Behavior, accepted: Set[str], target: object
+) -> tuple[list[Mark], frozenset[str]]:
+    """The marks that a mirror is to follow, and the source tables whose acceptance that takes.
+
+    Args:
+        marks: of one target.
+        behavior: what the user has chosen.
+        accepted: the source tables whose changes the user has accepted.
+        target: what errors call it.
+
+    Raises:
+        SinkError: the user wants to be asked first.
+    """
+    found, used = [], set()
+    for mark in marks:
+        kind = _KINDS.get(mark.kind)
+        action = Action.FOLLOW if kind is None else behavior.action(kind)
+        if action is Action.REFUSE:
+            used.add(mark.table)
+        if used - accepted:
+            raise SinkError(
+                f"table {target}: at position {mark.position} {_what(mark)} ({mark.statement}). schema.evolution is "
+                f"'exception': `cdc schema accept FILE --table {mark.table}` has the table follow this once",
+                number="CDC4401",
+            )
+        if action is Action.KEEP or (action is Action.TRY and mark.kind in UNFOLLOWED):
+            log.warning("table %s: at position %s %s, and the table keeps its rows", target, mark.position, _what(mark))
+        else:
+            found.append(mark)
+    return found, frozenset(used)
+
+
+def refuse_unfollowed(marks: Sequence[Mark], target: object) -> None:
+    """Looks for marks that a mirror cannot follow and that no later one makes good.
+
+    Raises:
+        SinkError: there is one; the message names the table and says what to do.
+    """
+    for mark in unfollowed(marks):
+        raise SinkError(_unfollowed(mark, target), number="CDC4401")
+
+
+def unfollowed(marks: Sequence[Mark]) -> Iterator[Mark]:
+    """Marks behind which nobody can say which rows a table has, unless it is emptied or read anew behind them."""
+    for mark in marks:
+        if mark.kind in UNFOLLOWED and not any(
+            later.kind in EMPTYING and later.table == mark.table and later.position > mark.position for later in marks
+        ):
+            yield mark
+
+
+def _shared(mark: Mark, others: Sequence[str], target: object) -> str:
+    return (
+        f"table {target}: at position {mark.position} {_what(mark)}, and rows of {', '.join(others)} are in the same "
+        "table, which nothing tells apart. Let the transform that puts them together add the source table to the key "
+        "(key.enforce.uniqueness of ByLogicalTableRouter) and start with new tables and a new state folder, or write "
+        "to another place"
+    )
+
+
+def _unfollowed(mark: Mark, target: object) -> str:
+    return (
+        f"table {target}: at position {mark.position} {_what(mark)} ({mark.statement}). "
+        f"`cdc resnapshot FILE --table {mark.table}` reads it anew"
+    )
+
+
+def _what(mark: Mark) -> str:
+    return {
+        MarkKind.SNAPSHOT_BEGIN: f"a snapshot reads {mark.table} anew",
+        MarkKind.TRUNCATE: f"{mark.table} was truncated",
+        MarkKind.DROP: f"{mark.table} is gone",
+        MarkKind.CREATE: f"{mark.table} was created",
+        MarkKind.RENAME: f"{mark.table} took the rows of {mark.previous}",
+        MarkKind.UNTOLD: f"rows of {mark.table} came or went, and the log does not tell which",
+    }[mark.kind]

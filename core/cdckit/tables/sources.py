@@ -1,0 +1,80 @@
+"""Which source tables have rows in a mirror: what empties one of them must leave the others' alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Set
+
+from cdckit.errors import SinkError
+from cdckit.tables.target import Target
+
+NOTE = "sources"
+"""The note with the names of pipelines, and of the sources of the rows that each has written."""
+
+
+class Sources:
+    """The sources of one mirror.
+
+    Args:
+        target: the mirror.
+        pipeline: the name of the pipeline that writes now.
+    """
+
+    def __init__(self, target: Target, pipeline: str) -> None:
+        self._target = target
+        self._pipeline = pipeline
+        self._noted: dict[str, list[str]] | None = None
+
+    @property
+    def names(self) -> set[str]:
+        """The sources, as layouts name them; those of other pipelines with the pipeline's name behind."""
+        noted = self._load()
+        others = {f"{name} (pipeline {one})" for one, names in noted.items() if one != self._pipeline for name in names}
+        return others | set(noted.get(self._pipeline, ()))
+
+    def begin(self, *, here: bool) -> None:
+        """Sees to it that the pipeline has begun the mirror, and so told it all rows.
+
+        Args:
+            here: whether it does so now.
+
+        Raises:
+            SinkError: other pipelines have, and it has not.
+        """
+        noted = self._load()
+        if not noted or self._pipeline in noted:  # one that says nothing was made by an older version
+            return
+        if not here:
+            raise SinkError(
+                f"table {self._target}: was begun by pipeline {_named(noted)}, and pipeline '{self._pipeline}' comes "
+                "with changes alone, so that rows would be missing: have its rows read with `cdc resnapshot FILE "
+                "--table NAME`, or write to another place",
+                number="CDC4402",
+            )
+        self._keep({**noted, self._pipeline: []})
+
+    def add(self, names: Set[str]) -> None:
+        """Rows of these come."""
+        noted = self._load()
+        known = set(noted.get(self._pipeline, ()))
+        if not names <= known:
+            self._keep({**noted, self._pipeline: sorted(known | names)})
+
+    def restart(self, names: Set[str]) -> None:
+        """There are rows of no others any more."""
+        wanted = {self._pipeline: sorted(names)}
+        if self._load() != wanted:
+            self._keep(wanted)
+
+    def _load(self) -> dict[str, list[str]]:
+        if self._noted is None:
+            self._noted = json.loads(self._target.notes().get(NOTE, "{}"))
+        return self._noted
+
+    def _keep(self, noted: dict[str, list[str]]) -> None:
+        self._target.note({NOTE: json.dumps(noted)})
+        self._noted = noted
+
+
+def _named(noted: Mapping[str, object]) -> str:
+    return ", ".join(f"'{name}'" for name in sorted(noted))

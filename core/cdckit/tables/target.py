@@ -1,0 +1,109 @@
+"""Where a topic's table lives, as far as following its source's definitions needs to know it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from cdckit.tables.destinations import collision
+
+TOPIC = "topic"
+"""The note that says which topic a table is for."""
+
+Columns = dict[str, str]
+"""A table's columns and their types, in order."""
+
+Step = list[Any]
+"""What is done to a table that is altered, and to what, as JSON has it."""
+
+
+class BatchId(NamedTuple):
+    """A batch of a pipeline: written twice, it is there once."""
+
+    application: str
+    number: int
+
+
+class Target(ABC):
+    """One table."""
+
+    topic: str = ""
+    """The topic that it is for."""
+
+    changes_rows: ClassVar[bool] = False
+    """Whether rows that are there can be changed."""
+
+    alters_at_once: ClassVar[bool] = False
+    """Whether it is given all steps of an alteration together (`alter`), or each by a method of its own."""
+
+    def check_owner(self, notes: Mapping[str, str]) -> None:
+        """Sees by a table's notes that it is this topic's; one that does not say was made by an older version.
+
+        Raises:
+            SinkError: it is another topic's.
+        """
+        owner = notes.get(TOPIC, self.topic)
+        if owner != self.topic:
+            raise collision(str(self), owner, self.topic)
+
+    def claim(self) -> None:
+        """Notes whose table it is."""
+        self.note({TOPIC: self.topic})
+
+    def widen(self, columns: Columns) -> None:
+        """Gives columns a wider type."""
+        raise NotImplementedError
+
+    def drop_column(self, name: str) -> None:
+        """Takes a column away."""
+        raise NotImplementedError
+
+    def rename_column(self, old: str, new: str) -> None:
+        """Gives a column another name."""
+        raise NotImplementedError
+
+    def comment(self, column: str, text: str | None) -> None:
+        """Says what a column is for, or the table ("")."""
+        raise NotImplementedError
+
+    def update(self, values: Mapping[str, str], where: str | None = None) -> None:
+        """Changes rows that are there, all of them or those for which a condition holds; all of it as SQL."""
+        raise NotImplementedError
+
+    def alter(self, steps: Sequence[Step]) -> None:
+        """Takes all steps of an alteration, which its notes say is begun, and notes that it is done.
+
+        Only of a table that is altered at once.
+        """
+        raise NotImplementedError
+
+    @abstractmethod
+    def columns(self) -> Columns:
+        """The table's columns; none where there is no table yet."""
+
+    @abstractmethod
+    def create(self, columns: Columns) -> None:
+        """Makes the table."""
+
+    @abstractmethod
+    def add_columns(self, columns: Columns) -> None:
+        """Adds columns at the end; earlier rows have null there."""
+
+    @abstractmethod
+    def notes(self) -> dict[str, str]:
+        """What the sink has noted about the table; nothing where the format has no place for it."""
+
+    @abstractmethod
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Keeps notes with the table."""
+
+
+def quoted(name: str) -> str:
+    """A column's name as an identifier in Spark's SQL."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def literal(text: str) -> str:
+    """A text as a literal in Spark's SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,100 @@
+"""Changes of a mirror that wait beside it, in a table of their own, until they are merged together.
+
+A merge writes files anew that hold rows of the keys at hand; an append writes the changes alone. So a mirror may be
+brought up to date every few minutes, while each batch is safe at once, and can be read with those that wait
+(`cdckit_delta.reading`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from cdckit.tables.fitted_rows import fitted
+from cdckit.tables.layout import ABSENT, OP
+from cdckit.tables.target import BatchId, Columns
+from cdckit_delta.arrow_types import arrow_schema
+from cdckit_delta.target import DeltaTarget
+
+SUFFIX = "~changes"
+"""What the folder of the waiting changes has behind the mirror's name; no topic's own folder ends so."""
+MARKS = {OP: "string", ABSENT: "string"}
+"""The columns of changes beside the table's."""
+KEY = "key"
+"""The note of the columns that identify a row."""
+
+
+class DeferredChanges:
+    """Those of one mirror.
+
+    Args:
+        target: the mirror.
+        interval_ms: how long they wait.
+    """
+
+    def __init__(self, target: DeltaTarget, interval_ms: int) -> None:
+        self._side = target.beside(SUFFIX)
+        self._seconds = interval_ms / 1000
+        self._since = 0.0
+        """When there were changes first; in the beginning some may wait for longer than this process is there."""
+        self._waiting: bool | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are any."""
+        if self._waiting is None:
+            self._waiting = self._side.exists() and bool(self._side.table.file_uris())
+        return self._waiting
+
+    @property
+    def due(self) -> bool:
+        """Whether they have waited long enough."""
+        return bool(self._waiting) and time.monotonic() - self._since >= self._seconds
+
+    def version_of(self, application: str) -> int | None:
+        """The number of the last batch of an application that is here."""
+        return self._side.version_of(application)
+
+    def takes(self, columns: Columns) -> bool:
+        """Whether changes with these columns can wait with those that do."""
+        return not self.waiting or self._side.columns() == {**columns, **MARKS}
+
+    def append(self, changes: pa.Table, columns: Columns, key: Sequence[str], batch: BatchId) -> None:
+        """Takes the changes of a batch, in one commit."""
+        wanted = {**columns, **MARKS}
+        if not self._side.exists():
+            self._side.create(wanted)
+        elif self._side.columns() != wanted:
+            self._side.replace(arrow_schema(wanted).empty_table(), BatchId(f"{batch.application}/columns", 0))
+        if self._side.notes().get(KEY) != ",".join(key):
+            self._side.note({KEY: ",".join(key)})
+        if not self.waiting:
+            self._since = time.monotonic()
+        self._side.append(changes, batch)
+        self._waiting = True
+
+    def changes(self, columns: Columns) -> pa.Table:
+        """All that wait, by the columns that the mirror has now."""
+        schema = arrow_schema({**columns, **MARKS})
+        return pa.Table.from_batches(list(self._fitted(schema)), schema)
+
+    def _fitted(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for batch in self._side.scan(self._side.schema().names):
+            yield fitted(batch, schema, {}, frozenset())
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that identify a row."""
+        return tuple(self._side.notes().get(KEY, "").split(","))
+
+    @property
+    def version(self) -> int:
+        """A number that grows with each batch."""
+        return int(self._side.table.version())
+
+    def clear(self, application: str) -> None:
+        """Forgets them, which the mirror has now."""
+        self._side.delete("true", BatchId(f"{application}/cleared", self.version))
+        self._waiting = False

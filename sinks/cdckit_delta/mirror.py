@@ -1,0 +1,298 @@
+"""Keeps a table equal to its source: of each key the newest row, none for a deleted one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cdckit import SinkError
+from cdckit.tables.definitions import Fitting
+from cdckit.tables.key_follower import Follower
+from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Layout
+from cdckit.tables.segments import Emptied
+from cdckit.tables.target import BatchId, Columns
+from cdckit_delta.arrow_types import arrow_schema
+from cdckit_delta.folding import (
+    KEPT,
+    Unkeyed,
+    absent_columns,
+    in_order,
+    keys_of,
+    newest,
+    remaining,
+    with_absent,
+    without_old_keys,
+)
+from cdckit_delta.rows import TableRows
+from cdckit_delta.sql import any_of, kept_values, one_of, put_values, quoted
+from cdckit_delta.target import DeltaTarget, committed_as
+
+_MARKS = {OP: "string", ABSENT: "string"}
+
+
+class Mirror:
+    """A table and what one batch does to it.
+
+    Args:
+        target: the table.
+        columns: its columns, all of which the rows may have.
+        batch: the number of what is written.
+        placeholder: what stands for an unavailable value.
+        fitting: puts rows of other definitions into the columns.
+    """
+
+    def __init__(
+        self, target: DeltaTarget, columns: Columns, batch: BatchId, placeholder: str, fitting: Fitting
+    ) -> None:
+        self.target = target
+        self.columns = columns
+        self.batch = batch
+        self._placeholder = placeholder
+        self._fitting = fitting
+
+    def write(self, rows: TableRows, emptied: Emptied) -> None:
+        """Brings the table to the state behind a batch.
+
+        Args:
+            rows: the batch's rows of this table.
+            emptied: what was emptied within it.
+        """
+        layouts = [(part.position, self._fitting.shown(part.position, part.layout)) for part in rows.parts]
+        key = key_of(layouts)
+        for name in emptied_columns(emptied):
+            self._require(name)
+        if rows.spilled and emptied.whole is not None and key:
+            self._replace_by_files(rows, emptied)
+        elif not layouts:
+            self._empty(emptied)
+        else:
+            self._change(rows, [layout for _, layout in layouts], key, emptied)
+
+    def waits(self, rows: TableRows, emptied: Emptied) -> tuple[str, ...]:
+        """The key of rows that may wait to be merged with others; nothing where they may not.
+
+        Rows without a key do not, nor those whose old values are to be looked up, nor any where some were removed.
+        """
+        if emptied or rows.spilled or not rows.parts or any(part.layout.moved for part in rows.parts):
+            return ()
+        return key_of([(part.position, self._fitting.shown(part.position, part.layout)) for part in rows.parts])
+
+    def folded(self, rows: TableRows, key: Sequence[str]) -> pa.Table:
+        """The newest change of each key, which names the columns whose values stay."""
+        types = {**self.columns, **_MARKS}
+        changes = in_order(pa.Table.from_batches(list(rows.typed(types, self._fitting)), arrow_schema(types)))
+        shown = (self._fitting.shown(part.position, part.layout) for part in rows.parts)
+        unavailable = sorted({name for layout in shown for name in layout.unavailable})
+        return with_absent(newest(changes, key, unavailable, self._placeholder), unavailable)
+
+    def merge(self, changes: pa.Table, key: Sequence[str]) -> None:
+        """Puts changes that have waited."""
+        unavailable = absent_columns(changes)
+        self._merge(newest(in_order(changes), key, unavailable, ""), key, unavailable, Emptied(None, {}))
+
+    def _require(self, name: str) -> None:
+        if name not in self.columns:
+            raise SinkError(
+                f"table {self.target}: rows of one source table were removed, and the column '{name}', which tells "
+                "them apart, is not in the table: write to another place, with a new state folder"
+            )
+
+    def _empty(self, emptied: Emptied) -> None:
+        if emptied.whole is not None:
+            self._replace(arrow_schema(self.columns).empty_table())
+        elif emptied:
+            self.target.delete(any_of(emptied.shares), self.batch)
+
+    def _change(self, rows: TableRows, layouts: Sequence[Layout], key: Sequence[str], emptied: Emptied) -> None:
+        moved = bool(key) and any(layout.moved for layout in layouts)
+        old_key = {OLD_KEY + name: self.columns[name] for name in key if moved}
+        types = {**self.columns, **_MARKS, **old_key}
+        changes = pa.Table.from_batches(list(rows.typed(types, self._fitting)), arrow_schema(types))
+        changes = in_order(remaining(changes, emptied))
+        unavailable = sorted({name for layout in layouts for name in layout.unavailable})
+        if moved:
+            changes = self._with_old_rows(changes, key, unavailable, emptied)
+        if key:
+            folded = newest(changes, key, unavailable, self._placeholder)
+            if emptied.whole is not None:
+                self._replace(folded.filter(pc.not_equal(folded.column(OP), "d")).select(list(self.columns)))
+            else:
+                self._merge(folded, key, unavailable, emptied)
+        elif emptied.whole is not None:
+            self._replace(
+                changes.take(pa.array(Unkeyed(changes, self.columns).put, pa.int64())).select(list(self.columns))
+            )
+        elif emptied:
+            raise SinkError(f"table {self.target}: rows of one source table were removed, and its rows have no key")
+        else:
+            self._merge_unkeyed(changes)
+
+    # -- all rows
+
+    def _replace(self, rows: pa.Table) -> None:
+        """Makes these rows the only ones."""
+        schema = self._with_comments(rows.schema)
+        self.target.replace(rows.cast(schema), self.batch)
+
+    def _replace_by_files(self, rows: TableRows, emptied: Emptied) -> None:
+        """The same of so many rows that they are not held together: a snapshot's, each of which has its own key."""
+        types = {**self.columns, **_MARKS}
+        schema = self._with_comments(arrow_schema(self.columns))
+
+        def kept() -> Iterator[pa.RecordBatch]:
+            for batch in rows.typed(types, self._fitting):
+                left = remaining(pa.Table.from_batches([batch]), emptied)
+                left = left.filter(pc.not_equal(left.column(OP), "d")).select(schema.names)
+                yield from left.cast(schema).to_batches()
+
+        self.target.replace(pa.RecordBatchReader.from_batches(schema, kept()), self.batch)
+
+    def _with_comments(self, schema: pa.Schema) -> pa.Schema:
+        """Columns with the comments that they have in the table."""
+        told = {field.name: field.metadata for field in self.target.schema()}
+        return pa.schema([pa.field(field.name, field.type, metadata=told.get(field.name)) for field in schema])
+
+    # -- rows by their key
+
+    def _merge(self, folded: pa.Table, key: Sequence[str], unavailable: Sequence[str], emptied: Emptied) -> None:
+        """Puts the newest row of each key, removes the deleted ones."""
+        nulls = any(folded.column(name).null_count for name in key)
+        same = " and ".join(_equal(name, nulls=nulls) for name in key)
+        put = put_values(self.columns)
+        merge = (
+            self.target.table.merge(
+                folded.drop_columns([ABSENT]),
+                same,
+                source_alias="s",
+                target_alias="t",
+                streamed_exec=False,
+                commit_properties=committed_as(self.batch),
+            )
+            .when_matched_delete(f"s.{OP} = 'd'")
+            .when_matched_update({**put, **kept_values({name: KEPT + name for name in unavailable})})
+            .when_not_matched_insert(put, predicate=f"s.{OP} <> 'd'")
+        )
+        if emptied:
+            merge = merge.when_not_matched_by_source_delete(any_of(emptied.shares, "t."))
+        merge.execute()
+
+    def _with_old_rows(
+        self, changes: pa.Table, key: Sequence[str], unavailable: Sequence[str], emptied: Emptied
+    ) -> pa.Table:
+        """The changes; of keys that took part in a key change only the last one each, with the old rows' values."""
+        news, olds = list(keys_of(changes, key)), list(keys_of(changes, key, OLD_KEY))
+        moves = [operation == "m" for operation in changes.column(OP).to_pylist()]
+        touched = {one for new, old, moved in zip(news, olds, moves, strict=True) if moved for one in (new, old)}
+        mask = pa.array([one in touched for one in news], pa.bool_())
+        last = Follower(changes.filter(mask).combine_chunks(), key, unavailable, self._placeholder).last()
+        if emptied.whole is None:
+            last = self._looked_up(last, key, unavailable, emptied)
+        others = changes.filter(pc.invert(mask))
+        return in_order(pa.concat_tables([without_old_keys(others, key), without_old_keys(last, key)]))
+
+    def _looked_up(self, last: pa.Table, key: Sequence[str], unavailable: Sequence[str], emptied: Emptied) -> pa.Table:
+        """The changes with the values that the table has of rows under their old keys."""
+        wanted = {
+            old: number
+            for number, (old, absent) in enumerate(
+                zip(keys_of(last, key, OLD_KEY), last.column(ABSENT).to_pylist(), strict=True)
+            )
+            if absent is not None
+        }
+        present = self._present(wanted, key, unavailable, emptied)
+        columns = {name: last.column(name).to_pylist() for name in (*unavailable, ABSENT)}
+        for old, row in present.items():
+            number = wanted[old]
+            absent = columns[ABSENT][number]
+            for name in unavailable:
+                if f",{name}," in absent:
+                    columns[name][number] = row[name]
+            columns[ABSENT][number] = None
+        for name, values in columns.items():
+            at = last.schema.get_field_index(name)
+            last = last.set_column(at, last.schema.field(at), pa.array(values, last.schema.field(at).type))
+        return last
+
+    def _present(
+        self, wanted: Mapping[Any, int], key: Sequence[str], unavailable: Sequence[str], emptied: Emptied
+    ) -> dict[Any, dict[str, Any]]:
+        """The table's rows of some keys, but for those that are removed."""
+        scopes = [dict(scope) for scope in emptied.shares]
+        rows = {}
+        where = one_of(key[0], {old[0] for old in wanted})
+        for batch in self.target.scan([*key, *unavailable, *emptied_columns(emptied)], where):
+            for row in batch.to_pylist():
+                place = tuple(row[name] for name in key)
+                gone = any(all(row[name] == value for name, value in scope.items()) for scope in scopes)
+                if place in wanted and not gone:
+                    rows[place] = row
+        return rows
+
+    # -- rows without a key
+
+    def _merge_unkeyed(self, changes: pa.Table) -> None:
+        """Adds rows, and for each deleted one removes one that is equal to it."""
+        if pc.all(pc.not_equal(changes.column(OP), "d")).as_py():
+            self.target.append(changes.select(list(self.columns)), self.batch)
+            return
+        net = Unkeyed(changes, self.columns)
+        put = changes.take(pa.array(net.put, pa.int64())).select([*self.columns, OP])
+        gone = pa.array(list(self._equal_rows(net)), pa.string())
+        removed = pa.table(
+            [
+                gone
+                if field.name == POSITION
+                else pa.repeat(pa.scalar("d"), len(gone))
+                if field.name == OP
+                else pa.nulls(len(gone), field.type)
+                for field in put.schema
+            ],
+            schema=put.schema,
+        )
+        values = put_values(self.columns)
+        (
+            self.target.table.merge(
+                pa.concat_tables([put, removed]),
+                _equal(POSITION),
+                source_alias="s",
+                target_alias="t",
+                streamed_exec=False,
+                commit_properties=committed_as(self.batch),
+            )
+            .when_matched_delete(f"s.{OP} = 'd'")
+            .when_not_matched_insert(values, predicate=f"s.{OP} <> 'd'")
+            .execute()
+        )
+
+    def _equal_rows(self, net: Unkeyed) -> Iterator[str]:
+        """The positions of rows in the table that are to be removed, of equal ones the oldest."""
+        found: dict[Any, list[str]] = {row: [] for row in net.removed}
+        if not found:
+            return
+        for batch in self.target.scan([*net.content, POSITION]):
+            for row, position in zip(net.contents(batch), batch.column(POSITION).to_pylist(), strict=True):
+                if row in found:
+                    found[row].append(position)
+        for row, count in net.removed.items():
+            yield from sorted(found[row])[:count]
+
+
+def key_of(layouts: Sequence[tuple[str, Layout]]) -> tuple[str, ...]:
+    """The key that rows have: that of the newest whole ones."""
+    whole = [(position, layout) for position, layout in layouts if layout.kind == "rows"]
+    if whole:
+        return max(whole, key=lambda one: one[0])[1].key
+    return next((layout.key for _, layout in layouts if layout.key), ())
+
+
+def emptied_columns(emptied: Emptied) -> list[str]:
+    """The columns that tell the rows of emptied source tables from others."""
+    return [name for scope in emptied.shares for name, _ in scope]
+
+
+def _equal(name: str, *, nulls: bool = False) -> str:
+    how = "is not distinct from" if nulls else "="
+    return f"t.{quoted(name)} {how} s.{quoted(name)}"

@@ -1,0 +1,24 @@
+"""Faults of delta-rs that pass: somebody else has committed first, or a store is away for the moment."""
+
+from __future__ import annotations
+
+import re
+
+from deltalake.exceptions import CommitFailedError
+
+_AWAY = re.compile(
+    r"error sending request|connection (?:refused|reset|closed)|timed? ?out|dns error|retries|SlowDown|ServerBusy"
+    r"|ServiceUnavailable|TooManyRequests|InternalError|\b50[0234]\b",
+    re.IGNORECASE,
+)
+"""Of object stores, as delta-rs tells them."""
+
+
+def passes(error: Exception) -> bool:
+    """Whether the same work, done once more, may succeed."""
+    return isinstance(error, CommitFailedError) or _AWAY.search(str(error)) is not None
+
+
+def reason(error: Exception) -> str:
+    """The first line of what is said."""
+    return str(error).strip().partition("\n")[0]

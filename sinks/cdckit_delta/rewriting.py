@@ -1,0 +1,139 @@
+"""What becomes of a table's columns where all its files are written anew: all steps of an alteration in one.
+
+delta-rs does not write tables with column mapping or type widening, by which others rename, drop or widen columns and
+leave the files as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cdckit.tables.fitted_rows import cast, repeated
+from cdckit.tables.target import Columns, Step
+from cdckit_delta.arrow_types import arrow_type
+
+_TWO_64 = pa.scalar(Decimal(1 << 64), pa.decimal128(20, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """How a column of the new table is made.
+
+    Attributes:
+        kind: its type.
+        source: the column of the old table whose values it has; None: it has one value everywhere.
+        text: that value; None is null.
+        unsigned: whether numbers below zero are those from 2^63 on.
+    """
+
+    kind: str
+    source: str | None = None
+    text: str | None = None
+    unsigned: bool = False
+
+
+class Rewriting:
+    """Gathers steps.
+
+    Args:
+        columns: what the table has.
+
+    Attributes:
+        columns: what it will have.
+        added: the columns that are only added, with nulls; without anything else no file is written anew.
+        comments: those of columns, and of the table ("").
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._made = {name: _Made(kind, name) for name, kind in columns.items()}
+        self._before = dict(columns)
+        self.comments: dict[str, str | None] = {}
+
+    @property
+    def columns(self) -> Columns:
+        """The columns as they will be."""
+        return {name: made.kind for name, made in self._made.items()}
+
+    @property
+    def added(self) -> Columns:
+        """Columns that are added, with nulls."""
+        return {name: made.kind for name, made in self._made.items() if made.source is None and made.text is None}
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether more happens to columns than that some are added at the end."""
+        kept = {name: _Made(kind, name) for name, kind in self._before.items()}
+        return self._made != {**kept, **{name: _Made(kind) for name, kind in self.added.items()}}
+
+    def take(self, step: Step) -> None:
+        """Takes one step; one that was taken already changes nothing."""
+        kind, *given = step
+        if (taken := _STEPS.get(kind)) is not None:
+            taken(self, *given)
+
+    def _add(self, name: str, kind: str) -> None:
+        self._made.setdefault(name, _Made(kind))
+
+    def _fill(self, name: str, text: str) -> None:
+        self._made[name] = _Made(self._made[name].kind, text=text)
+
+    def _drop(self, name: str) -> None:
+        self._made.pop(name, None)
+
+    def _rename(self, old: str, new: str) -> None:
+        if old in self._made and new not in self._made:
+            self._made = {new if name == old else name: made for name, made in self._made.items()}
+
+    def _widen(self, name: str, kind: str) -> None:
+        self._made[name] = replace(self._made[name], kind=kind)
+
+    def _unsigned(self, name: str) -> None:
+        self._made[name] = replace(self._made[name], unsigned=True)
+
+    def _copy(self, old: str, new: str) -> None:
+        if old in self._made:
+            self._made[new] = replace(self._made[old], kind=self._made[new].kind)
+
+    def _comment(self, name: str, text: str | None) -> None:
+        if not name or name in self._made:
+            self.comments[name] = text
+
+    def schema(self, before: pa.Schema) -> pa.Schema:
+        """The new table's, with the comments that columns have."""
+        return pa.schema([self._field(name, made, before) for name, made in self._made.items()])
+
+    def _field(self, name: str, made: _Made, before: pa.Schema) -> pa.Field:
+        metadata = before.field(made.source).metadata if made.source is not None else None
+        return pa.field(name, arrow_type(made.kind), metadata=metadata)
+
+    def rows(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        """Rows of the old table as rows of the new one."""
+        arrays = [self._values(batch, self._made[field.name], field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _values(self, batch: pa.RecordBatch, made: _Made, kind: pa.DataType) -> pa.Array:
+        if made.source is None:
+            return repeated(made.text, kind, batch.num_rows)
+        values = batch.column(made.source)
+        if made.unsigned:
+            signed = values.cast(pa.decimal128(20, 0))
+            values = pc.if_else(pc.less(values, 0), pc.add(signed, _TWO_64), signed)
+        return cast(values, kind, tolerant=True)
+
+
+_STEPS: Mapping[str, Callable[..., Any]] = {
+    "add": Rewriting._add,
+    "fill": Rewriting._fill,
+    "drop": Rewriting._drop,
+    "rename": Rewriting._rename,
+    "widen": Rewriting._widen,
+    "unsigned": Rewriting._unsigned,
+    "copy": Rewriting._copy,
+    "comment": Rewriting._comment,
+}

@@ -1,0 +1,145 @@
+"""What waits for a commit: rows and marks of each table, in memory or, where there are very many, in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from cdckit import lane_of
+from cdckit.tables.definitions import Fitting
+from cdckit.tables.fitted_rows import fitted, moved_to
+from cdckit.tables.layout import Layout
+from cdckit.tables.marks import Mark
+from cdckit_delta.arrow_types import arrow_schema
+from cdckit_delta.spilled_rows import SpilledRows
+
+
+class Batches(Protocol):
+    """Rows of one layout."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """The rows, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Rows in memory."""
+
+    batch: pa.RecordBatch
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.batch.num_rows)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        yield self.batch
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows of one table.
+
+    Attributes:
+        position: the first one's.
+        layout: what they have in common.
+        batches: the rows.
+    """
+
+    position: str
+    layout: Layout
+    batches: Batches
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """What a batch holds for one table.
+
+    Attributes:
+        parts: its rows, in the order in which they came.
+        marks: the table marks among the rows.
+        spilled: whether rows are in files, since there are too many for the memory.
+    """
+
+    parts: Sequence[Part]
+    marks: Sequence[Mark] = ()
+    spilled: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return sum(part.batches.rows for part in self.parts)
+
+    @property
+    def layouts(self) -> list[tuple[str, Layout]]:
+        """Each layout with the position of its first row, lane by lane."""
+        first: dict[tuple[str, Layout], str] = {}
+        for part in self.parts:
+            place = (lane_of(part.position), part.layout)
+            first[place] = min(part.position, first.get(place, part.position))
+        return [(position, layout) for (_, layout), position in first.items()]
+
+    def without(self, sources: Set[str]) -> TableRows:
+        """What there is of other source tables than these."""
+        parts = [part for part in self.parts if part.layout.source not in sources]
+        return replace(self, parts=parts, marks=[mark for mark in self.marks if mark.table not in sources])
+
+    def typed(self, columns: Mapping[str, str], fitting: Fitting) -> Iterator[pa.RecordBatch]:
+        """The rows with just these columns; one that a row lacks has there what older rows have, or null."""
+        wanted = arrow_schema(columns)
+        for part in self.parts:
+            given, moved = fitting.missing(part.position, part.layout), fitting.moved(part.position, part.layout)
+            for batch in part.batches:
+                shown = moved_to(batch, moved) if moved else batch
+                yield fitted(shown, wanted, given, fitting.tolerant)
+
+
+class WaitingRows:
+    """The rows and marks of one table.
+
+    Attributes:
+        bytes: how much memory the rows take.
+    """
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._parts: list[Part] = []
+        self._marks: list[Mark] = []
+        self._files: dict[tuple[Layout, str], SpilledRows] = {}
+        self._first: list[Part] = []
+
+    def add(self, position: str, layout: Layout, batch: pa.RecordBatch) -> None:
+        """Takes rows."""
+        self.bytes += batch.nbytes
+        self._parts.append(Part(position, layout, Held(batch)))
+
+    def add_mark(self, mark: Mark) -> None:
+        """Takes a mark."""
+        self._marks.append(mark)
+
+    def spill(self, folder: Path) -> None:
+        """Puts the rows into files."""
+        for part in self._parts:
+            for batch in part.batches:
+                self._file_of(part, batch.schema, folder).write(batch)
+        self._parts, self.bytes = [], 0
+
+    def _file_of(self, part: Part, schema: pa.Schema, folder: Path) -> SpilledRows:
+        place = part.layout, str(schema)
+        file = self._files.get(place)
+        if file is None:
+            file = self._files[place] = SpilledRows(folder / f"{id(self)}-{len(self._files)}.arrow", schema)
+            self._first.append(Part(part.position, part.layout, file))
+        return file
+
+    def taken(self) -> TableRows:
+        """All of it."""
+        return TableRows([*self._first, *self._parts], self._marks, spilled=bool(self._files))

@@ -1,0 +1,161 @@
+"""One table of the sink: its columns follow the source's, and a batch's rows go into it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from cdckit import MarkKind
+from cdckit.tables.context import TableContext
+from cdckit.tables.evolution import Evolution
+from cdckit.tables.policy import Policy
+from cdckit.tables.segments import Emptied, chosen, emptied, refuse_unfollowed
+from cdckit.tables.sources import Sources
+from cdckit.tables.target import BatchId
+from cdckit_delta.arrow_types import arrow_schema
+from cdckit_delta.config import DeltaConfig
+from cdckit_delta.deferred import DeferredChanges
+from cdckit_delta.mirror import Mirror
+from cdckit_delta.rows import TableRows
+from cdckit_delta.target import DeltaTarget
+
+BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
+"""With these a source table's rows are all told from here on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user asks for of single source tables, as a `TableContext` gives it."""
+
+    read_again: Mapping[str, str]
+    accepted: Mapping[str, str]
+
+
+class LakeTable:
+    """One table.
+
+    Args:
+        target: where it is.
+        config: the sink's.
+        context: the runner's.
+    """
+
+    def __init__(self, target: DeltaTarget, config: DeltaConfig, context: TableContext) -> None:
+        self.target = target
+        self._config = config
+        self._context = context
+        self._mirrors = config.mode == "mirror"
+        self._policy = Policy(self._mirrors, config.behavior, context.marks)
+        self._evolution = Evolution(target, self._policy)
+        self._sources = Sources(target, context.name)
+        self._begun = False
+        interval = config.mirror_apply_interval_ms if self._mirrors else 0
+        self._deferred = DeferredChanges(target, interval) if interval else None
+        self._maintained = time.monotonic()
+
+    def write(self, rows: TableRows, batch: BatchId, asked: Asked) -> None:
+        """Takes a batch's rows.
+
+        Raises:
+            SinkError: it cannot, or is not to.
+        """
+        evolution = self._evolution
+        begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
+        if self._mirrors and self._context.marks:
+            self._require_begun(rows)
+        if awaited := evolution.awaits(asked.read_again) - begun:
+            rows = rows.without(awaited)  # whatever they say, others replace them
+        if rows.marks:
+            self._apply(batch.application)
+        evolution.follow(rows.layouts, rows.marks, asked.accepted)
+        if self._mirrors:
+            self._mirror(rows, batch, asked.accepted)
+        elif rows.parts:
+            self._append(rows, batch)
+        evolution.begun({name: one for name, one in asked.read_again.items() if name in begun})
+
+    def last_batch(self, application: str) -> int | None:
+        """The number of the last batch of an application that is here, or waits beside the table."""
+        found = [self.target.version_of(application)]
+        if self._deferred is not None:
+            found.append(self._deferred.version_of(application))
+        return max((number for number in found if number is not None), default=None)
+
+    @property
+    def due(self) -> bool:
+        """Whether something is to be done though no rows come."""
+        return (self._deferred is not None and self._deferred.due) or self._maintenance_due
+
+    @property
+    def _maintenance_due(self) -> bool:
+        interval = self._config.optimize_interval_ms
+        return bool(interval) and time.monotonic() - self._maintained >= interval / 1000
+
+    def tend(self, application: str) -> None:
+        """Does what is due."""
+        if self._deferred is not None and self._deferred.due:
+            self._apply(application)
+        if self._maintenance_due:
+            self._maintained = time.monotonic()
+            if self.target.exists():
+                self.target.maintain()
+
+    def _apply(self, application: str) -> None:
+        """Merges the changes that wait."""
+        deferred = self._deferred
+        if deferred is None or not deferred.waiting:
+            return
+        columns = self._evolution.present()
+        batch = BatchId(f"{application}/applied", deferred.version)
+        text = self._config.unavailable_value_placeholder
+        mirror = Mirror(self.target, columns, batch, text, self._evolution.fitting)
+        mirror.merge(deferred.changes(columns), deferred.key)
+        deferred.clear(application)
+
+    def _put(self, rows: TableRows, gone: Emptied, batch: BatchId) -> None:
+        evolution, text = self._evolution, self._config.unavailable_value_placeholder
+        mirror = Mirror(self.target, evolution.columns, batch, text, evolution.fitting)
+        key = mirror.waits(rows, gone) if self._deferred is not None else ()
+        if self._deferred is not None and key:
+            if not self._deferred.takes(evolution.columns):
+                self._apply(batch.application)
+            self._deferred.append(mirror.folded(rows, key), evolution.columns, key, batch)
+        else:
+            self._apply(batch.application)
+            mirror.write(rows, gone)
+
+    def _require_begun(self, rows: TableRows) -> None:
+        """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""
+        if not self._begun and self._evolution.present():
+            self._sources.begin(here=any(mark.kind in BEGINS for mark in rows.marks))
+            self._begun = True
+
+    def _append(self, rows: TableRows, batch: BatchId) -> None:
+        columns = self._evolution.columns
+        schema, batches = arrow_schema(columns), rows.typed(columns, self._evolution.fitting)
+        if rows.spilled:
+            self.target.append(pa.RecordBatchReader.from_batches(schema, batches), batch)
+        else:
+            self.target.append(pa.Table.from_batches(list(batches), schema), batch)
+
+    def _mirror(self, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:
+        evolution, target = self._evolution, self.target
+        marks = sorted(
+            (mark for mark in rows.marks if mark.told or not self._context.marks), key=lambda mark: mark.position
+        )
+        marks, used = chosen(marks, self._policy.behavior, evolution.accepts(accepted), target)
+        refuse_unfollowed(marks, target)
+        if not evolution.present():
+            return  # whatever happened to it, it has never had a row
+        here = {part.layout.source for part in rows.parts if part.layout.kind == "rows"}
+        self._sources.add(here)
+        gone = emptied(marks, self._sources.names, target)
+        if rows.parts or gone:
+            self._put(rows, gone, batch)
+        if gone.whole is not None:
+            self._sources.restart(here)
+            evolution.written()
+        evolution.use({name: accepted[name] for name in used})

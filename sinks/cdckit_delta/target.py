@@ -1,0 +1,221 @@
+"""Where a topic's table lives, and what delta-rs is asked to do with it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar, Literal, TypeAlias
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transaction, write_deltalake
+
+from cdckit import SinkError
+from cdckit.tables.alterations import NOTE as DUE
+from cdckit.tables.destinations import folder_name
+from cdckit.tables.target import TOPIC, BatchId, Columns, Step, Target
+from cdckit_delta.arrow_types import arrow_schema, type_text
+from cdckit_delta.rewriting import Rewriting
+from cdckit_delta.spilled_rows import SpilledRows
+from cdckit_delta.sql import quoted
+
+log = logging.getLogger("cdckit.tables")
+
+Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
+
+_OURS = "cdckit."
+_ALTERATION = "cdckit/alteration"
+"""The application of the commits that write all files anew."""
+_ALTERING = "altering"
+"""The note of the number that such a commit has, or is to have."""
+_NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
+"""What a column's name may hold only where Delta maps names to files' own."""
+_MAPPING = "delta.columnMapping.mode"
+
+
+class DeltaTarget(Target):
+    """One Delta table.
+
+    Args:
+        place: the folder or URL that has all tables.
+        storage: how an object store is reached.
+        topic: the topic that the table is for.
+    """
+
+    changes_rows: ClassVar[bool] = True
+    alters_at_once: ClassVar[bool] = True
+
+    def __init__(self, place: str, storage: Mapping[str, str], topic: str) -> None:
+        self.topic = topic
+        self.path = f"{place.rstrip('/')}/{folder_name(topic)}"
+        self._storage = dict(storage)
+        self._open: DeltaTable | None = None
+
+    def __str__(self) -> str:
+        return self.path
+
+    def beside(self, suffix: str) -> DeltaTarget:
+        """A table of the same topic, in a folder whose name has something behind this one's."""
+        other = DeltaTarget("", self._storage, self.topic)
+        other.path = self.path + suffix
+        return other
+
+    @property
+    def table(self) -> DeltaTable:
+        """The table as this process has seen it last."""
+        if self._open is None:
+            self._open = DeltaTable(self.path, storage_options=self._storage or None)
+        return self._open
+
+    def exists(self) -> bool:
+        """Whether there is such a table."""
+        return self._open is not None or DeltaTable.is_deltatable(self.path, self._storage or None)
+
+    def version_of(self, application: str) -> int | None:
+        """The number of the last batch that the table has of an application; None where it has none."""
+        return self.table.transaction_version(application) if self.exists() else None
+
+    def schema(self) -> pa.Schema:
+        """The table's columns as Arrow has them."""
+        return pa.schema(self.table.schema())
+
+    def columns(self) -> Columns:
+        """The table's columns; none where there is no table yet."""
+        return {field.name: type_text(field.type) for field in self.schema()} if self.exists() else {}
+
+    def create(self, columns: Columns) -> None:
+        """Makes the table."""
+        mapped = {_MAPPING: "name"} if any(map(_NEEDS_MAPPING.search, columns)) else {}
+        self._open = DeltaTable.create(
+            self.path,
+            Schema.from_arrow(arrow_schema(columns)),
+            mode="ignore",
+            configuration={f"{_OURS}{TOPIC}": self.topic, **mapped},
+            storage_options=self._storage or None,
+            raise_if_key_not_exists=False,
+        )
+        self.check_owner(self.notes())
+
+    def _check_columns(self, columns: Iterable[str]) -> None:
+        """Sees that the table's columns can become these."""
+        if self.table.metadata().configuration.get(_MAPPING, "none") != "none":
+            raise SinkError(
+                f"table {self}: its columns change, and files have other names for them ({_MAPPING}), which delta-rs "
+                "does not alter: 'sink.type: spark' does; or 'schema.evolution: ignore' leaves them as they are"
+            )
+        for name in columns:
+            if _NEEDS_MAPPING.search(name):
+                raise SinkError(
+                    f"table {self}: column {name!r} needs Delta's column mapping, which delta-rs gives to new tables "
+                    "alone: name it otherwise on its way here (ReplaceField), or keep the table with 'sink.type: spark'"
+                )
+
+    def add_columns(self, columns: Columns) -> None:
+        """Adds columns at the end; earlier rows have null there."""
+        self._check_columns(columns)
+        self.table.alter.add_columns([*Schema.from_arrow(arrow_schema(columns)).fields])
+
+    def comment(self, column: str, text: str | None) -> None:
+        """Says what a column is for, or the table ("")."""
+        if column:
+            self.table.alter.set_column_metadata(column, {"comment": text or ""})
+        else:
+            self.table.alter.set_table_description(text or "")
+
+    def notes(self) -> dict[str, str]:
+        """The table's properties that begin with `cdckit.`, without that."""
+        found = self.table.metadata().configuration
+        return {name.removeprefix(_OURS): text for name, text in found.items() if name.startswith(_OURS)}
+
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Keeps notes as properties of the table."""
+        given = {f"{_OURS}{name}": text for name, text in notes.items()}
+        self.table.alter.set_table_properties(given, raise_if_not_exists=False)
+
+    # -- alterations
+
+    def alter(self, steps: Iterable[Step]) -> None:
+        """Takes all steps: columns are added where that is all, else all files are written anew in one commit."""
+        made = Rewriting(self.columns())
+        for step in steps:
+            made.take(step)
+        notes = {DUE: "[]"}
+        if made.rewrites:
+            self._rewrite_once(made)
+            notes[_ALTERING] = ""
+        elif made.added:
+            self.add_columns(made.added)
+        self._tell(made)
+        present = self.columns()
+        for name, text in made.comments.items():
+            if not name or name in present:
+                self.comment(name, text)
+        self.note(notes)
+
+    def _tell(self, made: Rewriting) -> None:
+        log.info("table %s: has the columns %s now", self, ", ".join(f"{n} {kind}" for n, kind in made.columns.items()))
+
+    def _rewrite_once(self, made: Rewriting) -> None:
+        number = self.notes().get(_ALTERING)
+        if not number:
+            number = str((self.version_of(_ALTERATION) or 0) + 1)
+            self.note({_ALTERING: number})
+        if (self.version_of(_ALTERATION) or 0) >= int(number):
+            return
+        self._check_columns(made.columns)
+        schema = made.schema(self.schema())
+        with tempfile.TemporaryDirectory(prefix="cdckit-delta-") as folder:
+            rows = SpilledRows(Path(folder) / "rows.arrow", schema)
+            for batch in self.scan(self.schema().names):
+                rows.write(made.rows(batch, schema))  # delta-rs cannot read and write in one go
+            self._overwrite(pa.RecordBatchReader.from_batches(schema, iter(rows)), BatchId(_ALTERATION, int(number)))
+
+    # -- rows
+
+    def scan(self, names: Iterable[str], where: str = "true") -> Iterator[pa.RecordBatch]:
+        """Some columns of the table's rows, or of those for which a condition holds, some thousand at a time."""
+        schema = self.schema()
+        return scan(self.table, pa.schema([schema.field(name) for name in dict.fromkeys(names)]), where)
+
+    def append(self, rows: Rows, batch: BatchId) -> None:
+        """Adds rows in one commit that carries the batch's number."""
+        write_deltalake(self.table, rows, mode="append", commit_properties=committed_as(batch))
+
+    def replace(self, rows: Rows, batch: BatchId) -> None:
+        """Puts rows, and their columns, in the place of all others, in one commit."""
+        if rows.schema != self.schema():
+            self._check_columns(rows.schema.names)
+        self._overwrite(rows, batch)
+
+    def _overwrite(self, rows: Rows, batch: BatchId) -> None:
+        changed: Literal["overwrite"] | None = "overwrite" if rows.schema != self.schema() else None
+        properties = committed_as(batch)
+        write_deltalake(self.table, rows, mode="overwrite", schema_mode=changed, commit_properties=properties)
+
+    def delete(self, where: str, batch: BatchId) -> None:
+        """Removes rows in one commit."""
+        self.table.delete(where, commit_properties=committed_as(batch))
+
+    def maintain(self) -> None:
+        """Puts small files together, and removes files that no version of the retention time needs."""
+        if self.table.metadata().configuration.get(_MAPPING, "none") != "none":
+            return  # delta-rs does not
+        self.table.optimize.compact()
+        self.table.vacuum(dry_run=False)
+        self.table.cleanup_metadata()
+
+
+def scan(table: DeltaTable, wanted: pa.Schema, where: str = "true") -> Iterator[pa.RecordBatch]:
+    """Rows of a table with some of its columns; by DataFusion, as Arrow's reader would not see mapped columns."""
+    columns = ", ".join(map(quoted, wanted.names))
+    query = QueryBuilder().register("t", table).execute(f"select {columns} from t where {where}")  # noqa: S608
+    for batch in pa.RecordBatchReader.from_stream(query):
+        arrays = [array.cast(field.type) for array, field in zip(batch.columns, wanted, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
+
+
+def committed_as(batch: BatchId) -> CommitProperties:
+    """What makes a commit that of a batch."""
+    return CommitProperties(app_transactions=[Transaction(batch.application, batch.number)])

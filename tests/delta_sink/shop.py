@@ -1,0 +1,79 @@
+"""A database on MySQL whose tables the sink `delta` keeps, and the comparison of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from histories.rows import at_source, columns_of, difference, keys_of
+from histories.sinks import DeltaChangelog, DeltaMirror
+from testkit.running import Ended, Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
+
+
+@dataclass(frozen=True)
+class Shop:
+    """One database and its lake.
+
+    Attributes:
+        server: where it is.
+        name: the database's, and the topics' prefix.
+        folder: of the pipeline's files.
+        mode: what the tables are.
+    """
+
+    server: MySQLServer
+    name: str
+    folder: Path
+    mode: str = "mirror"
+
+    def make(self, script: str = "") -> None:
+        """Makes the database and runs SQL in it."""
+        create_reader(self.server)
+        self.server.execute(f"CREATE DATABASE {self.name} CHARACTER SET utf8mb4")
+        self.run(script)
+
+    def run(self, script: str) -> None:
+        """Runs SQL."""
+        if script:
+            self.server.run_sql(script, database=self.name)
+
+    def pipeline(self, sink: dict[str, Any] | None = None, **source: Any) -> Pipeline:
+        """The pipeline to the lake."""
+        options = source_of(
+            self.server,
+            self.name,
+            topic_prefix=self.name,
+            include_schema_changes=False,
+            skipped_operations="none",
+            bigint_unsigned_handling_mode="precise",
+            **source,
+        )
+        lake = {"type": "delta", "mode": self.mode, "path": str(self.folder / "lake"), **(sink or {})}
+        return Pipeline(self.folder, options, lake, {"name": self.name})
+
+    def deliver(self, sink: dict[str, Any] | None = None) -> Ended:
+        """Runs up to the log's end."""
+        ended = self.pipeline(sink).run("--once")
+        assert ended.code == 0, ended.stderr
+        return ended
+
+    def table(self, name: str) -> Path:
+        """The folder of a table."""
+        return self.folder / "lake" / f"{self.name}.{self.name}.{name}"
+
+    def assert_equal(self, names: Iterable[str] = ()) -> None:
+        """A mirror has the source's rows; a changelog each change once, and the newest of each key come to the rows."""
+        tables = columns_of(self.server, self.name)
+        if self.mode == "mirror":
+            found = DeltaMirror(self.folder, self.name, self.name).rows(tables)
+        else:
+            keys = partial(keys_of, self.server, self.name)
+            found = DeltaChangelog(self.folder, self.name, self.name, keys).rows(tables)
+        assert set(names) <= found.keys()
+        for table, rows in found.items():
+            what = difference(tables[table], at_source(self.server, self.name, table, tables[table]), rows)
+            assert not what, f"{table}: {what}"

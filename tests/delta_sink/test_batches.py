@@ -1,0 +1,119 @@
+"""Which records a table takes of those that come again, and what is refused before a pipeline runs."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cdckit.api.record import Record
+from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.engine.state.table_batches import KEPT_AS, TableBatches
+from cdckit.errors import StateError
+from cdckit.tables.direct import BegunBatch
+from cdckit_delta.config import DeltaConfig
+from cdckit_delta.written import Written
+from testkit.running import PASSWORD, Pipeline
+
+
+def records(*positions: str, topic: str = "t") -> list[Record]:
+    return [Record(topic, None, None, position=position) for position in positions]
+
+
+def taken(written: Written, *positions: str, topic: str = "t") -> list[str]:
+    return [record.position for record in written.records(records(*positions, topic=topic))]
+
+
+def test_a_table_takes_what_it_lacks() -> None:
+    begun = [BegunBatch(7, {"": "b"}), BegunBatch(8, {"": "d"})]
+    last = {"behind": 6, "between": 7, "done": 8, "new": None}
+    written = Written(begun, last.get)
+    assert taken(written, "a", "c", "e", topic="behind") == ["a", "c", "e"]
+    assert taken(written, "a", "b", "c", "e", topic="between") == ["c", "e"]
+    assert taken(written, "c", "d", "e", topic="done") == ["e"]
+    assert taken(written, "a", topic="new") == ["a"]
+
+
+def test_positions_of_another_lane_say_nothing() -> None:
+    written = Written([BegunBatch(1, {"0": "0@5"})], {"t": 1}.get)
+    assert taken(written, "0@4", "0@6", "1@1") == ["0@6", "1@1"]
+
+
+def test_of_a_planned_batch_a_table_has_all_or_nothing() -> None:
+    written = Written([BegunBatch(3, None)], {"t": 3, "u": 2}.get)
+    assert taken(written, "a", "z") == []
+    assert taken(written, "a", "z", topic="u") == ["a", "z"]
+
+
+def test_batches_are_known_until_the_offset_behind_them_is_saved(tmp_path: Path) -> None:
+    with closing(SqliteStateStore(tmp_path)) as state:
+        first = TableBatches(state, {"at": 1})
+        assert (first.begin({"": "b"}), first.begin({"": "d"})) == (1, 2)
+        again = TableBatches(state, {"at": 1})
+        assert again.begun == [BegunBatch(1, {"": "b"}), BegunBatch(2, {"": "d"})]
+        assert again.generation == first.generation
+        again.saved({"at": 2}, {"": "d"})
+        later = TableBatches(state, {"at": 2})
+        assert (later.begun, later.begin({"": "e"})) == ([], 3)
+
+
+def test_a_batch_is_known_until_the_saved_offset_has_passed_its_end(tmp_path: Path) -> None:
+    """A killed process's batch reached further than the first one of the process behind it."""
+    with closing(SqliteStateStore(tmp_path)) as state:
+        TableBatches(state, None).begin({"": "m"})
+        again = TableBatches(state, None)
+        again.begin({"": "c"})
+        again.saving({"at": 1}, {"": "c"})
+        both = [BegunBatch(1, {"": "m"}), BegunBatch(2, {"": "c"})]
+        assert TableBatches(state, None).begun == TableBatches(state, {"at": 1}).begun == both
+        again.saved({"at": 1}, {"": "c"})
+        assert again.begun == both[:1]
+        again.begin({"": "p"})
+        assert TableBatches(state, {"at": 1}).begun == [both[0], BegunBatch(3, {"": "p"})]
+        again.saved({"at": 2}, {"": "p"})
+        assert (again.begun, TableBatches(state, {"at": 2}).begun) == ([], [])
+
+
+def test_a_plan_holds_until_it_is_done(tmp_path: Path) -> None:
+    with closing(SqliteStateStore(tmp_path)) as state:
+        TableBatches(state, None).plan({"at": 9})
+        again = TableBatches(state, None)
+        assert again.planned_end == {"at": 9}
+        again.begin(None)
+        again.saved({"at": 9}, {})
+        assert TableBatches(state, {"at": 9}).planned_end is None
+        assert TableBatches(state, None).planned_end is None  # the offset was reset: nothing of before counts
+        before = again.generation
+        again.begin_anew()
+        assert TableBatches(state, None).generation not in ("", before)
+
+
+def test_a_damaged_note_is_told(tmp_path: Path) -> None:
+    with closing(SqliteStateStore(tmp_path)) as state:
+        state.put(KEPT_AS, {"generation": "g", "number": "x"})
+        with pytest.raises(StateError, match="batches of tables"):
+            TableBatches(state, None)
+
+
+def test_options_of_a_store_are_secrets() -> None:
+    options: dict[str, Any] = {"path": "s3://b/l", "storage.options.AWS_SECRET_ACCESS_KEY": PASSWORD}
+    config, _ = DeltaConfig.load({**options, "storage.options.AWS_ALLOW_HTTP": True}, "sink")
+    assert PASSWORD not in repr(config) and PASSWORD not in str(config.model_dump())
+    assert config.storage == {"AWS_SECRET_ACCESS_KEY": PASSWORD, "AWS_ALLOW_HTTP": "true"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"runner": "spark"}, "sink.type: 'delta' writes from one process: set 'runner: direct'"),
+        ({"errors": {"tolerance": "all"}}, "errors.tolerance: 'all' passes over records one by one"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    source = {"type": "mysql", "topic.prefix": "p", "database.hostname": "h", "database.user": "u"}
+    pipeline = Pipeline(tmp_path, source, {"type": "delta", "path": str(tmp_path / "lake")}, options)
+    ended = pipeline.run("--once")
+    assert ended.code == 2
+    assert said in ended.stderr

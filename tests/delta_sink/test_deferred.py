@@ -1,0 +1,85 @@
+"""Mirrors whose changes wait beside them, and tables whose small files are put together."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from cdckit_delta.reading import current_rows
+from delta_sink.shop import Shop
+
+LONG = {"mirror.apply.interval.ms": 3_600_000}
+ROWS = "CREATE TABLE t (id INT PRIMARY KEY, v INT, w TEXT); INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')"
+
+
+def rows(path: Path) -> set[tuple[Any, ...]]:
+    return {(row["id"], row["v"], row["w"]) for row in current_rows(str(path)).to_pylist()}
+
+
+def merged(path: Path) -> set[tuple[Any, ...]]:
+    found = DeltaTable(path).to_pyarrow_table().to_pylist()
+    return {(row["id"], row["v"], row["w"]) for row in found}
+
+
+def test_changes_wait_and_are_read(shop: Shop) -> None:
+    shop.run(ROWS)
+    shop.deliver(LONG)
+    path = shop.table("t")
+    shop.run("UPDATE t SET v = 10 WHERE id = 1; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (4, 4, 'd')")
+    shop.run("SET binlog_row_image = minimal; UPDATE t SET w = 'x' WHERE id = 3")
+    shop.deliver(LONG)
+    assert merged(path) == {(1, 1, "a"), (2, 2, "b"), (3, 3, "c")}
+    assert rows(path) == {(1, 10, "a"), (3, 3, "x"), (4, 4, "d")}
+    shop.run("UPDATE t SET v = 40 WHERE id = 4; INSERT INTO t VALUES (2, 0, 'again')")
+    shop.deliver(LONG)  # those of the run before have waited for long, as far as this one knows
+    assert rows(path) == merged(path) == {(1, 10, "a"), (2, 0, "again"), (3, 3, "x"), (4, 40, "d")}
+
+
+def test_what_cannot_wait_comes_behind_what_has(shop: Shop) -> None:
+    shop.run(ROWS)
+    shop.deliver(LONG)
+    shop.run("UPDATE t SET v = v + 1")
+    shop.deliver(LONG)
+    shop.run("ALTER TABLE t ADD COLUMN z INT DEFAULT 7; UPDATE t SET id = 30 WHERE id = 3; DELETE FROM t WHERE id = 1")
+    shop.deliver(LONG)
+    assert {(row["id"], row["v"], row["z"]) for row in current_rows(str(shop.table("t"))).to_pylist()} == {
+        (2, 3, 7),
+        (30, 4, 7),
+    }
+    shop.run("TRUNCATE t; INSERT INTO t VALUES (5, 5, 'e', 5)")
+    shop.deliver(LONG)
+    assert rows(shop.table("t")) == merged(shop.table("t")) == {(5, 5, "e")}
+
+
+@pytest.mark.timeout(300)
+def test_they_are_merged_in_time_though_nothing_more_comes(shop: Shop) -> None:
+    shop.run(ROWS)
+    sink = {"mirror.apply.interval.ms": 500, "optimize.interval.ms": 500}
+    with shop.pipeline(sink).running() as process:
+        process.wait_until((shop.table("t") / "_delta_log").exists, "the table", 120)
+        shop.run("UPDATE t SET v = 50 WHERE id = 1")
+        process.wait_until(lambda: (1, 50, "a") in merged(shop.table("t")), "the merge", 120)
+
+
+def test_small_files_are_put_together(shop: Shop) -> None:
+    shop.run(ROWS)
+    log = Shop(shop.server, shop.name, shop.folder, "changelog")
+    path = log.table("t")
+    with log.pipeline({"optimize.interval.ms": 2000}).running() as process:
+        process.wait_until((path / "_delta_log").exists, "the table", 120)
+        for number in range(10, 16):
+            log.run(f"INSERT INTO t VALUES ({number}, 1, '')")
+            time.sleep(0.1)
+        process.wait_until(lambda: _compacted(path) and _rows(path) == 9, "files put together", 120)
+
+
+def _rows(path: Path) -> int:
+    return int(DeltaTable(path).to_pyarrow_table().num_rows)
+
+
+def _compacted(path: Path) -> bool:
+    return any(entry["operation"] == "OPTIMIZE" for entry in DeltaTable(path).history())

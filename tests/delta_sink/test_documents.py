@@ -1,0 +1,54 @@
+"""Collections of MongoDB in Delta tables without Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bson import Decimal128
+from deltalake import DeltaTable
+
+from testkit.running import Pipeline
+from testkit.servers.mongodb import MongoReplicaSet
+
+
+def test_a_mirror_equals_its_collections(mongo: MongoReplicaSet, unique_name: str, tmp_path: Path) -> None:
+    source = {
+        "type": "mongodb",
+        "topic.prefix": "p",
+        "mongodb.connection.string": mongo.uri,
+        "database.include.list": unique_name,
+    }
+    sink = {"type": "delta", "mode": "mirror", "path": str(tmp_path / "lake")}
+    whole = Pipeline(tmp_path, source, sink, {"name": "whole"})
+    declared = {**sink, "path": str(tmp_path / "declared"), "document.columns": "name string, n.x int, p decimal(10,2)"}
+    (tmp_path / "other").mkdir()
+    columns = Pipeline(tmp_path / "other", source, declared, {"name": "declared"})
+    with mongo.client() as client:
+        a = client[unique_name]["a"]
+        a.insert_many([{"_id": n, "name": f"n{n}", "n": {"x": n}, "p": Decimal128("1.50")} for n in range(50)])
+        for pipeline in (whole, columns):
+            assert pipeline.run("--once").code == 0
+        a.update_many({"_id": {"$lt": 10}}, {"$set": {"name": "changed"}})
+        a.delete_many({"_id": {"$gte": 40}})
+        a.replace_one({"_id": 20}, {"q": [1, {"z": None}]})
+        a.insert_one({"_id": 99, "name": "new"})
+        for pipeline in (whole, columns):
+            ended = pipeline.run("--once")
+            assert ended.code == 0, ended.stderr
+        documents = {str(one["_id"]): one for one in a.find()}
+        client.drop_database(unique_name)
+    found = {row["id"]: json.loads(row["document"]) for row in _rows(tmp_path / "lake" / f"p.{unique_name}.a")}
+    assert {key: one.get("name") for key, one in found.items()} == {k: d.get("name") for k, d in documents.items()}
+    assert found["20"] == {"_id": 20, "q": [1, {"z": None}]}
+    rows = _rows(tmp_path / "declared" / f"p.{unique_name}.a")
+    assert {row["id"]: (row["name"], row["n_x"]) for row in rows} == {
+        key: (one.get("name"), one.get("n", {}).get("x")) for key, one in documents.items()
+    }
+    assert {str(row["p"]) for row in rows} == {"1.50", "None"}
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table().to_pylist()
+    return found

@@ -1,0 +1,128 @@
+"""Tables of a database in Delta tables without Spark: equal to the source, whatever happens to rows and definitions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from cdckit.tables.shapes import FACT_COLUMNS
+from delta_sink.shop import Shop
+
+TABLES = """
+CREATE TABLE a (id INT PRIMARY KEY, v VARCHAR(20), price DECIMAL(10,2), at DATETIME(6), big BIGINT UNSIGNED, f FLOAT,
+                bits BIT(9), kind ENUM('x','y'), doc JSON, data VARBINARY(20), ts TIMESTAMP(3) NULL, d DATE);
+CREATE TABLE pairs (a INT, b VARCHAR(10), v INT, PRIMARY KEY (a, b));
+CREATE TABLE free (v INT, w VARCHAR(10));
+INSERT INTO a VALUES (1, 'one', 1.50, '2024-01-02 03:04:05.678901', 18446744073709551615, 1.5, b'101', 'x', '{"a": 1}',
+                      x'00ff', '2024-01-02 03:04:05.678', '2024-02-29'),
+                     (3, 'three', -0.01, '1000-01-01', 7, -2, b'0', 'y', '[]', '', NULL, '9999-12-31');
+INSERT INTO a (id) VALUES (2);
+INSERT INTO pairs VALUES (1, 'a', 1), (1, 'b', 2), (2, 'a', 3);
+INSERT INTO free VALUES (1, 'x'), (1, 'x'), (2, 'y'), (NULL, NULL);
+"""
+ROWS = """
+UPDATE a SET v = 'changed', price = price + 1; DELETE FROM a WHERE id = 2; INSERT INTO a (id, v) VALUES (4, 'four');
+UPDATE a SET id = 40 WHERE id = 4; INSERT INTO a (id, v) VALUES (4, 'again'); DELETE FROM a WHERE id = 4;
+UPDATE pairs SET b = 'c' WHERE a = 1 AND b = 'a'; UPDATE pairs SET v = v * 2; DELETE FROM pairs WHERE a = 2;
+DELETE FROM free WHERE v = 1 LIMIT 1; INSERT INTO free VALUES (3, 'z'); UPDATE free SET w = 'q' WHERE v IS NULL;
+"""
+DEFINITIONS = """
+ALTER TABLE a ADD COLUMN city VARCHAR(20) DEFAULT 'Rome'; UPDATE a SET city = 'Oslo' WHERE id = 1;
+ALTER TABLE a RENAME COLUMN v TO word; UPDATE a SET word = 'renamed' WHERE id = 3;
+ALTER TABLE a DROP COLUMN price; UPDATE a SET f = 3;
+ALTER TABLE a MODIFY id BIGINT; INSERT INTO a (id, word) VALUES (5000000000, 'wide');
+TRUNCATE TABLE pairs; INSERT INTO pairs VALUES (9, 'z', 9);
+CREATE TABLE later (id INT PRIMARY KEY, v INT); INSERT INTO later VALUES (1, 1);
+"""
+
+
+def test_a_mirror_equals_its_source(shop: Shop) -> None:
+    shop.run(TABLES)
+    shop.deliver()
+    shop.assert_equal(["a", "pairs", "free"])
+    shop.run(ROWS)
+    shop.deliver()
+    shop.assert_equal(["a", "pairs", "free"])
+    shop.run(DEFINITIONS)
+    shop.deliver()
+    shop.assert_equal(["a", "pairs", "free", "later"])
+    columns = pa.schema(DeltaTable(shop.table("a")).schema())
+    assert [columns.field(name).type for name in ("id", "big", "at", "ts")] == [
+        pa.int64(),
+        pa.decimal128(20, 0),
+        pa.timestamp("us"),
+        pa.timestamp("us", tz="UTC"),
+    ]
+
+
+def test_changes_of_one_run_are_followed_together(shop: Shop) -> None:
+    shop.run(TABLES)
+    shop.deliver()
+    shop.run(ROWS + DEFINITIONS + "DROP TABLE free; CREATE TABLE free (id INT PRIMARY KEY, q INT)")
+    shop.run("INSERT INTO free VALUES (1, 2)")
+    shop.deliver()
+    shop.assert_equal(["a", "pairs", "free", "later"])
+
+
+def test_images_that_lack_columns_keep_what_the_table_has(shop: Shop) -> None:
+    shop.run("CREATE TABLE t (id INT PRIMARY KEY, v INT, w TEXT); INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b')")
+    shop.deliver()
+    shop.run(
+        "SET binlog_row_image = minimal; UPDATE t SET v = 10 WHERE id = 1; UPDATE t SET w = 'c' WHERE id = 1;"
+        "UPDATE t SET id = 20, v = 5 WHERE id = 2; UPDATE t SET id = 2 WHERE id = 1; UPDATE t SET id = 1 WHERE id = 20"
+    )
+    shop.deliver()
+    shop.assert_equal(["t"])
+
+
+def test_a_changelog_has_each_change_once(shop: Shop) -> None:
+    log = replace(shop, mode="changelog")
+    log.run(TABLES)
+    log.deliver()
+    log.run(ROWS + "TRUNCATE pairs; INSERT INTO pairs VALUES (5, 'e', 5)")
+    log.deliver()
+    log.assert_equal(["a", "pairs"])
+    log.run(
+        "ALTER TABLE a ADD COLUMN city VARCHAR(20), RENAME COLUMN v TO word; INSERT INTO a (id, city) VALUES (7, 'x')"
+    )
+    log.deliver()
+    rows = DeltaTable(log.table("a")).to_pyarrow_table().to_pylist()
+    assert [row["city"] for row in rows if row["id"] == 7] == ["x"]
+    assert {row["__op"] for row in rows} == {"r", "c", "u", "d"}
+    assert {name for name, _ in FACT_COLUMNS} <= rows[0].keys()
+    assert len({row["__position"] for row in rows}) == len(rows)
+
+
+def test_names_that_need_column_mapping(shop: Shop) -> None:
+    """Rows are written and changed; a change of the columns is refused by name, since delta-rs would not do it."""
+    shop.run(
+        "CREATE TABLE t (id INT PRIMARY KEY, `a b` INT, `c;d` TEXT); INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'y')"
+    )
+    shop.deliver()
+    shop.run("UPDATE t SET `a b` = 5 WHERE id = 1; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (3, 3, 'z')")
+    shop.deliver()
+    assert DeltaTable(shop.table("t")).metadata().configuration["delta.columnMapping.mode"] == "name"
+    shop.run("ALTER TABLE t ADD COLUMN e INT")
+    ended = shop.pipeline().run("--once")
+    assert ended.code == 4
+    assert "delta.columnMapping.mode" in ended.errors and "sink.type: spark" in ended.errors
+
+
+def test_tables_are_read_again(shop: Shop) -> None:
+    """Rows that somebody has removed come back, in the one commit that replaces all of them."""
+    shop.run("CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
+    shop.deliver()
+    DeltaTable(shop.table("t")).delete("id = 2")
+    before = DeltaTable(shop.table("t")).version()
+    shop.run("UPDATE t SET v = 30 WHERE id = 3")
+    file = shop.pipeline().written()
+    command = [sys.executable, "-m", "cdckit", "resnapshot", str(file), "--table", f"{shop.name}.t"]
+    subprocess.run(command, check=True, capture_output=True)
+    shop.deliver()
+    shop.assert_equal(["t"])
+    numbers = range(before + 1, DeltaTable(shop.table("t")).version() + 1)
+    assert 0 not in [DeltaTable(shop.table("t"), version=n).to_pyarrow_table().num_rows for n in numbers]
