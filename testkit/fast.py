@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-_STARTS = ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system", "os.fork")
+_STARTS = ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system", "os.fork", "os.forkpty")
 _ASKS = {"socket.connect": 1, "socket.getaddrinfo": 0}
 """Audit events of the network, and the argument that names the other side."""
 _HERE = ("", "localhost", "::1", "0.0.0.0")
