@@ -60,7 +60,7 @@ def test_stores_are_listed_and_described(cdc: Cdc) -> None:
 def test_the_folder_of_this_machine_may_be_lost_or_elsewhere(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
     call = ("run", pipeline.name, "--once", "--set", "state=kept", "--set", "local.folder=here")
     assert len(cdc(*call).lines) == 3
-    assert {path.name for path in (tmp_path / "here").iterdir()} == {"status.json", "runner"}
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"status.json", "details.json", "runner"}
     assert (tmp_path / "kept" / "state.db").exists()
     for path in (tmp_path / "here").iterdir():
         path.unlink()

@@ -16,7 +16,7 @@ _SAID_TWICE_SECONDS = 60.0
 """An error that comes again within this time is counted, not told anew."""
 _SECRET = re.compile(
     r"((?:IDENTIFIED\s+(?:WITH\s+\S+\s+)?(?:BY|AS)(?:\s+PASSWORD)?|PASSWORD\s*=?|CONNECTION\s*=?)\s*\(?\s*)"
-    r"('(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\")",
+    r"('(?:[^'\\]|\\.|'')*(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z))",
     re.IGNORECASE,
 )
 
@@ -64,7 +64,9 @@ class Timeline:
 
     def schema_changed(self, ddl: str, tables: Sequence[str]) -> None:
         """A definition has changed, by a statement, which is shown without passwords."""
-        self.add("schema", _SECRET.sub(r"\1'***'", ddl), ", ".join(tables))
+        # Of a statement of any length so much is looked at as is shown; a password that is cut off there is none to show.
+        shown = _SECRET.sub(r"\1'***'", ddl[: _LONGEST + 1])
+        self.add("schema", shown if len(ddl) <= _LONGEST else f"{shown}…", ", ".join(tables))
 
 
 def _short(text: str) -> str:

@@ -14,7 +14,7 @@ from cdckit.api.held import Image, Shown
 
 DOCUMENT = "document"
 """The field of a row that is one text, as MongoDB's documents are in events."""
-_FRACTION = re.compile(r"\.(\d*?)0*(?=[Z+-]|$)")
+_FRACTION = re.compile(r"\.(\d*[1-9])?0*(?=[Z+-]|$)")
 _SORTED = orjson.OPT_SORT_KEYS
 _TRUNCATE = "t"
 

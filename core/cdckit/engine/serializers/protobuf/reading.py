@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from cdckit.engine.serializers.protobuf.messages import Message, MessageField
 
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_WORD = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\];]|map\s*<[^>]*>|[^\s{}\[\];"]+')
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*[^*]*(?:\*+[^*/][^*]*)*(?:\*+/)?', re.DOTALL)
+_WORD = re.compile(r'"(?:\\.|[^"\\])*"?|[{}\[\];]|map\s*<[^>]*>?|[^\s{}\[\];"]+', re.DOTALL)
 _FIELD = re.compile(r"(?:(optional|repeated|required) )?(\S+|map\s*<.*>) (\w+) = (\d+)")
 
 
