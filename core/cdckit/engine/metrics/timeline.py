@@ -64,7 +64,7 @@ class Timeline:
 
     def schema_changed(self, ddl: str, tables: Sequence[str]) -> None:
         """A definition has changed, by a statement, which is shown without passwords."""
-        # Of a statement of any length so much is looked at as is shown; a password that is cut off there is none to show.
+        # Of a statement of any length so much is looked at as is shown; what is cut off shows no password either.
         shown = _SECRET.sub(r"\1'***'", ddl[: _LONGEST + 1])
         self.add("schema", shown if len(ddl) <= _LONGEST else f"{shown}…", ", ".join(tables))
 
