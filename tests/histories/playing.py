@@ -193,7 +193,7 @@ class Play:
         table = f"{self.database}.{chance.choice(names)}"
         if not mirrored:  # at the very place of an earlier snapshot the positions of both are not in order
             self.server.execute("FLUSH LOGS")
-        self._obey(f"{table} is to be read again", ["resnapshot", str(pipeline.written()), "--table", table])
+        self._obey(f"{table} is to be read again", [["resnapshot", str(pipeline.written()), "--table", table]])
         if not mirrored:
             self.deliver(f"{table} is read again")
 

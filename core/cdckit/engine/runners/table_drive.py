@@ -2,6 +2,7 @@
 
 A snapshot is one batch, planned as a whole, as on Spark: its end is kept in the state before anything is read, so that
 it is read again up to there if it was not finished. Then the log is followed, in batches that end when it is time.
+Where tables are read again, what the log told before is written, and its end saved, before they are planned.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class TableDrive:
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         end = progress.batches.planned_end
         if end is None and (end := source.snapshot_point(offset)) is not None:
-            progress.batches.plan(end)
+            progress.plan(end)
         if end is not None:
             return _Work(source.plan(offset, end), end)
         splits = source.plan(offset, None)

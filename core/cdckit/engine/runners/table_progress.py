@@ -95,6 +95,16 @@ class TableProgress:
         elif time.monotonic() >= self._due and not self._sink.waiting:
             self._keep()
 
+    def plan(self, end: Offset) -> None:
+        """Keeps that all up to `end` is one batch. What came before is saved first: a plan goes on from a saved offset.
+
+        Raises:
+            SinkError: a table does not take what came before.
+            StateError: the plan cannot be kept.
+        """
+        self.save()
+        self.batches.plan(end)
+
     def took_part(self, batch: Batch) -> None:
         """Gives the sink a part of what was planned, which is committed as a whole.
 
