@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +13,20 @@ from pathlib import Path
 import pytest
 
 from cdckit import OPTIONAL_STRING, ConfigError, RetriableSourceError, SourceContext, Struct, struct_schema
-from cdckit.connector.incremental import KeyOrder, for_placeholders
+from cdckit.connector.incremental import (
+    IncrementalSnapshot,
+    IncrementalState,
+    KeyOrder,
+    Watermarks,
+    for_placeholders,
+)
+from cdckit.connector.notifications import Notifications
 from cdckit.connector.offset import NumberedOffset
 from cdckit.connector.row_log import Change, Database, RowLogOptions, RowLogSource, Table, parts
+from cdckit.connector.row_log.chunks import TableChunks
+from cdckit.connector.signals import Signal
 from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.testing.notices import RecordedNotices
 
 
 class Options(RowLogOptions):
@@ -160,6 +171,64 @@ def test_parts_of_a_table_have_each_row_once(
     found = [row for part in made[:-1] for rows in parts.rows_of(file, table, part, 3) for row in rows]
     assert sorted(found, key=str) == sorted(rows, key=str)
     assert sum(part.estimate for part in made) in range(20, 27)
+
+
+class Marks(Watermarks):
+    """Marks that no log shows."""
+
+    opens_at_once = True
+
+    def low(self, window: str) -> None:
+        """Nothing is written."""
+
+    def high(self, window: str) -> None:
+        """Nothing is written."""
+
+
+def snapshot(file: File, key: tuple[str, ...], state: IncrementalState) -> IncrementalSnapshot[tuple[object, ...]]:
+    config = options(incremental_snapshot_chunk_size=2)
+    table = Table("main", "pairs", dict.fromkeys("ab", OPTIONAL_STRING), key)
+    notifications = Notifications(config, "t", RecordedNotices())
+    return IncrementalSnapshot(TableChunks(config, file, {table.id: table}), Marks(), notifications, state)
+
+
+def chunk(of: IncrementalSnapshot[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    of.advance()
+    return of.closed().rows
+
+
+@pytest.mark.parametrize(
+    ("key", "noted", "anew"),
+    [
+        (("a",), True, False),
+        (("a",), False, False),
+        (("b",), True, True),
+        (("a", "b"), True, True),
+        (("a", "b"), False, True),
+    ],
+)
+def test_chunks_begin_anew_where_their_bounds_are_of_another_key(
+    file: File, caplog: pytest.LogCaptureFixture, key: tuple[str, ...], noted: bool, anew: bool
+) -> None:
+    """Older states do not note of which one they are; the number of values tells them, where it differs."""
+    caplog.set_level("INFO", "cdckit.snapshot")
+    rows = [(number, 9 - number) for number in range(9)]
+    file.write("CREATE TABLE pairs (a, b)")
+    for row in rows:
+        file.write("INSERT INTO pairs VALUES (?, ?)", *row)
+    begun = snapshot(file, ("a",), IncrementalState())
+    begun.take(Signal("1", "execute-snapshot", {"data-collections": ["main.pairs"]}))
+    assert chunk(begun) == rows[:2]
+    kept = json.loads(json.dumps(begun.state.to_json()))
+    assert (kept["columns"], kept["after"], kept["last"]) == (["a"], [1], [8])
+    if not noted:
+        del kept["columns"]
+    goes_on, found = snapshot(file, key, IncrementalState.from_json(kept)), []
+    while goes_on.state.wanted:
+        found += chunk(goes_on)
+    assert sorted(found) == (rows if anew else rows[2:])
+    assert (f"main.pairs has the key {', '.join(key)} now" in caplog.text) == anew
+    assert "finished, 9 rows" in caplog.text
 
 
 class Toy(RowLogSource[Options]):

@@ -15,11 +15,19 @@ SqlKey = list[str]
 
 _AS_NUMBERS = frozenset({"BIT", "ENUM", "SET"})
 """Types that are sorted by a number, but compared with literals as text."""
+_NUMBERS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT", "YEAR", "DECIMAL", "FLOAT", "DOUBLE"})
 
 
 def key_order(columns: Sequence[Column]) -> KeyOrder:
     """The ranges of these columns, which together are unique."""
     return KeyOrder([_expression(column) for column in columns], nullable=any(column.optional for column in columns))
+
+
+def ordered_as(column: Column) -> str:
+    """The column with what its order depends on; numbers of all types have one."""
+    if column.base_type in _NUMBERS:
+        return column.name
+    return " ".join(filter(None, (column.name, column.base_type, column.collation)))
 
 
 def _expression(column: Column) -> str:

@@ -18,7 +18,7 @@ from cdckit_mysql.ddl import load_table
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.conditions import Askable, checked_condition, checked_statement, is_statement
-from cdckit_mysql.incremental.key_order import SqlKey, key_order, sql_key
+from cdckit_mysql.incremental.key_order import SqlKey, key_order, ordered_as, sql_key
 from cdckit_mysql.incremental.limits import conditioned
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
@@ -41,11 +41,13 @@ class _Plan:
 
     Attributes:
         version: its definition and what makes its records.
+        columns: those that it is read in the order of, and what that depends on.
         order: the order of its rows.
         places: where the values that tell rows apart stand in a row.
     """
 
     version: TableVersion
+    columns: tuple[str, ...]
     order: KeyOrder
     places: tuple[int, ...]
 
@@ -175,6 +177,10 @@ class TableChunks(Chunks[Row]):
         self._current[table.id] = (statement, table)
         return True
 
+    def key_columns(self, wanted: Wanted) -> Sequence[str]:
+        """Those of the key that the log has told of so far, or the surrogate key."""
+        return self._plan(wanted).columns
+
     def last(self, wanted: Wanted) -> SqlKey | None:
         """The greatest key now."""
         plan, connection = self._plan(wanted), self._server()
@@ -257,7 +263,8 @@ class TableChunks(Chunks[Row]):
                 "(column.exclude.list, column.mask.*, column.truncate.*)",
                 "NO_PRIMARY_KEY",
             )
-        return _Plan(version, key_order(columns), tuple(shown.index(name) for name in names))
+        ordered = tuple(map(ordered_as, columns))
+        return _Plan(version, ordered, key_order(columns), tuple(shown.index(name) for name in names))
 
     def _is_masked(self, table: Table, name: str) -> bool:
         """Whether rows hold a column cut or masked; those of the records' key they hold whole."""

@@ -60,6 +60,17 @@ class Chunks(ABC, Generic[Row]):
         """Whether a chunk can be read now; where it cannot, the log is read on first."""
         return True
 
+    def key_columns(self, wanted: Wanted) -> Sequence[str]:
+        """The columns that its keys have a value of each, in that order; none where keys are no such lists.
+
+        A text each, which also says what else the order depends on. Where they are no longer those of the keys that the
+        state has, the chunks begin anew.
+
+        Raises:
+            UnreadableError: it has no key to go by, or is not known.
+        """
+        return ()
+
     @abstractmethod
     def last(self, wanted: Wanted) -> Key | None:
         """The last key that there is now; None where there are no rows.

@@ -134,7 +134,7 @@ class IncrementalSnapshot(Generic[Row]):
             log.warning("signal '%s': nothing of it is being read", one_line(signal.id))
             return
         kept = replace(self.state, wanted=left)
-        self.state = kept if left[:1] == first else replace(kept, after=None, last=None, rows=0)
+        self.state = kept if left[:1] == first else kept.from_the_beginning()
         log.info("incremental snapshot stopped; %d tables or collections left", len(left))
         if not left:
             self.state = replace(self.state, paused=False)
@@ -210,10 +210,15 @@ class IncrementalSnapshot(Generic[Row]):
 
     def _next_chunk(self, wanted: Wanted) -> tuple[Chunk[Row] | None, bool]:
         """The next chunk, and whether there is one: it may not be possible to read it now."""
+        columns = tuple(self._chunks.key_columns(wanted))
+        if not self.state.fits(columns):
+            log.info("%s has the key %s now: its incremental snapshot begins anew", wanted.name, ", ".join(columns))
+            self.state = self.state.from_the_beginning()
         if self.state.last is None:
             # The end is fixed at the begin: rows with greater keys come by the log, and a table that grows would never
             # end.
             self.state = replace(self.state, last=self._chunks.last(wanted))
+        self.state = replace(self.state, columns=columns)
         state = self.state
         if state.last is None or state.after == state.last:
             return None, False

@@ -33,6 +33,7 @@ class IncrementalState:
         wanted: the tables or collections, the one in hand first.
         after: the key behind which to go on in the first; None: from its beginning.
         last: the last key to read there; None: not yet known.
+        columns: what these keys have the values of, as `Chunks.key_columns` tells it; none where that is not noted.
         rows: how many rows of the first have been read.
         paused: whether it waits for `resume-snapshot`.
         signal: the id of the last signal that asked for something.
@@ -43,6 +44,7 @@ class IncrementalState:
     wanted: tuple[Wanted, ...] = ()
     after: Key | None = None
     last: Key | None = None
+    columns: tuple[str, ...] = ()
     rows: int = 0
     paused: bool = False
     signal: str = ""
@@ -65,7 +67,17 @@ class IncrementalState:
 
     def without_first(self) -> Self:
         """The first one is done."""
-        return replace(self, wanted=self.wanted[1:], after=None, last=None, rows=0)
+        return replace(self, wanted=self.wanted[1:]).from_the_beginning()
+
+    def from_the_beginning(self) -> Self:
+        """The first one is not begun."""
+        return replace(self, after=None, last=None, columns=(), rows=0)
+
+    def fits(self, columns: Sequence[str]) -> bool:
+        """Whether its keys are of these columns; older versions have noted none, and only their number is known."""
+        if not columns or self.last is None:
+            return True
+        return self.columns == tuple(columns) if self.columns else len(self.last) == len(columns)
 
     def to_json(self) -> dict[str, Any] | None:
         """As the offset keeps it; None when there is nothing to do."""
@@ -78,5 +90,6 @@ class IncrementalState:
     @classmethod
     def from_json(cls, kept: dict[str, Any] | None) -> Self:
         """Out of an offset."""
-        lists = {name: tuple(Wanted(**one) for one in (kept or {}).get(name, ())) for name in ("wanted", "blocking")}
-        return cls(**{**(kept or {}), **lists})
+        members = kept or {}
+        lists = {name: tuple(Wanted(**one) for one in members.get(name, ())) for name in ("wanted", "blocking")}
+        return cls(**{**members, **lists, "columns": tuple(members.get("columns", ()))})

@@ -37,6 +37,10 @@ class TableChunks(Chunks[Row]):
             raise ValueError(f"{name}: this source reads whole tables, by their primary keys, in incremental snapshots")
         return Wanted(name)
 
+    def key_columns(self, wanted: Wanted) -> Sequence[str]:
+        """Those of the primary key."""
+        return self._ordered(wanted)[0].key
+
     def last(self, wanted: Wanted) -> list[Any] | None:
         """The greatest key now."""
         table, order = self._ordered(wanted)
