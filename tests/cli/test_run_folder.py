@@ -105,7 +105,7 @@ def test_one_that_fails_leaves_the_others_alone(program: Cdc, folder: Path) -> N
     (folder / "notes.json").write_text("{}")
     called = program("run", str(folder), "--once")
     assert called.code == 3
-    assert "broken | error: no such table" in called.stderr.replace("   ", " ").replace("  ", " ")
+    assert "broken | error CDC3000: no such table" in called.stderr.replace("   ", " ").replace("  ", " ")
     assert "other has ended with 2" in called.stderr
     assert (delivered(folder, "broken"), delivered(folder, "stock")) == ([1], [3])
 
