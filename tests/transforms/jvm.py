@@ -20,4 +20,6 @@ def libraries() -> list[Path]:
 def start_jvm() -> None:
     """Starts the JVM, once in a process; moments are told in UTC there, as here."""
     if not jpype.isJVMStarted():
-        jpype.startJVM("-Duser.timezone=UTC", classpath=[str(jar) for jar in libraries()])
+        # Java fences off the stack of the thread that starts it behind so much, 1 MB unless told: Python's C recursion
+        # (from 3.12 on up to 10,000 levels, as of deep JSON) needs more.
+        jpype.startJVM("-Duser.timezone=UTC", "-Xss8m", classpath=[str(jar) for jar in libraries()])

@@ -50,7 +50,7 @@ def peers() -> Iterator[Callable[[dict[str, Any]], Any]]:
 
     if not jpype.isJVMStarted():
         libraries = Path(peer.__file__).parent / "debezium" / "libs"
-        jpype.startJVM(classpath=[str(jar) for jar in libraries.glob("*.jar")])
+        jpype.startJVM("-Xss8m", classpath=[str(jar) for jar in libraries.glob("*.jar")])
     yield lambda options: Peer([options])
 
 
