@@ -34,7 +34,7 @@ class JavaData:
     def __init__(self, jars: Sequence[Path] = ()) -> None:
         if not jpype.isJVMStarted():
             libraries = Path(peer.__file__).parent / "debezium" / "libs"
-            jpype.startJVM(classpath=[str(jar) for jar in libraries.glob("*.jar")])
+            jpype.startJVM("-Xss8m", classpath=[str(jar) for jar in libraries.glob("*.jar")])
         self._loader: Any = None
         if jars:
             loaders = jpype.JClass("java.lang.ClassLoader")

@@ -42,7 +42,7 @@ def java() -> Iterator[Any]:
     """Java's class of patterns."""
     if not jpype.isJVMStarted():
         libraries = Path(peer.__file__).parent / "debezium" / "libs"
-        jpype.startJVM(classpath=[str(jar) for jar in libraries.glob("*.jar")])
+        jpype.startJVM("-Xss8m", classpath=[str(jar) for jar in libraries.glob("*.jar")])
     yield jpype.JClass("java.util.regex.Pattern")
 
 

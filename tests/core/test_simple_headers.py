@@ -38,7 +38,7 @@ def connect() -> Iterator[Write]:
     """What Connect's class makes of a header; it comes to it through Connect's own JSON."""
     if not jpype.isJVMStarted():
         libraries = Path(peer.__file__).parent / "debezium" / "libs"
-        jpype.startJVM(classpath=[str(jar) for jar in libraries.glob("*.jar")])
+        jpype.startJVM("-Xss8m", classpath=[str(jar) for jar in libraries.glob("*.jar")])
     zones = jpype.JClass("java.util.TimeZone")
     usual = zones.getDefault()
     zones.setDefault(zones.getTimeZone("UTC"))

@@ -24,7 +24,7 @@ def settings() -> Iterator[dict[str, Any]]:
     """The driver's settings for each dialect, as Debezium has them."""
     libraries = Path(peer.__file__).parent / "debezium" / "libs"
     if not jpype.isJVMStarted():
-        jpype.startJVM(classpath=[str(jar) for jar in libraries.glob("*.jar")])
+        jpype.startJVM("-Xss8m", classpath=[str(jar) for jar in libraries.glob("*.jar")])
     json = jpype.JPackage("org").bson.json
 
     def of(mode: Any, *, compact: bool) -> Any:
