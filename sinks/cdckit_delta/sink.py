@@ -33,8 +33,6 @@ FULL_BYTES = 16 << 20
 """About so much memory rows take before they are committed, or put into files where they must not be yet."""
 _GATHERED = 2000
 """So many records become columns together, or a few more."""
-_NAMED = 5
-"""So many tables are named where there are more."""
 
 
 class DeltaSink(DirectTableSink):
@@ -163,7 +161,7 @@ class DeltaSink(DirectTableSink):
         self._gather()
         batch, asked = BatchId(self._application, number), self._asked()
         tables = {topic: waiting.taken() for topic, waiting in self._waiting.items()}
-        with self._snapshot_told(tables):
+        with self._context.writing_snapshot(_begun(tables.values())):
             self._write_all(tables, batch, asked)
         self._drop()
         for table in self._tended:
@@ -202,21 +200,6 @@ class DeltaSink(DirectTableSink):
         awaits = self.mirrors and self._context.marks
         return Asked(self._context.read_again() if awaits else {}, self._context.accepted())
 
-    @contextmanager
-    def _snapshot_told(self, tables: dict[str, TableRows]) -> Iterator[None]:
-        """Says that a snapshot is written, which takes its time where it is all of a table."""
-        marks = (mark for rows in tables.values() for mark in rows.marks)
-        begun = sorted({mark.table for mark in marks if mark.kind is MarkKind.SNAPSHOT_BEGIN})
-        if not begun:
-            yield
-            return
-        more = f" and {len(begun) - _NAMED} more" if len(begun) > _NAMED else ""
-        self._context.activity(f"snapshot: writing {', '.join(begun[:_NAMED])}{more}")
-        try:
-            yield
-        finally:
-            self._context.activity("")
-
     def saved(self) -> None:
         """None of what was committed comes again."""
         if self._written:
@@ -228,6 +211,12 @@ class DeltaSink(DirectTableSink):
             self._pool.shutdown()
             self._pool = None
         self._drop()
+
+
+def _begun(tables: Iterable[TableRows]) -> set[str]:
+    """The source tables whose snapshots begin."""
+    marks = (mark for rows in tables for mark in rows.marks)
+    return {mark.table for mark in marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
 
 
 @contextmanager

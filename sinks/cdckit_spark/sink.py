@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from py4j.protocol import Py4JJavaError
@@ -37,8 +36,6 @@ log = logging.getLogger("cdckit.spark")
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
-_NAMED = 5
-"""So many tables are named where there are more."""
 
 
 class Asked(NamedTuple):
@@ -108,27 +105,13 @@ class LakeSink(SparkTableSink):
         number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._asked()
         try:
             tables = tables_of(packets)
-            with self._announced(tables.values()):
+            with self._context.writing_snapshot(set().union(*map(_begun, tables.values()))):
                 left = tables
                 while left := self._write_tables(left, number, asked):
                     pass
             return sum(rows.count for rows in tables.values())
         finally:
             packets.unpersist()
-
-    @contextmanager
-    def _announced(self, tables: Iterable[TableRows]) -> Iterator[None]:
-        """Says that a snapshot is written, which takes its time where it is all of a table."""
-        begun = sorted(set().union(*map(_begun, tables)))
-        if not begun:
-            yield
-            return
-        more = f" and {len(begun) - _NAMED} more" if len(begun) > _NAMED else ""
-        self._context.activity(f"snapshot: writing {', '.join(begun[:_NAMED])}{more}")
-        try:
-            yield
-        finally:
-            self._context.activity("")
 
     def _write_tables(self, tables: dict[str, TableRows], number: BatchId, asked: Asked) -> dict[str, TableRows]:
         """Writes tables at the same time; gives those that are to be tried again, after the pause before that."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cdckit.errors import RetriableSinkError
+
+_NAMED = 5
+"""So many tables are named where many are written."""
 
 
 def _give_up(error: RetriableSinkError) -> None:
@@ -44,3 +48,17 @@ class TableContext:
     read_again: Callable[[], Mapping[str, str]] = dict
     accepted: Callable[[], Mapping[str, str]] = dict
     activity: Callable[[str], None] = _unsaid
+
+    @contextmanager
+    def writing_snapshot(self, begun: Collection[str]) -> Iterator[None]:
+        """Says that the snapshots of these source tables are written; that takes its time where they are whole."""
+        if not begun:
+            yield
+            return
+        named = sorted(begun)
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        self.activity(f"snapshot: writing {', '.join(named[:_NAMED])}{more}")
+        try:
+            yield
+        finally:
+            self.activity("")
