@@ -8,9 +8,7 @@ from contextlib import ExitStack
 from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
-from cdckit.connector.resnapshot import KEPT_AS as RESNAPSHOT, Resnapshot
 from cdckit.connector.signals.inbox import FOLDER
-from cdckit.engine.accepted import KEPT_AS as ACCEPTED, acceptances
 from cdckit.engine.chain import make_chain
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.garbage import spare_collections
@@ -21,8 +19,8 @@ from cdckit.engine.runners.table_drive import TableDrive, Transforms
 from cdckit.engine.runners.table_progress import TableProgress
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.table_batches import TableBatches
+from cdckit.engine.table_context import table_context
 from cdckit.errors import CdcError, SinkError, StateError, StoppedError
-from cdckit.tables.context import TableContext
 from cdckit.tables.direct import DirectTableSink
 
 log = logging.getLogger("cdckit.runner")
@@ -60,7 +58,9 @@ class TableRun:
         source, counts = self._opened(stack)
         saved = state.load_offset()
         batches = TableBatches(state, saved)
-        sink.open(self._context(source, batches))
+        activity = runner.notices.activity
+        context = table_context(self._pipeline, batches.generation, state.get, activity, marks=source.tells_marks)
+        sink.open(context)
         sink.begin(batches.generation, batches.begun)
         runner.notices.started(runner.name, saved)
         interval = self._pipeline.offset_flush_interval_ms / 1000
@@ -103,20 +103,3 @@ class TableRun:
         )
         source.open(context)
         return source, counts
-
-    def _context(self, source: Source, batches: TableBatches) -> TableContext:
-        config = self._pipeline.source_config
-        return TableContext(
-            self._pipeline.name,
-            batches.generation,
-            skipped=config.skipped,
-            partial_updates=config.partial_updates,
-            marks=source.tells_marks,
-            read_again=self._read_again,
-            accepted=lambda: acceptances(self._state.get(ACCEPTED)),
-            activity=self._runner.notices.activity,
-        )
-
-    def _read_again(self) -> dict[str, str]:
-        wanted = Resnapshot.from_json(self._state.get(RESNAPSHOT))
-        return {} if wanted is None else dict.fromkeys(wanted.tables, wanted.id)

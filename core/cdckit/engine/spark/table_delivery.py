@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.connector.resnapshot import KEPT_AS as RESNAPSHOT, Resnapshot
-from cdckit.engine.accepted import KEPT_AS as ACCEPTED, acceptances
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
@@ -16,8 +16,8 @@ from cdckit.engine.spark.writer import Address
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
+from cdckit.engine.table_context import table_context
 from cdckit.errors import RetriableSinkError
-from cdckit.tables.context import TableContext
 from cdckit.tables.sink import SparkTableSink
 
 
@@ -43,29 +43,15 @@ class TableDelivery(Delivery):
         self, session: SparkSession, generation: Generation, checkpoint: Folder, faults: Address | None = None
     ) -> None:
         """Opens the sink, which refuses no single record."""
-        source = self.pipeline.source_config
-        context = TableContext(
-            self.pipeline.name,
-            generation.id,
-            skipped=source.skipped,
-            partial_updates=source.partial_updates,
-            marks=self.told,
-            pause=self._pause,
-            read_again=self._read_again,
-            accepted=lambda: acceptances(self.state.kept(ACCEPTED)),
-            activity=RunNotices(self.pipeline.name).activity,
-        )
-        self.sink.open(session, context)
+        activity = RunNotices(self.pipeline.name).activity
+        context = table_context(self.pipeline, generation.id, self.state.kept, activity, marks=self.told)
+        self.sink.open(session, replace(context, pause=self._pause))
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Hands the packets to the sink."""
         self.retries = Retries(self.schedule, self.stopping)
         self.retries.reached()
         return self.sink.write(frame, batch)
-
-    def _read_again(self) -> dict[str, str]:
-        wanted = Resnapshot.from_json(self.state.kept(RESNAPSHOT))
-        return {} if wanted is None else dict.fromkeys(wanted.tables, wanted.id)
 
     def _pause(self, error: RetriableSinkError) -> None:
         """Waits as after a fault of the source; not once the pipeline is to stop."""
