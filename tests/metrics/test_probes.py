@@ -14,7 +14,7 @@ from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.metrics.probes import unready
 from cdckit.engine.metrics.status_file import read_status
 from metrics.scraping import served_at
-from testkit.running import Pipeline, Running, create_reader, source_of, to_file
+from testkit.running import Pipeline, Running, create_reader, source_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.ports import free_port
@@ -51,10 +51,12 @@ def orders(mysql_server: MySQLServer, unique_name: str) -> str:
     return unique_name
 
 
-def test_a_source_that_is_away_for_long(mysql_server: MySQLServer, orders: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sink", ["file", "delta"])
+def test_a_source_that_is_away_for_long(mysql_server: MySQLServer, orders: str, tmp_path: Path, sink: str) -> None:
+    place = str(tmp_path / ("out.jsonl" if sink == "file" else "lake"))
     with MovingAddress(mysql_server.port) as address:
-        source = source_of(mysql_server, orders, database_port=address.port)
-        with to_file(tmp_path, {**source, "database.hostname": "127.0.0.1"}, **AT_ONCE).running() as running:
+        source = source_of(mysql_server, orders, database_port=address.port) | {"database.hostname": "127.0.0.1"}
+        with Pipeline(tmp_path, source, {"type": sink, "path": place}, AT_ONCE).running() as running:
             waits_for(running, 200, "ok")
             address.move(free_port())
             waits_for(running, 503, "the source has been away for ")

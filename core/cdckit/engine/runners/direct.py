@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from contextlib import ExitStack
 
-from cdckit.api.record import Offset
 from cdckit.api.sink import Sink, TableSink
-from cdckit.api.source import Source, SourceContext, Split
+from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.connector.signals.inbox import FOLDER
@@ -16,6 +14,7 @@ from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.engine.quarantine.delivery import tolerant
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.looks import Looks
+from cdckit.engine.runners.next_splits import next_splits
 from cdckit.engine.runners.progress import Progress
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
@@ -161,12 +160,3 @@ class DirectRunner(Runner):
                 progress.look_ahead(waiting=True)
             else:
                 break
-
-
-def next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:
-    """What to read next, and whether the pipeline ends with it: `once` bounds the log where it ends now."""
-    splits = source.plan(offset, None)
-    if not once or all(split.end is not None for split in splits):
-        return splits, False
-    end = source.latest_offset(offset)
-    return [part for split in splits for part in source.bounded(split, end)], True

@@ -16,7 +16,10 @@ from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.source import Source, Split
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.mark_routes import MarkRoutes
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.looks import Looks
+from cdckit.engine.runners.next_splits import next_splits
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.runners.table_progress import TableProgress
@@ -48,16 +51,27 @@ class TableDrive:
         looks: is told what happens.
         retries: says when a source or sink that is away is asked again.
         stopping: asked between batches.
+        figures: are told of who is away.
+        notices: tell the hooks of a source that is.
     """
 
     def __init__(
-        self, source: Source, progress: TableProgress, looks: Looks, retries: Retries, stopping: StopSignal
+        self,
+        source: Source,
+        progress: TableProgress,
+        looks: Looks,
+        retries: Retries,
+        stopping: StopSignal,
+        figures: Figures,
+        notices: RunNotices,
     ) -> None:
         self._source = source
         self._progress = progress
         self._looks = looks
         self._retries = retries
         self._stopping = stopping
+        self._figures = figures
+        self._notices = notices
 
     def run(self, *, once: bool) -> None:
         """Until asked to stop; `once`: up to where the log ends now.
@@ -87,11 +101,8 @@ class TableDrive:
             progress.plan(end)
         if end is not None:
             return _Work(source.plan(offset, end), end)
-        splits = source.plan(offset, None)
-        if not once or all(split.end is not None for split in splits):
-            return _Work(splits)
-        end = source.latest_offset(offset)
-        return _Work([part for split in splits for part in source.bounded(split, end)], last=True)
+        splits, last = next_splits(source, offset, once)
+        return _Work(splits, last=last)
 
     def _read(self, work: _Work) -> None:
         batches = (batch for split in work.splits for batch in self._source.read(split))
@@ -100,7 +111,7 @@ class TableDrive:
             return
         for batch in batches:
             self._progress.took_part(batch)
-            self._retries.progressed()
+            self._progressed()
         if not self._stopping():  # else it may have ended before its end
             self._progress.finish(work.end)
             self._looks.delivered()
@@ -108,23 +119,31 @@ class TableDrive:
     def _follow(self, batches: Iterable[Batch]) -> None:
         for batch in batches:
             self._progress.took(batch)
-            self._retries.progressed()
+            self._progressed()
             self._looks.delivered()
             if self._stopping():
                 return
+
+    def _progressed(self) -> None:
+        self._retries.progressed()
+        self._figures.source_away.end()
 
     def _pause(self, error: RetriableSourceError | RetriableSinkError) -> None:
         """Commits what has come from a source that is away; of a sink that is, all comes again."""
         if isinstance(error, RetriableSinkError):
             self._retries.reached()
+            self._figures.sink_away.begin()
         elif not self._retries.due:
             raise error
-        elif self._progress.batches.planned_end is None:
-            try:
-                self._progress.save()
-            except RetriableSinkError as fault:
-                error = fault
+        else:
+            self._notices.connection(connected=False, reason=str(error))
+            if self._progress.batches.planned_end is None:
+                try:
+                    self._progress.save()
+                except RetriableSinkError as fault:
+                    error = fault
         self._retries.pause(error)
+        self._progress.look_ahead(waiting=True)
         self._progress.rewind()
 
 

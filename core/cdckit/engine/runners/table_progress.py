@@ -11,7 +11,9 @@ from cdckit.api.record import Batch, Offset, Record, lane_of
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.tables.direct import DirectTableSink
 
@@ -37,6 +39,8 @@ class TableProgress:
         source: is told of it.
         notices: tell the hooks.
         counts: the source's.
+        figures: are told how long the sink has not answered, and of what was read.
+        ahead: looks how long the log is kept.
 
     Attributes:
         offset: the place to go on from; None before the first.
@@ -53,6 +57,8 @@ class TableProgress:
         source: Source,
         notices: RunNotices,
         counts: SourceCounts,
+        figures: Figures,
+        ahead: Forecaster,
     ) -> None:
         self.offset = saved
         self.batches = batches
@@ -64,6 +70,8 @@ class TableProgress:
         self._source = source
         self._notices = notices
         self._counts = counts
+        self._away, self._pace = figures.sink_away, figures.pace
+        self._ahead = ahead
         self._reached: dict[str, str] = {}
         self._log_time_ms: int | None = None
         self._behind = False
@@ -94,6 +102,11 @@ class TableProgress:
             self.save()
         elif time.monotonic() >= self._due and not self._sink.waiting:
             self._keep()
+        self.look_ahead()
+
+    def look_ahead(self, *, waiting: bool = False) -> None:
+        """Looks, once a minute, how long the log behind the saved offset is kept."""
+        self._ahead.look(self._saved, heard=not waiting)
 
     def plan(self, end: Offset) -> None:
         """Keeps that all up to `end` is one batch. What came before is saved first: a plan goes on from a saved offset.
@@ -161,7 +174,9 @@ class TableProgress:
 
     def _write(self, number: int) -> None:
         begun = time.monotonic()
+        self._away.begin()
         self._rows += self._sink.commit(number)
+        self._away.end()
         self._committed = time.monotonic()
         self._took = self._committed - begun
 
@@ -169,6 +184,7 @@ class TableProgress:
         self._log_bytes += batch.log_bytes
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
+            self._pace.read_at = time.time()
         for position in _last_positions(batch):
             self._reach(position)
 

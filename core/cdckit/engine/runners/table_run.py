@@ -64,14 +64,15 @@ class TableRun:
         sink.begin(batches.generation, batches.begun)
         runner.notices.started(runner.name, saved)
         interval = self._pipeline.offset_flush_interval_ms / 1000
+        notices, figures, ahead = runner.notices, runner.figures, runner.forecaster(source)
         progress = TableProgress(
-            saved, interval, sink, batches, Transforms(chain), state, source, runner.notices, counts
+            saved, interval, sink, batches, Transforms(chain), state, source, notices, counts, figures, ahead
         )
         spare_collections()
         looks = Looks(source, chain, runner.notices)
         retries = Retries(source.retry_schedule(), runner.stopping)
         try:
-            TableDrive(source, progress, looks, retries, runner.stopping).run(once=once)
+            TableDrive(source, progress, looks, retries, runner.stopping, figures, notices).run(once=once)
         except StoppedError as error:
             log.info("%s", error)
         except (SinkError, StateError):

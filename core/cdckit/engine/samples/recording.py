@@ -12,7 +12,7 @@ from cdckit.api.record import Batch
 from cdckit.api.source import Source, SourceContext
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
-from cdckit.engine.runners.direct import next_splits
+from cdckit.engine.runners.next_splits import next_splits
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import SnapshotDueError, StoppedError
 
