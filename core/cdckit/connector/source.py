@@ -127,7 +127,11 @@ class ConnectorSource(Source, Generic[Config, At]):
         if at.snapshot_due:
             return self._snapshot_point(at).to_json()
         wanted = self._due(at)
-        if wanted is None or self._again.log_before(at) is not None:
+        if wanted is None:
+            return None
+        # As it counts on the server that answers now: behind a failover places of the old log say nothing.
+        at = self._located(at)
+        if self._again.log_before(at) is not None:
             return None
         return self._again.ended(at, wanted).with_changes(incremental=at.incremental).to_json()
 
@@ -191,7 +195,7 @@ class ConnectorSource(Source, Generic[Config, At]):
             # where it ended when this was asked for. A moving end would put the rows off for as long as there are
             # changes.
             catches_up = self.snapshot_catches_up and not self._context.marks
-            before = None if catches_up else self._again.log_before(at)
+            before = None if catches_up else self._again.log_before(self._located(at))
             if before is not None:
                 return self.bounded(self._log_split(start, at), before.to_json())
             at = self._again.begun(at, wanted)
