@@ -373,6 +373,12 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         """The captured tables that the server has, but for that of signals; raises where there are only files."""
         return self._origin.readable(self._filters)
 
+    def gone(self) -> Sequence[str]:
+        """Those that the schema history names."""
+        there = set(self.readable())
+        names = (str(table) for table in self._history.names() if self._filters.captures(*table))
+        return [name for name in names if name not in there]
+
     def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of tables."""
         return self._origin.unmatched()

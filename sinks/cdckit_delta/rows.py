@@ -13,7 +13,7 @@ from cdckit import lane_of
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.layout import Layout
-from cdckit.tables.marks import Mark
+from cdckit.tables.marks import Mark, left_marks
 from cdckit_delta.arrow_types import arrow_schema
 from cdckit_delta.spilled_rows import SpilledRows
 
@@ -88,9 +88,9 @@ class TableRows:
         return [(position, layout) for (_, layout), position in first.items()]
 
     def without(self, sources: Set[str]) -> TableRows:
-        """What there is of other source tables than these."""
+        """What there is of other source tables than these, and that one of these is gone."""
         parts = [part for part in self.parts if part.layout.source not in sources]
-        return replace(self, parts=parts, marks=[mark for mark in self.marks if mark.table not in sources])
+        return replace(self, parts=parts, marks=left_marks(self.marks, sources))
 
     def typed(self, columns: Mapping[str, str], fitting: Fitting) -> Iterator[pa.RecordBatch]:
         """The rows with just these columns; one that a row lacks has there what older rows have, or null."""

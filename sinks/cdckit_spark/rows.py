@@ -16,7 +16,7 @@ from cdckit.tables.definitions import Fitting, Places
 from cdckit.tables.documents import DOCUMENT, DeclaredColumn, with_columns
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.layout import Layout
-from cdckit.tables.marks import Mark
+from cdckit.tables.marks import Mark, left_marks
 from cdckit.tables.sink import rows_of
 from cdckit.tables.target import Columns, quoted
 from cdckit.tables.types import column_type
@@ -61,8 +61,8 @@ class TableRows:
         return [(position, layout) for (_, layout), position in first.items()]
 
     def without(self, sources: Set[str]) -> TableRows:
-        """What there is of other source tables than these."""
-        marks = [mark for mark in self.marks if mark.table not in sources]
+        """What there is of other source tables than these, and that one of these is gone."""
+        marks = left_marks(self.marks, sources)
         left = [head for head in self.headings if head.layout.source not in sources]
         packets = self.packets
         if len(left) < len(self.headings):

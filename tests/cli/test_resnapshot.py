@@ -84,6 +84,16 @@ def test_names_are_checked(mysql_server: MySQLServer, shop: str, tmp_path: Path)
     assert kept_in(pipeline.state, KEPT_AS) is None
 
 
+def test_a_table_that_is_gone_may_be_asked_for(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    """As a message may name it that was written before."""
+    pipeline = to_file(tmp_path, source_of(mysql_server, shop))
+    assert pipeline.run("--once").code == 0
+    mysql_server.execute(f"DROP TABLE {shop}.items")
+    assert _cdc(pipeline, "resnapshot", "--table", f"{shop}.items").returncode == 0
+    assert pipeline.run("--once").code == 0
+    assert kept_in(pipeline.state, KEPT_AS) is None
+
+
 def test_a_running_pipeline_is_to_be_stopped_first(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
     pipeline = to_file(tmp_path, source_of(mysql_server, shop), **{"offset.flush.interval.ms": 50})
     with pipeline.running() as process:

@@ -1,4 +1,4 @@
-"""A replica takes over while tables are to be read again: the log comes first, wherever its files have lower numbers."""
+"""A replica takes over while tables are to be read again: the log comes first, though its files have lower numbers."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -146,3 +147,26 @@ def _ask_for(shop: Shop, table: str) -> None:
     """Has a table read again by the next run."""
     command = [sys.executable, "-m", "cdckit", "resnapshot", str(shop.pipeline().written())]
     subprocess.run([*command, "--table", f"{shop.name}.{table}"], check=True, capture_output=True)
+
+
+def test_a_table_that_is_gone_before_it_is_read_again(shop: Shop) -> None:
+    """It took another one's rows, which stops the pipeline, and was renamed before anybody came to look."""
+    shop.run(
+        "CREATE TABLE a (id INT PRIMARY KEY, v INT); INSERT INTO a VALUES (1, 1), (2, 2); "
+        "CREATE TABLE b (id INT PRIMARY KEY, w INT); INSERT INTO b VALUES (3, 3);"
+    )
+    shop.deliver()
+    shop.run("RENAME TABLE a TO aside, b TO a, aside TO b; UPDATE b SET v = 10 WHERE id = 1; UPDATE a SET w = 30")
+    stopped = shop.pipeline().run("--once")
+    shop.run("RENAME TABLE a TO d, b TO c; INSERT INTO c VALUES (4, 4); DELETE FROM d")
+    asked = []
+    while stopped.code == 4:
+        table = re.findall(r"`cdc resnapshot FILE --table \S+\.(\w+)` reads it anew", stopped.stderr)[-1]
+        assert table not in asked
+        asked.append(table)
+        _ask_for(shop, table)
+        stopped = shop.pipeline().run("--once")
+    assert stopped.code == 0, stopped.stderr
+    assert {"a", "b"} & set(asked)
+    shop.assert_equal(["c", "d"])
+    assert not any(DeltaTable(shop.table(name)).to_pyarrow_table().num_rows for name in ("a", "b"))

@@ -221,6 +221,13 @@ class Source(ABC):
         """
         raise ConfigError("source.type: this source reads no tables, so that none can be read again", number="CDC2503")
 
+    def gone(self) -> Sequence[str]:
+        """The full names of captured tables that the state knows of and the system has no more; none by default.
+
+        `cdc resnapshot` takes them, too: a sink of tables may wait for one that was dropped or renamed since.
+        """
+        return ()
+
     def unmatched(self) -> Sequence[Unmatched]:
         """The entries of the include lists that match nothing; none where that cannot be told.
 

@@ -55,6 +55,6 @@ def _names(pipeline: ResolvedPipeline, state: StateStore, tables: tuple[str, ...
                 "`cdc offsets reset` has all of them read anew",
                 number="CDC2503",
             )
-        return named(tables, source.readable())
+        return named(tables, source.readable(), source.gone())
     finally:
         source.close()

@@ -98,21 +98,27 @@ def settle(state: StateStore, offset: Offset) -> None:
         state.put(KEPT_AS, None)
 
 
-def named(tables: Sequence[str], captured: Collection[str]) -> list[str]:
+def named(tables: Sequence[str], captured: Collection[str], gone: Collection[str] = ()) -> list[str]:
     """The names as the source has them.
+
+    Args:
+        tables: as the user writes them.
+        captured: the tables that there are.
+        gone: those that there were.
 
     Raises:
         ConfigError: with each name that is none of a captured table.
     """
-    by_case = {name.lower(): name for name in captured}
+    known = {*captured, *gone}
+    by_case = {name.lower(): name for name in (*gone, *captured)}
     problems = [
         f"--table: '{name}' is no captured table{did_you_mean(name, captured)}{_known(captured)}"
         for name in tables
-        if name not in captured and name.lower() not in by_case
+        if name not in known and name.lower() not in by_case
     ]
     if problems:
         raise ConfigError(*problems, number="CDC2502")
-    return [name if name in captured else by_case[name.lower()] for name in tables]
+    return [name if name in known else by_case[name.lower()] for name in tables]
 
 
 _MOST_NAMES = 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -61,6 +61,21 @@ class Mark:
                 "change": change and _change(change),
             }
         )
+
+
+def left_marks(marks: Sequence[Mark], sources: Set[str]) -> list[Mark]:
+    """The marks of other source tables than these, and that one of these is gone: then no rows come in place of its.
+
+    Args:
+        marks: of one batch, in any order.
+        sources: the source tables that are to be read again.
+    """
+    newest = {mark.table: mark for mark in sorted(marks, key=lambda mark: mark.position)}
+    return [
+        mark
+        for mark in marks
+        if mark.table not in sources or (mark.kind is MarkKind.DROP and newest[mark.table] is mark)
+    ]
 
 
 def _change(found: Mapping[str, Any]) -> DefinitionChange:

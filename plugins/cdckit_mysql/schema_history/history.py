@@ -131,6 +131,22 @@ class SchemaHistory:
         self._state.replace_history(HISTORY, [*_all_of(position, tables), *later])
         self._outdated, self._known = len(later), len(tables)
 
+    def names(self) -> list[TableId]:
+        """Every table that it knows of, in force or not.
+
+        Raises:
+            StateError: an entry is damaged.
+        """
+        found: dict[TableId, None] = {}
+        for place, entry in self._state.read_history(HISTORY):
+            try:
+                tables = [entry["table"]] if "table" in entry else entry.get("tables", ())
+                dropped = [TableId(*name) for name in entry.get("dropped", ())]
+                found |= dict.fromkeys([*(Table.from_json(one).id for one in tables), *dropped])
+            except DAMAGE as error:
+                raise _damaged(place, entry, error) from error
+        return list(found)
+
     def tables_at(self, position: LogPosition) -> Tables:
         """The definitions in force behind `position`.
 
@@ -205,11 +221,15 @@ def _read(place: str, entry: dict[str, Any], tables: Tables | None) -> Tables:
     try:
         return _replayed(entry, tables)
     except DAMAGE as error:
-        raise StateError(
-            f"the schema history is damaged at {place} ({reason_of(error)}): {str(entry)[:_SHOWN]}; restore the state "
-            "folder from a copy, or start with a new one, which takes a new snapshot",
-            number="CDC7202",
-        ) from error
+        raise _damaged(place, entry, error) from error
+
+
+def _damaged(place: str, entry: dict[str, Any], error: Exception) -> StateError:
+    return StateError(
+        f"the schema history is damaged at {place} ({reason_of(error)}): {str(entry)[:_SHOWN]}; restore the state "
+        "folder from a copy, or start with a new one, which takes a new snapshot",
+        number="CDC7202",
+    )
 
 
 def _replayed(entry: dict[str, Any], tables: Tables | None) -> Tables:
