@@ -16,8 +16,14 @@ from testkit.running import create_reader
 from testkit.servers.mysql import MySQLServer
 from testkit.spark_java import FAST_START
 
-FAST_JVM = {"spark.sql.codegen.wholeStage": "false", "spark.driver.extraJavaOptions": FAST_START}
-"""Settings for short runs: code is compiled fast rather than well."""
+FAST_JVM = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.driver.extraJavaOptions": FAST_START,
+}
+"""Settings for short runs: expressions are interpreted, as writing their code anew for each task takes longer than the
+rows do, and of Java's code what is compiled is compiled fast rather than well."""
 
 
 @pytest.fixture(scope="session")
