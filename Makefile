@@ -5,7 +5,8 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed.stamp
-PYTEST_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST_OPTIONS ?= -n 3 --dist loadfile --no-loadscope-reorder
+NIGHTLY_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
 FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 
 # Tests start hundreds of processes: none of them should compile every module anew.
@@ -49,7 +50,7 @@ matrix: ## Pass test-fast on each Python that there is, with and without the loc
 	@$(PYTHON) -m testkit.matrix
 
 nightly: servers lint ## The same tests with the long series
-	$(BIN)/python -m pytest --nightly $(PYTEST_OPTIONS)
+	$(BIN)/python -m pytest --nightly $(NIGHTLY_OPTIONS)
 
 demo: setup ## Capture a live shop database into Delta tables, and show it
 	@PYTHONPATH=examples $(BIN)/python -m demo

@@ -19,9 +19,12 @@ from testkit.servers.object_store import ObjectStore
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 from testkit.spark_java import FAST_START, archive_classes
+from testkit.spark_together import make_scheduler
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")  # how fast a busy machine is tells nothing of the code
+
+pytest_xdist_make_scheduler = pytest.hookimpl(make_scheduler, optionalhook=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

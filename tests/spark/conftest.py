@@ -18,6 +18,9 @@ from testkit.spark_java import FAST_START
 
 FAST_JVM = {"spark.sql.codegen.wholeStage": "false", "spark.driver.extraJavaOptions": FAST_START}
 """Settings for short runs: code is compiled fast rather than well."""
+INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.databricks.delta.snapshotPartitions": "1"}
+"""For few rows: writing an expression's code anew for each task takes longer than these. The long series, and pipelines
+in processes of their own, have Spark write code, as it does for users."""
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +32,7 @@ def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     settings = {
         "spark.master": "local[2]",
         **FAST_JVM,
+        **({} if request.config.getoption("--nightly", False) else INTERPRETED),
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     with kept_sound(request):

@@ -145,7 +145,14 @@ UNTOLD = [
 ]
 
 
-@pytest.mark.parametrize("statement", UNTOLD, ids=["exchange", "swap", "partition"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param(UNTOLD[0], id="exchange", marks=pytest.mark.nightly),
+        pytest.param(UNTOLD[1], id="swap"),
+        pytest.param(UNTOLD[2], id="partition", marks=pytest.mark.nightly),
+    ],
+)
 def test_what_the_log_does_not_tell_stops_with_the_table_and_the_remedy(
     session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, statement: str
 ) -> None:

@@ -61,7 +61,13 @@ def evolution(session: SparkSession, folder: Path, step: str = "") -> Evolution[
     return Evolution(target, Policy(mirror=True))
 
 
-@pytest.mark.parametrize("step", ["before adding", "before the rows", "behind the rows"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        "before the rows",
+        *(pytest.param(step, marks=pytest.mark.nightly) for step in ("before adding", "behind the rows")),
+    ],
+)
 def test_older_rows_get_a_columns_value_once(
     step: str, session: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

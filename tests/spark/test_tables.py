@@ -91,7 +91,7 @@ def test_mirror_of_a_table_without_a_key_counts_equal_rows(lake: Lake) -> None:
     assert lake.rows("script.shop.free", "id") == [(1,), (1,), (5,)]
 
 
-@pytest.mark.parametrize("key", [("id",), ()])
+@pytest.mark.parametrize("key", [("id",), pytest.param((), marks=pytest.mark.nightly)])
 def test_truncate_empties_the_mirror(lake: Lake, key: tuple[str, ...]) -> None:
     lake.script.change("c", {"id": 1, "name": "old"}, key=key)
     lake.run("mirror")

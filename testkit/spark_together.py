@@ -1,0 +1,26 @@
+"""Which of pytest's workers run the tests of the shared Spark session: one of them, all, from the begin.
+
+Spark keeps a processor busy and takes a gigabyte, where most other tests wait for servers and clocks: beside each other
+they use a machine better than one after the other, and Spark starts once.
+"""
+
+from __future__ import annotations
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
+
+_SPARK = "tests/spark/"
+
+
+class SparkTogether(LoadFileScheduling):  # type: ignore[misc]
+    """Deals out files, those of Spark as if they were one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _SPARK if nodeid.startswith(_SPARK) else str(super()._split_scope(nodeid))
+
+
+def make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:
+    """What deals out the tests; None where xdist's own does: in long series Spark is most of the work."""
+    together = config.getoption("dist") == "loadfile" and not config.getoption("--nightly")
+    return SparkTogether(config, log) if together else None
