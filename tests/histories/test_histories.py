@@ -14,7 +14,6 @@ from typing import Never
 import pytest
 from _pytest.mark import ParameterSet
 
-from histories.daily import daily
 from histories.series import Series
 from histories.switches import LAKES
 from testkit.servers.mysql_family import SQLServer
@@ -28,7 +27,6 @@ DELTA_CHANGELOGS = range(311, 321)
 _SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
 SMALL_STEPS = 15
 """So many steps has a small history, besides those that deliver."""
-DAILY = daily({seed: sink for seed in SMALL if (sink := _SINKS[seed % len(_SINKS)]) not in LAKES}, SMALL_STEPS)
 
 
 def _delta() -> list[ParameterSet]:
@@ -47,7 +45,7 @@ def _histories() -> list[ParameterSet]:
     for seed in (*SMALL, *LONG, *CHANGELOGS):
         sink = "changelog" if seed in CHANGELOGS else _SINKS[seed % len(_SINKS)]
         marks = [pytest.mark.timeout(1800)]
-        marks += [pytest.mark.nightly] if seed not in DAILY else []
+        marks += [pytest.mark.nightly] if seed not in SMALL or sink in LAKES else []
         marks += [pytest.mark.spark] if sink in LAKES else []
         found.append(pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}"))
     return found
