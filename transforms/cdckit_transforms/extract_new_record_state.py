@@ -215,6 +215,8 @@ class ExtractNewRecordState(Transform):
         field = self._config.route_by_field
         if field not in row:
             raise TransformError(f"the row has no field '{field}' to route by (route.by.field)")
+        if (kind := row.schema.field(field).schema.type) != "string":
+            raise TransformError(f"field '{field}' (route.by.field) is {kind}, no text")
         return self._topic_named(record, row[field])
 
     def _topic_named(self, record: Record, name: Any) -> str:
