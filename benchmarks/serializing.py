@@ -1,7 +1,8 @@
 """Measures the serializers by themselves: `python -m benchmarks.serializing [--events 20000]`.
 
 Recorded change events of Debezium's, keys, values and headers: CPU of this process an event, the best of five times.
-Events of one group share what a source gives them in common: their source block, operation and times.
+Events of one group share what a source gives them in common: their source block, operation and times. Kafka Connect's
+JsonConverter and Confluent's AvroConverter stand beside where the peer's wheel and a JDK are; they know no groups.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import debezium, java_converters
 from cdckit.api.plugins import config_model, find, make
 from cdckit.api.record import Record
 from cdckit.api.serializer import Serializer
@@ -28,6 +30,7 @@ WORKLOADS = {"few columns": "dml-schema", "every type": "types"}
 GROUPS = (1, 10, 200)
 TIMES = 5
 SHOWN = ("JSON with schemas", "JSON", "Avro", "Protobuf")
+JAVA = "Java's"
 
 
 @click.command()
@@ -52,6 +55,10 @@ def show(events: int) -> None:
                 costs = [_cost(one, scenario, group, events) for one in serializers]
                 shown = (f"{cost:.1f}" for cost in costs)
                 report.add_row(name, str(group), *shown, f"{costs[2] / costs[1]:.2f}")
+            if debezium.installed():
+                theirs = java_converters.measured(list(_changes(scenario)), registry.url, events, TIMES)
+                shown = (f"{cost:.1f}" for cost in theirs)
+                report.add_row(name, JAVA, *shown, "", f"{theirs.avro / theirs.json:.2f}")
     Console().print(report)
 
 

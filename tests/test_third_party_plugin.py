@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -102,6 +103,41 @@ def test_a_plugin_passes_the_suites_that_cdckit_brings_for_plugins(
 def test_the_wheel_writes_new_plugins(project: Project) -> None:
     _ok(project.cdc("plugin", "new", "acme-sink", "--kind", "sink"))
     assert "class AcmeSink(Sink)" in (project.folder / "acme-sink" / "acme_sink" / "sink.py").read_text()
+
+
+@pytest.mark.nightly
+def test_new_plugins_of_all_kinds_are_built_checked_installed_and_run(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each from `cdc plugin new` to a wheel, which is checked, installed, and used by a pipeline with the others."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    project, wheels = Project(environment, tmp_path), []
+    for kind in ("source", "sink", "transform", "predicate", "serializer"):
+        name = f"fresh-{kind}"
+        _ok(project.cdc("plugin", "new", name, "--kind", kind))
+        wheels.append(_wheel(tmp_path / name, tmp_path / "wheels"))
+        checked = project.cdc("plugin", "check", wheels[-1], "--tests", f"{name}/tests")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        assert re.findall(r" (contract|kill|speed) +(\w+) ", checked.stdout) == [
+            ("contract", "ok"), ("kill", "ok"), ("speed", "ok"),
+        ]  # fmt: skip
+    python = str(environment / "bin" / "python")
+    _run([sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", *wheels])
+    (tmp_path / "lines.jsonl").write_text('{"n": 1}\n{"n": 2}\n')
+    pipeline = {
+        "name": "fresh",
+        "runner": "direct",
+        "source": {"type": "fresh-source", "topic": "lines", "path": "lines.jsonl"},
+        "transforms": [{"type": "FreshTransform", "column.name": "city", "predicate": "theirs"}],
+        "predicates": {"theirs": {"type": "FreshPredicate", "column.name": "city", "column.value": "Graz"}},
+        "serializer": {"type": "fresh-serializer"},
+        "sink": {"type": "fresh-sink", "path": "messages.db"},
+    }
+    (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))
+    _ok(project.cdc("run", "pipeline.yaml", "--once"))
+    with closing(sqlite3.connect(tmp_path / "messages.db")) as database:
+        found = database.execute("SELECT value FROM messages ORDER BY number").fetchall()
+    assert [json.loads(value) for (value,) in found] == [{"n": 1}, {"n": 2}]
 
 
 def test_the_plugin_is_listed_with_the_distribution_it_comes_from(project: Project) -> None:

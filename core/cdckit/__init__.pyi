@@ -11,6 +11,7 @@ from .api.checks import (
     why_unwritable as why_unwritable,
 )
 from .api.event_traits import EventTraits as EventTraits
+from .api.group import Group as Group
 from .api.held import (
     HeldMessage as HeldMessage,
     HeldMessages as HeldMessages,

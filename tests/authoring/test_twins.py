@@ -157,6 +157,7 @@ TWINS: list[tuple[type[ComponentSuite], str, str]] = [
     (OfTransforms, "test_it_remembers_nothing_that_a_restart_would_lose", "Counts"),
     (OfTransforms, "test_the_same_record_becomes_the_same_again", "Counts"),
     (OfTransforms, "test_envelopes_of_a_template_are_read_as_plain_ones_are", "KnowsNoTemplates"),
+    (OfTransforms, "test_what_becomes_of_a_group_is_what_becomes_of_each", "TellsGroupsOtherwise"),
     (OfTransforms, "test_it_can_be_closed_twice", "ClosesOnce"),
     (OfPredicates, "test_its_answers_are_true_and_false_themselves", "AnswersByNumbers"),
     (OfPredicates, "test_it_tells_records_apart", "MeansAll"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from cdckit.api.group import Group
 from cdckit.api.messages import Messages
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.record import Batch, Offset, Record, SchemaAndValue
@@ -82,6 +83,11 @@ class Counts(SoundTransform):
 class KnowsNoTemplates(SoundTransform):
     def apply(self, record: Record) -> Any:
         return None if isinstance(record.value, TemplateStruct) else record
+
+
+class TellsGroupsOtherwise(SoundTransform):
+    def of_group(self, group: Group) -> Group:
+        return group
 
 
 class ClosesOnce(SoundTransform):

@@ -14,6 +14,7 @@ from cdckit import (
     STRING,
     Datum,
     Field,
+    Group,
     PluginConfig,
     Record,
     Schema,
@@ -93,10 +94,7 @@ class ByLogicalTableRouter(Transform):
         Raises:
             TransformError: the key is no struct.
         """
-        try:
-            route = self._routes[record.topic]
-        except KeyError:
-            route = self._routes[record.topic] = self._route(record.topic)
+        route = self._known(record.topic)
         if route is None:
             return record
         return Record(
@@ -109,9 +107,21 @@ class ByLogicalTableRouter(Transform):
             record.partition,
         )
 
+    def of_group(self, group: Group) -> Group:
+        """The group under the logical table's topic."""
+        route = self._known(group.topic)
+        return group if route is None else route.of_group(group)
+
     def sought(self) -> Sought:
         """Physical tables."""
         return Sought(f"topic.regex '{self._config.topic_regex}'", self._topic.matched)
+
+    def _known(self, topic: str) -> _Route | None:
+        try:
+            return self._routes[topic]
+        except KeyError:
+            route = self._routes[topic] = self._route(topic)
+            return route
 
     def _route(self, topic: str) -> _Route | None:
         """Where the records of a topic go; None: nowhere else."""
@@ -127,8 +137,14 @@ class _Route:
     def __init__(self, physical: str, topic: str, config: ByLogicalTableRouterConfig) -> None:
         adjust = schema_names(config.schema_name_adjustment_mode)
         self.topic = topic
-        self.value = EnvelopeRenamer(topic, adjust).rename
-        self.key = _KeyMaker(physical, topic, config, adjust).key
+        self._renamer = EnvelopeRenamer(topic, adjust)
+        self._keys = _KeyMaker(physical, topic, config, adjust)
+        self.value = self._renamer.rename
+        self.key = self._keys.key
+
+    def of_group(self, group: Group) -> Group:
+        """The same for a whole group."""
+        return self._renamer.of_group(self._keys.of_group(group._replace(topic=self.topic)))
 
 
 class _KeyMaker:
@@ -148,10 +164,19 @@ class _KeyMaker:
         if isinstance(key, Struct):
             schema = key.schema
             if schema is not self._old or self._new is None:
-                self._new = schema.derived.get(self) or schema.derived.setdefault(self, self._renamed(schema))
-                self._old = schema
-            return Struct(self._new, key.values + self._values)
+                self._meet(schema)
+            return Struct(self._new, key.values + self._values)  # type: ignore[arg-type] # it is met
         return None if key is None or is_null(key) else self.plain(key)
+
+    def of_group(self, group: Group) -> Group:
+        """The same for all keys of a group."""
+        new = self._meet(group.key)
+        return group._replace(key=new, added_to_key=group.added_to_key + self._values)
+
+    def _meet(self, schema: Schema) -> Schema:
+        self._new = schema.derived.get(self) or schema.derived.setdefault(self, self._renamed(schema))
+        self._old = schema
+        return self._new
 
     def plain(self, key: SchemaAndValue) -> SchemaAndValue:
         if not isinstance(key.value, dict):

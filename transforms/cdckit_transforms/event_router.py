@@ -109,7 +109,7 @@ class EventRouter(Transform):
             self._value(record, table, row, route),
             (*record.headers, *table.headers(row)),
             record.position,
-            captured_ms if timestamp is None else timestamp,
+            timestamp if timestamp is not None else record.timestamp if captured_ms is None else captured_ms,
             table.partition(row),
         )
 
@@ -152,8 +152,13 @@ class EventRouter(Transform):
 def _envelope(schema: Schema, holes: Holes) -> _Envelope | None:
     if not is_envelope(schema) or AFTER not in schema.index:
         return None
-    operation, after, time = (getter((schema.index[name],), holes) for name in (OPERATION, AFTER, "ts_ms"))
+    operation, after = (getter((schema.index[name],), holes) for name in (OPERATION, AFTER))
+    time = getter((schema.index["ts_ms"],), holes) if "ts_ms" in schema.index else _no_time
     return _Envelope(operation, after, time)
+
+
+def _no_time(_: Struct) -> None:
+    """Of an envelope that does not tell when it was made."""
 
 
 def _plain_parts(envelope: Mapping[str, Any]) -> tuple[str, Struct | None, int | None]:

@@ -9,6 +9,7 @@ from cdckit import (
     OPTIONAL_STRING,
     STRING,
     Datum,
+    Group,
     Header,
     Record,
     Schema,
@@ -119,6 +120,24 @@ class ExtractNewRecordState(Transform):
             return self._tombstone(record)
         return self._plain(record, value.value) if is_plain_envelope(value) else record
 
+    def of_group(self, group: Group) -> Group | None:
+        """The rows of a group, where nothing else of a record is asked for."""
+        if group.row is not None or not self._plain_rows:
+            return group if group.row is not None else None
+        value = TemplateStruct(group.template, ())
+        envelope = self._layouts.of(value)
+        if envelope is None:
+            return group
+        at = (group.template.schema.index[AFTER],)
+        if at not in group.template.holes or not envelope.fields.is_shared:
+            return None
+        return group._replace(
+            row=group.template.holes.index(at),
+            row_schema=envelope.whole,
+            added_to_row=self._is[0] + envelope.fields.values(value),
+            defaults=_defaults(envelope.null_schema) if self._fills_nulls else (),
+        )
+
     def _meet(self, value: TemplateStruct, envelope: _Envelope) -> None:
         """Notes what the structs of a template share, where their rows alone differ and nothing else is asked for."""
         at = value.schema.index[AFTER]
@@ -196,6 +215,8 @@ class ExtractNewRecordState(Transform):
         field = self._config.route_by_field
         if field not in row:
             raise TransformError(f"the row has no field '{field}' to route by (route.by.field)")
+        if (kind := row.schema.field(field).schema.type) != "string":
+            raise TransformError(f"field '{field}' (route.by.field) is {kind}, no text")
         return self._topic_named(record, row[field])
 
     def _topic_named(self, record: Record, name: Any) -> str:
@@ -244,6 +265,12 @@ class ExtractNewRecordState(Transform):
             value=self._dropped.from_value(value, names),
             headers=(*record.headers, *told),
         )
+
+
+def _defaults(row: Schema) -> tuple[Any, ...]:
+    """What stands for null in each column; nothing where no column has a default."""
+    defaults = tuple(field.schema.default for field in row.fields)
+    return () if all(default is None for default in defaults) else defaults
 
 
 def _found(references: tuple[FieldReference, ...], envelope: dict[str, Any]) -> list[tuple[str, Any]]:

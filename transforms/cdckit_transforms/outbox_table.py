@@ -91,7 +91,9 @@ class OutboxTable:
     def timestamp(self, row: Struct) -> int | None:
         """The event's time in milliseconds since 1970, or None where the row has none."""
         value = None if self._time is None else self._time.of(row)
-        return None if value is None else value // self._unit
+        if value is None:
+            return None
+        return -(-value // self._unit) if value < 0 else value // self._unit  # towards zero, as Java does
 
     def partition(self, row: Struct) -> int | None:
         """The record's partition, or None where no column says it."""

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdckit import PluginConfig, Record, Schema, SchemaAndValue, Struct, Template, TemplateStruct, Transform, filled
+from cdckit import (
+    Group,
+    PluginConfig,
+    Record,
+    Schema,
+    SchemaAndValue,
+    Struct,
+    Template,
+    TemplateStruct,
+    Transform,
+    filled,
+)
 from cdckit.connector.envelope import is_envelope
 from cdckit_transforms.envelope import (
     CREATE,
@@ -62,6 +73,21 @@ class ReadToInsertEvent(Transform):
         if value is not None and is_plain_envelope(value) and value.value[OPERATION] == READ:
             return with_value(record, SchemaAndValue(None, {**value.value, OPERATION: CREATE}))
         return record
+
+    def of_group(self, group: Group) -> Group | None:
+        """The group as inserts; records whose operations differ are seen one by one."""
+        if group.row is not None:
+            return group
+        value = TemplateStruct(group.template, ())
+        envelope = self._layouts.of(value)
+        if envelope is None:
+            return group
+        if not envelope.shared:
+            return None
+        if envelope.operation(value) != READ:
+            return group
+        insert = self._insert(value, envelope)
+        return group._replace(template=insert.template) if isinstance(insert, TemplateStruct) else None
 
     def _insert(self, value: Struct, envelope: _Envelope) -> Struct:
         if not isinstance(value, TemplateStruct) or not envelope.shared:

@@ -126,10 +126,16 @@ class FieldsTransform(ValueTransform):
         return TransformError(f"{self.purpose} needs a struct, or a map without a schema, but the {self.part} {found}")
 
 
+def defaults_of(schema: Schema, *, replaces_null: bool) -> list[tuple[int, Any]]:
+    """The places of fields where a default stands for null, with that."""
+    fields = schema.fields if replaces_null else ()
+    return [(field.index, field.schema.default) for field in fields if field.schema.default is not None]
+
+
 def filling(schema: Schema, *, replaces_null: bool) -> Callable[[Values], Values] | None:
     """What puts the fields' defaults in the place of nulls; None where there is nothing to put."""
-    defaults = [(field.index, field.schema.default) for field in schema.fields if field.schema.default is not None]
-    if not replaces_null or not defaults:
+    defaults = defaults_of(schema, replaces_null=replaces_null)
+    if not defaults:
         return None
     if len(defaults) == 1:
         return _filling_one(*defaults[0])

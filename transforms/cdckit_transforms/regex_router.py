@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from cdckit import PluginConfig, Record, Sought, Transform
+from cdckit import Group, PluginConfig, Record, Sought, Transform
 from cdckit.java.regex import JavaRegex
 from cdckit.java.regex.topic_rewrite import TopicRewrite
 
@@ -35,17 +35,24 @@ class RegexRouter(Transform):
 
     def apply(self, record: Record) -> Record:
         """The record under its new topic."""
-        old = record.topic
-        topic = self._topics.get(old)
-        if topic is None:
-            rewritten = self._rewrite(old)
-            topic = self._topics[old] = old if rewritten is None else rewritten
-        if topic is old:
+        topic = self._topic(record.topic)
+        if topic is record.topic:
             return record
         return Record(
             topic, record.key, record.value, record.headers, record.position, record.timestamp, record.partition
         )
 
+    def of_group(self, group: Group) -> Group:
+        """The group under its new topic."""
+        return group._replace(topic=self._topic(group.topic))
+
     def sought(self) -> Sought:
         """Topics to rename."""
         return Sought(f"regex '{self._regex}'", self._rewrite.matched)
+
+    def _topic(self, old: str) -> str:
+        topic = self._topics.get(old)
+        if topic is None:
+            rewritten = self._rewrite(old)
+            topic = self._topics[old] = old if rewritten is None else rewritten
+        return topic

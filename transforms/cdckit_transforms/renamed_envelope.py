@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit import Datum, Field, Path, Schema, Struct, Template, TemplateStruct
+from cdckit import Datum, Field, Group, Path, Schema, Struct, Template, TemplateStruct
 from cdckit.connector.avro_names import Adjust
 from cdckit.connector.envelope import is_envelope
 from cdckit_transforms.envelope import AFTER, BEFORE, Holes, Layouts
@@ -61,6 +61,18 @@ class EnvelopeRenamer:
         if renamed is None or not isinstance(value, Struct):
             return value
         return Struct(renamed.envelope, _with_rows(value.values, renamed.rows, renamed.row))
+
+    def of_group(self, group: Group) -> Group:
+        """The same for all envelopes of a template."""
+        if group.row is not None:
+            return group
+        if group.template is not self._old:
+            self._meet(TemplateStruct(group.template, ()))
+        if self._new is None or self._renamed is None:
+            return group
+        if self._renamed.row is None:
+            return group._replace(template=self._new)
+        return group._replace(template=self._new, rows=self._renamed.row, row_holes=self._renamed.fills)
 
     def _meet(self, value: TemplateStruct) -> None:
         """Renames a template that comes for the first time; all its structs will share the new one."""

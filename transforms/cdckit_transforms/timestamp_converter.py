@@ -12,7 +12,15 @@ from cdckit.java.date_format import DateFormat
 from cdckit.logical import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP
 from cdckit_transforms.extended_schema import struct_like
 from cdckit_transforms.java_numbers import narrowed
-from cdckit_transforms.record_part import Change, FieldsTransform, KeyTransform, Members, NullsConfig, filling
+from cdckit_transforms.record_part import (
+    Change,
+    FieldsTransform,
+    KeyTransform,
+    Members,
+    NullsConfig,
+    defaults_of,
+    filling,
+)
 from cdckit_transforms.timestamp_router import DatePattern
 
 Kind = Literal["string", "unix", "Date", "Time", "Timestamp"]
@@ -105,15 +113,17 @@ class TimestampConverter(FieldsTransform):
     def _changing(self, schema: Schema, at: int) -> Change:
         convert = self._converting(f"field '{self._field}'", schema.fields[at].schema)
         other = self._with_field(schema)
-        fill = filling(schema, replaces_null=self._replaces_null)
+        defaults = defaults_of(schema, replaces_null=self._replaces_null)
 
         def change(values: tuple[Any, ...], _: Record) -> Struct:
-            if fill is not None:
-                values = fill(values)
-            moment = values[at]
+            changed = list(values)
+            for place, default in defaults:
+                if changed[place] is None:
+                    changed[place] = default
+            moment = changed[at]
             if moment is not None:
-                moment = convert(moment)
-            return Struct(other, (*values[:at], moment, *values[at + 1 :]))
+                changed[at] = convert(moment)
+            return Struct(other, tuple(changed))
 
         return change
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cdckit.api.group import Group
 from cdckit.api.record import Record
 
 
@@ -30,6 +31,13 @@ class Transform(ABC):
     @abstractmethod
     def apply(self, record: Record) -> Record | Sequence[Record] | None:
         """The record itself, a new one, several, or None to drop it. The record given is not changed in place."""
+
+    def of_group(self, group: Group) -> Group | None:
+        """What becomes of all records of a group alike: the very same that `apply` makes of each.
+
+        None, by default, where it has to see them.
+        """
+        return None
 
     def sought(self) -> Sought | None:
         """What it looks for among the topics' names; None: nothing, by default."""

@@ -43,12 +43,19 @@ def new(name: str, kind: Kind, folder: Path) -> None:
     type=click.Path(exists=True, path_type=Path, file_okay=False),
     help="The folder with the plugin's suites; by default FOLDER's `tests`.",
 )
-def check(what: Path, tests: Path | None) -> int:
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600,
+    show_default=True,
+    help="How long its tests may take, in seconds.",
+)
+def check(what: Path, tests: Path | None, timeout: float) -> int:
     """Install a plugin in an environment of its own, and hold what it registers to its contract.
 
     For each component: the suite of its contract, a kill, and how fast it is. Ends with 1 where one of them fails.
     """
     with tempfile.TemporaryDirectory(prefix="cdc-plugin-") as folder:
-        found = check_plugin(what, tests, Path(folder))
+        found = check_plugin(what, tests, Path(folder), timeout)
     print_table(("what", "check", "verdict", "why"), found)
     return int(any(verdict.status == "fail" for verdict in found))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from cdckit.api.plugins import make
@@ -13,6 +15,7 @@ from cdckit.engine.blame import naming_the_plugin
 from cdckit.engine.config.components import ComponentReader
 from cdckit.engine.config.pipeline import Step
 from cdckit.engine.config.steps import read_steps
+from cdckit.engine.grouped import GroupedSteps, takes_groups
 from cdckit.errors import ConfigError, TransformError
 
 Options = Mapping[str, Any]
@@ -62,6 +65,7 @@ class TransformChain:
         self.steps = tuple(steps)
         self.warnings = tuple(warnings)
         parts = ((step.name, part) for step in self.steps for part in (step.predicate, step.transform) if part)
+        self._stages = tuple(_stages(self.steps))
         self._seekers = tuple((name, part) for name, part in parts if part.sought() is not None)
 
     @property
@@ -75,8 +79,8 @@ class TransformChain:
         Raises:
             TransformError: a transform failed; the message names it, the topic and the position.
         """
-        for step in self.steps:
-            records = _apply_to_all(step, records) if step.predicate is None else _apply_to_some(step, records)
+        for stage in self._stages:
+            records = stage(records)
         return records
 
     def found(self) -> dict[str, bool]:
@@ -90,6 +94,22 @@ class TransformChain:
         """Lets go of what the transforms hold."""
         for step in self.steps:
             step.transform.close()
+
+
+def _stages(steps: Sequence[LiveStep]) -> Iterator[Callable[[Sequence[Record]], Sequence[Record]]]:
+    """What records pass: steps in a row that take groups, and see all records, together; each other by itself."""
+    for take_groups, found in groupby(steps, lambda step: step.predicate is None and takes_groups(step.transform)):
+        some = list(found)
+        if take_groups and len(some) > 1:
+            yield GroupedSteps([step.transform for step in some], partial(_apply_in_turn, some))
+        else:
+            yield from (partial(_apply_to_all if step.predicate is None else _apply_to_some, step) for step in some)
+
+
+def _apply_in_turn(steps: Sequence[LiveStep], records: Sequence[Record]) -> Sequence[Record]:
+    for step in steps:
+        records = _apply_to_all(step, records)
+    return records
 
 
 def _apply_to_all(step: LiveStep, records: Sequence[Record]) -> list[Record]:

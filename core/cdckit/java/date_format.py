@@ -33,17 +33,17 @@ class DateFormat:
         pieces = pieces_of(pattern)
         self._writers = [_writer(piece) for piece in pieces]
         self._of_time = [at for at, piece in enumerate(pieces) if piece.letter in _UNITS]
-        self._times = _times([pieces[at] for at in self._of_time])
+        self._in_day = _in_day([pieces[at] for at in self._of_time])
         self._last_days, self._last_texts = 0, self._day(0)
         self._reading = DateReading(pieces, datetime.now(UTC), MONTHS, DAYS)
         self.unit = min([DAY_MS, *(_UNITS.get(piece.letter, DAY_MS) for piece in pieces)])
 
     def format(self, milliseconds: int) -> str:
         """The text of a moment, given in milliseconds since 1970-01-01T00:00:00Z."""
-        days, of_day = divmod(milliseconds, DAY_MS)
+        days = milliseconds // DAY_MS
         if days != self._last_days:
             self._last_days, self._last_texts = days, self._day(days)
-        return self._last_texts % self._times(of_day)
+        return self._in_day(self._last_texts, milliseconds - days * DAY_MS)
 
     def _day(self, days: int) -> str:
         """The text of a day's moments, with a place for each part that tells of their time."""
@@ -99,10 +99,11 @@ _TIMES: dict[str, str] = {
 """What each letter tells of the milliseconds past midnight, as Python."""
 _HALVES = ("AM", "PM")
 _SHORT = tuple(f"{number:02d}" for number in range(60))
+_LONG = tuple(f"{number:03d}" for number in range(1000))
 
 
-def _times(pieces: Sequence[Piece]) -> Callable[[int], tuple[str, ...]]:
-    """The function from the milliseconds past midnight to the texts of such pieces."""
+def _in_day(pieces: Sequence[Piece]) -> Callable[[str, int], str]:
+    """The function that puts the texts of such pieces into a day's, given the milliseconds past midnight."""
     parts = []
     for letter, count, _ in pieces:
         number = _TIMES[letter]
@@ -110,10 +111,12 @@ def _times(pieces: Sequence[Piece]) -> Callable[[int], tuple[str, ...]]:
             parts.append(f"_HALVES[{number}]")
         elif count == 2 and letter != "S":
             parts.append(f"_SHORT[{number}]")
+        elif count == 3:
+            parts.append(f"_LONG[{number}]")
         else:
             parts.append(f'"%0{count}d" % ({number})')
-    scope = {"_HALVES": _HALVES, "_SHORT": _SHORT}
-    made: Callable[[int], tuple[str, ...]] = eval(f"lambda of_day: ({', '.join([*parts, ''])})", scope)  # noqa: S307 - of the lines above
+    scope = {"_HALVES": _HALVES, "_SHORT": _SHORT, "_LONG": _LONG}
+    made: Callable[[str, int], str] = eval(f"lambda day, of_day: day % ({', '.join([*parts, ''])})", scope)  # noqa: S307 - of the lines above
     return made
 
 

@@ -9,6 +9,7 @@ from cdckit.api.plugins import Kind
 from cdckit.api.record import Record
 from cdckit.api.transform import Transform
 from cdckit.engine.chain import LiveStep, TransformChain
+from cdckit.engine.grouped import GroupedSteps, takes_groups
 from cdckit.testing.events import change_events
 from cdckit.testing.record_suite import RecordSuite
 from cdckit.testing.written import written
@@ -49,6 +50,14 @@ class TransformSuite(RecordSuite):
     def test_envelopes_of_a_template_are_read_as_plain_ones_are(self) -> None:
         plain = [written(made) for made in self.applied(change_events())]
         assert [written(made) for made in self.applied(change_events(templates=True))] == plain
+
+    def test_what_becomes_of_a_group_is_what_becomes_of_each(self) -> None:
+        """Where it says by `of_group` what it does to all records of a group, `apply` does the same to each."""
+        for event in change_events(templates=True) if takes_groups(self.component()) else ():
+            group = [event.replace(position=f"{number:08d}") for number in range(20)]
+            together = GroupedSteps([self.component()], self.applied)
+            each = [written(made) for record in group for made in self.applied([record])]
+            assert [written(made) for made in together(group)] == each
 
     def test_it_can_be_closed_twice(self) -> None:
         transform: Transform = self.component()

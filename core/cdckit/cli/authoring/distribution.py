@@ -19,6 +19,8 @@ from cdckit.errors import ConfigError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _LONGEST = 40
+_IN_CAPITALS: tuple[Kind, ...] = ("transform", "predicate")
+"""Kinds whose types are called as classes are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,11 @@ KINDS: dict[Kind, NewKind] = {
     "transform": NewKind(
         "writes a column in capitals",
         f"runner: direct\n{_SOURCE}transforms:\n  - type: $type\n    column.name: customer",
+    ),
+    "predicate": NewKind(
+        "means the rows that have a text in a column",
+        f"runner: direct\n{_SOURCE}transforms:\n  - type: Filter\n    predicate: theirs\n"
+        "predicates:\n  theirs:\n    type: $type\n    column.name: customer\n    column.value: Ada",
     ),
     "serializer": NewKind("JSON without schemas", f"runner: direct\n{_SOURCE}serializer:\n  type: $type"),
 }
@@ -106,7 +113,7 @@ def _require_free(name: str, kind: Kind) -> None:
 
 def _type(name: str, kind: Kind) -> str:
     """What stands behind `type:`."""
-    return _camel(name) if kind == "transform" else name
+    return _camel(name) if kind in _IN_CAPITALS else name
 
 
 def _camel(name: str) -> str:
@@ -121,7 +128,7 @@ def _texts(name: str, package: str, kind: Kind) -> Iterator[tuple[str, str]]:
         "package": package,
         "kind": kind,
         "type": _type(name, kind),
-        "cls": camel if kind == "transform" else f"{camel.removesuffix(kind.capitalize())}{kind.capitalize()}",
+        "cls": camel if kind in _IN_CAPITALS else f"{camel.removesuffix(kind.capitalize())}{kind.capitalize()}",
         "summary": KINDS[kind].summary,
         "api": str(API_VERSION),
         "cdckit": ".".join(version("cdckit").split(".")[:2]),
