@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,10 @@ class TransformChain:
     Attributes:
         steps: the transforms in their order.
         warnings: what the user should know about the options given.
+        watch: shown what the chain has made, where anyone looks.
     """
+
+    watch: Callable[[Sequence[Record]], None] | None = None
 
     def __init__(self, steps: Sequence[LiveStep], warnings: Sequence[str] = ()) -> None:
         self.steps = tuple(steps)
@@ -77,6 +80,8 @@ class TransformChain:
         """
         for step in self.steps:
             records = _apply_to_all(step, records) if step.predicate is None else _apply_to_some(step, records)
+        if self.watch is not None:
+            self.watch(records)
         return records
 
     def found(self) -> dict[str, bool]:
