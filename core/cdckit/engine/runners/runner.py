@@ -14,6 +14,8 @@ from cdckit.engine.metrics.observation import figures_of, observed
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.telemetry.asked import asked
+from cdckit.engine.telemetry.exporting import exporting
 from cdckit.errors import StoppedError
 
 
@@ -39,6 +41,7 @@ class Runner(ABC):
         self.notices = RunNotices(pipeline.name, definitions=pipeline.lineage is not None)
         self.figures = figures_of(pipeline, self.name)
         self.lineage: Lineage | None = None
+        self._telemetry = asked()
 
     def run(self, *, once: bool = False) -> None:
         """Runs until the log's end (`once`) or until asked to stop.
@@ -47,7 +50,9 @@ class Runner(ABC):
             CdcError: what stopped it; what was saved last stands.
         """
         self.lineage = lineage_of(self.pipeline)
-        with observed(self.pipeline, self.figures), telling(self.lineage):
+        tags = self.pipeline.source_config.metric_labels
+        exports = exporting(self._telemetry, self.figures, tags)
+        with observed(self.pipeline, self.figures), telling(self.lineage), exports:
             error: BaseException | None = None
             try:
                 with ExitStack() as stack:
@@ -62,8 +67,8 @@ class Runner(ABC):
 
     @property
     def measured(self) -> bool:
-        """Whether metrics are served, so that sources count what is frequent too."""
-        return self.pipeline.metrics is not None
+        """Whether metrics are served or exported, so that sources count what is frequent too."""
+        return self.pipeline.metrics is not None or self._telemetry.metrics is not None
 
     def look_at(self, chain: TransformChain) -> None:
         """Has OpenLineage told of what the transforms make, where it is told anything."""

@@ -153,6 +153,8 @@ class QueryNotices(ProcessNotices):
             if any(batch.end == end for batch, _ in self._planned):
                 while self._planned:
                     batch, self._pace.read_at = self._planned.popleft()
+                    if self._pace.begun_at is None:
+                        self._pace.begun_at = self._pace.read_at
                     time_ms, size = batch.log_time_ms, size + batch.log_bytes
                     if batch.end == end:
                         break
