@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 
 from deploy.dockerfile import Image, instructions
 from deploy.files import DEPLOY, ROOT
+from testkit.servers.java import ensure_java
 from testkit.servers.linters import hadolint
 
 FILES = [DEPLOY / "docker" / "Dockerfile", DEPLOY / "docker" / "Dockerfile.spark"]
@@ -54,3 +58,45 @@ def test_the_steps_of_the_direct_image(tmp_path: Path) -> None:
     assert not [line for line in missing if " mysql " in f" {line} " or " kafka " in f" {line} "], missing
     size = sum(path.lstat().st_size for path in (tmp_path / "opt").rglob("*"))
     assert size < MOST_MIB << 20, f"{size >> 20} MiB"
+
+
+@pytest.mark.nightly
+def test_the_steps_of_the_image_with_spark(tmp_path: Path) -> None:
+    """What the image's packages are is asked of Debian; the rest is made, and a driver submitted there."""
+    image = Image(FILES[1], tmp_path, Path(sys.executable).resolve())
+    image.build()
+    packages, folder = image.left_out
+    assert (packages.split()[0], folder.split()[0]) == ("apt-get", "mkdir")
+    programs = tmp_path / "opt" / "cdckit" / "bin"
+    done = subprocess.run([programs / "cdc", "plugins"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if "missing" in line] == []
+    spark = tmp_path / "opt" / "spark"
+    java = ensure_java().resolve().parents[1]
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(java),
+        "SPARK_HOME": str(spark),
+        "PYSPARK_PYTHON": str(programs / "python"),
+    }
+    environment["PYSPARK_DRIVER_PYTHON"] = environment["PYSPARK_PYTHON"]
+    environment.pop("PYTHONPATH", None)
+    submit = [spark / "bin" / "spark-submit", "--master", "local[1]", programs / "cdc.py", "--version"]
+    done = subprocess.run(submit, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "cdckit" in done.stdout
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(
+    shutil.which("apt-get") is None or "VERSION_CODENAME=bookworm" not in Path("/etc/os-release").read_text(),
+    reason="the image is of Debian bookworm",
+)
+def test_debian_has_the_packages_of_the_image_with_spark() -> None:
+    step = next(rest for keyword, rest in instructions(FILES[1].read_text()) if keyword == "RUN" and "apt-get" in rest)
+    found = re.search(r"apt-get install --yes --no-install-recommends ([^&]+)&&", step)
+    assert found is not None
+    subprocess.run(["apt-get", "update", "-qq"], capture_output=True, check=True)
+    command = ["apt-get", "install", "--simulate", "--yes", "--no-install-recommends", *found[1].split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
