@@ -42,7 +42,9 @@ def test_a_command_that_there_is_not_would_be_found() -> None:
 def test_airflows_tasks_call_commands_that_there_are() -> None:
     found = [node for node in ast.walk(ast.parse(DAG.read_text())) if isinstance(node, ast.Assign)]
     commands = {
-        node.targets[0].id: ast.literal_eval(node.value) for node in found if isinstance(node.value, ast.Constant)
+        ast.unparse(node.targets[0]): ast.literal_eval(node.value)
+        for node in found
+        if isinstance(node.value, ast.Constant)
     }
     assert set(commands) == {"DELIVER", "LOOK"}
     for command in commands.values():
@@ -87,7 +89,7 @@ print(json.dumps(JobSettings.from_dict(json.loads(sys.stdin.read())).as_dict()))
 
 def as_databricks_reads(job: Any) -> Any:
     """What Databricks' library makes of a job: it leaves out what it does not know."""
-    command = [databricks() / "python", "-c", _READ_JOB]
+    command = [str(databricks() / "python"), "-c", _READ_JOB]
     done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

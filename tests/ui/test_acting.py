@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 from testkit.browser import Page
-from testkit.running import CAPTURE_PRIVILEGES, Running, create_reader, source_of, to_file
+from testkit.running import Running, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES
 from ui.serving import TOKEN, Served, serving
 from ui.test_pipelines import CAST, UNWRAP
 
