@@ -10,6 +10,7 @@ from .api.checks import (
     unmatched_findings as unmatched_findings,
     why_unwritable as why_unwritable,
 )
+from .api.dataset import Dataset as Dataset, DatasetKind as DatasetKind, dataset_below as dataset_below
 from .api.event_traits import EventTraits as EventTraits
 from .api.group import Group as Group
 from .api.held import (
@@ -36,7 +37,7 @@ from .api.marks import (
     TableMark as TableMark,
 )
 from .api.messages import EncodedHeaders as EncodedHeaders, Form as Form, Messages as Messages
-from .api.notices import UNHEARD as UNHEARD, Notice as Notice, Notices as Notices
+from .api.notices import UNHEARD as UNHEARD, DefinedColumn as DefinedColumn, Notice as Notice, Notices as Notices
 from .api.places import ClientFiles as ClientFiles, FolderUrl as FolderUrl, LocalPath as LocalPath, Located as Located
 from .api.plugin_config import PluginConfig as PluginConfig, did_you_mean as did_you_mean
 from .api.record import (

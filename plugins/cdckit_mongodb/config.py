@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import IgnoredOptions
+from cdckit import Dataset, IgnoredOptions
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
 from cdckit_mongodb.options.capture import CaptureOptions
-from cdckit_mongodb.options.connection import ConnectionOptions
+from cdckit_mongodb.options.connection import ConnectionOptions, authority
 from cdckit_mongodb.options.events import FormatOptions, ProcessingOptions, TopicOptions
 from cdckit_mongodb.options.ignored_options import IGNORED_OPTIONS
 from cdckit_mongodb.options.snapshot import SnapshotOptions
@@ -85,6 +85,13 @@ class MongoDbConfig(
     def skipped(self) -> frozenset[str]:
         """The operations that make no record: Debezium leaves them out by its own stages alone."""
         return frozenset() if self.cursor_pipeline_order == "user_only" else super().skipped
+
+    def dataset(self, name: str) -> Dataset:
+        """A collection of the deployment, whose name is the connection string without user, password and options."""
+        uri = self.mongodb_connection_string.get_secret_value()
+        scheme, _, _ = uri.partition("://")
+        hosts = authority(uri).rpartition("@")[2] if uri else self.mongodb_hosts.rpartition("/")[2]
+        return Dataset(f"{scheme or 'mongodb'}://{hosts}", name, "TABLE")
 
     def whole(self, tables: Sequence[str]) -> Self:
         """Also without filters that choose documents, in one stream."""

@@ -332,7 +332,8 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def _tell_captured(self) -> None:
         """Which collections there are to capture, once, where somebody asks, there is a limit, or several read them."""
         several = len(self._config.groups) > 1
-        wanted = self._context.counts.wanted or self._config.guardrail_collections_max or several
+        asked = self._context.counts.wanted or self._context.notices.wants_definitions
+        wanted = asked or self._config.guardrail_collections_max or several
         if wanted and not self._captured_told:
             with driver_errors(self._config, "asking for the captured collections"):
                 found = list(captured(self._asked(), self._config, self._filters))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import ConfigError, IgnoredOptions
+from cdckit import ConfigError, Dataset, IgnoredOptions
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
@@ -100,6 +100,10 @@ class MySqlConfig(
                 "out while files are read"
             )
         return self
+
+    def dataset(self, name: str) -> Dataset:
+        """A table of the server."""
+        return Dataset(f"{self.connector}://{self.database_hostname}:{self.database_port}", name, "TABLE")
 
     def beside(self) -> Self:
         """Also without the topic of the history and the heartbeat's statement, under another server id."""

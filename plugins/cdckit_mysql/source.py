@@ -32,6 +32,7 @@ from cdckit.connector.source import ConnectorSource
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.events.defined_tables import tell_definitions
 from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.topic_collisions import check_topics
 from cdckit_mysql.events.versions import TableVersions
@@ -215,7 +216,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         if not self._missing_known:
             tables = self._history.tables_at(first.position)
             self._take_over_missing(self._definitions(tables, self._origin.dialect, self._history), first)
-        if self._context.counts.wanted and not self._captured_told:
+        if self._context.counts.wanted or self._context.notices.wants_definitions:
             self._tell_captured(self._history.tables_at(first.position))
         if not self._topics_checked:
             check_topics(self._config, self._filters, self._history.tables_at(first.position))
@@ -232,10 +233,15 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
 
     def _tell_captured(self, tables: Tables) -> None:
         """Which tables the log is read for, once, where somebody asks."""
-        if self._context.counts.wanted and not self._captured_told:
-            self._captured_told = True
+        if self._captured_told:
+            return
+        self._captured_told = True
+        notices = self._context.notices
+        if self._context.counts.wanted:
             names = [str(table.id) for table in tables if self._filters.captures(*table.id)]
-            self._context.notices.captured(data_collections=names)
+            notices.captured(data_collections=names)
+        if notices.wants_definitions:
+            tell_definitions((table for table in tables if self._filters.captures(*table.id)), notices)
 
     # -- reading
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -9,7 +10,8 @@ from zoneinfo import ZoneInfo
 import regex
 from pydantic import BeforeValidator, Field, PositiveInt, SecretStr, field_validator, model_validator
 
-from cdckit import LocalPath, Located
+from cdckit import Dataset, LocalPath, Located
+from cdckit.connector.options.lineage import LineageOptions
 from cdckit.connector.options.metric_tags import MetricTags
 from cdckit.java.regex import UserPattern
 from cdckit.kafka import CONSUMER, ClientProperties, ClientSettings, Text, from_java_or_librdkafka
@@ -40,7 +42,7 @@ def _names(value: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
-class TopicsConfig(MetricTags):
+class TopicsConfig(LineageOptions, MetricTags):
     """What both sources have in common: where messages are, and how columns are shown."""
 
     renamed: ClassVar[dict[str, str]] = {"consumer.group.id": "group.id"}
@@ -124,6 +126,15 @@ class TopicsConfig(MetricTags):
     def remarks(self) -> list[str]:
         """Properties of the consumer that are left out."""
         return super().remarks() + self.kafka_client.remarks("kafka")
+
+    @property
+    def inputs(self) -> Sequence[str]:
+        """The topics that are named, not by a pattern."""
+        return [topic for topic in self.topics if not topic.startswith("^")]
+
+    def dataset(self, name: str) -> Dataset:
+        """A topic, of the broker that is named first."""
+        return Dataset(f"kafka://{(self.bootstrap_servers or '').split(',')[0].strip()}", name, "STREAM")
 
     @property
     def kafka_client(self) -> ClientSettings:

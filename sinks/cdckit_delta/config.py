@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, SecretStr
 
-from cdckit import FolderUrl
+from cdckit import Dataset, FolderUrl, dataset_below
+from cdckit.tables.destinations import folder_name
 from cdckit.tables.documents import parse_columns
 from cdckit.tables.options import TableOptions, plain_path
 
@@ -61,6 +62,10 @@ class DeltaConfig(TableOptions):
     """
     tables_parallel: PositiveInt = 4
     """How many tables are written at the same time."""
+
+    def dataset(self, name: str) -> Dataset:
+        """The topic's table."""
+        return dataset_below(self.place, folder_name(name))
 
     def identity(self) -> dict[str, str | list[str]]:
         """A path is the same as its `file:` URL."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from cdckit import PluginConfig
+from cdckit import Dataset, PluginConfig
 
 
 class FileConfig(PluginConfig):
@@ -15,6 +15,10 @@ class FileConfig(PluginConfig):
 
     path: Path
     """The file to append to. Its folder must exist; the file is made when it is missing."""
+
+    def dataset(self, name: str) -> Dataset:
+        """The file, which has all topics."""
+        return Dataset("file", str(self.path.absolute()), "FILE")
 
 
 class StdoutConfig(PluginConfig):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
-from cdckit import PluginConfig
+from cdckit import Dataset, PluginConfig
 from cdckit.kafka import PRODUCER, ClientProperties, ClientSettings, Named, Text, from_java
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRules, partition_count, split_list
 
@@ -178,6 +178,10 @@ class KafkaSinkConfig(PluginConfig):
     def transaction_interval_ms(self) -> int | None:
         """For how long batches are gathered; None: each has a transaction of its own."""
         return self.transaction_boundary_interval_ms if self.transaction_boundary == "interval" else None
+
+    def dataset(self, name: str) -> Dataset:
+        """The topic, of the broker that is named first."""
+        return Dataset(f"kafka://{next(iter(split_list(self.bootstrap_servers)))}", name, "STREAM")
 
     def identity(self) -> dict[str, str | list[str]]:
         """The brokers, of which one that is asked still makes it the same cluster."""

@@ -6,7 +6,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import NonNegativeInt, PositiveInt, model_validator
 
-from cdckit import FolderUrl
+from cdckit import Dataset, FolderUrl, dataset_below
+from cdckit.tables.destinations import folder_name, table_name
 from cdckit.tables.options import TableOptions, plain_path
 
 
@@ -44,6 +45,12 @@ class LakeConfig(TableOptions):
                 "'document.columns: inferred' needs 'format: delta', which keeps the columns with the table"
             )
         return self
+
+    def dataset(self, name: str) -> Dataset:
+        """The topic's table."""
+        if self.place is None:
+            return Dataset("spark", f"{self.database}.{table_name(name)}", "TABLE")
+        return dataset_below(self.place, folder_name(name))
 
     def identity(self) -> dict[str, str | list[str]]:
         """A path is the same as its `file:` URL."""

@@ -1,4 +1,4 @@
-"""What stands behind cdckit, for Python and Java, each at a version of its own."""
+"""What stands behind cdckit, or calls it, for Python and Java, each at a version of its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _POLARS = "polars==2.1.0"
 _QUIX_STREAMS = "quixstreams==3.28.1"
 _DESERIALIZERS = ("confluent-kafka[avro,json,protobuf,schemaregistry]==2.16.1", "grpcio-tools==1.85.1")
 _CLOUD_EVENTS = ("cloudevents==2.2.0", "confluent-kafka==2.16.1")
+_AIRFLOW = ("apache-airflow==3.3.2", "apache-airflow-providers-standard==1.21.0")
+_DATABRICKS = "databricks-sdk==0.162.0"
 _ICEBERG = "1.10.0"
 _FLINK = "1.20.1"
 _ICEBERG_JARS = (
@@ -53,6 +55,16 @@ def confluent_deserializers() -> Path:
 def cloud_events() -> Path:
     """The folder of the programs of an environment that holds CloudEvents' own library, and a consumer."""
     return _environment(*_CLOUD_EVENTS)
+
+
+def airflow() -> Path:
+    """The folder of the programs of an environment that holds Airflow. It takes some hundred MB."""
+    return _environment(*_AIRFLOW)
+
+
+def databricks() -> Path:
+    """The folder of the programs of an environment that holds Databricks' own library."""
+    return _environment(_DATABRICKS)
 
 
 def _environment(*packages: str) -> Path:

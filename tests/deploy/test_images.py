@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +14,7 @@ import pytest
 
 from deploy.dockerfile import Image, instructions
 from deploy.files import DEPLOY, ROOT
+from testkit.servers.java import ensure_java
 from testkit.servers.linters import hadolint
 
 FILES = [DEPLOY / "docker" / "Dockerfile", DEPLOY / "docker" / "Dockerfile.spark"]
@@ -41,6 +46,13 @@ def test_what_is_copied_is_there_and_not_ignored(file: Path) -> None:
     assert [source for source in copied if not (ROOT / source).exists() or f"!{source}" not in ignored] == []
 
 
+def lacking(program: Path, folder: Path) -> set[str]:
+    """The components that need a package which the image lacks."""
+    done = subprocess.run([program, "plugins", "--json"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {one["name"] for one in json.loads(done.stdout) if one["missing"] or one["kind"] == "plugin"}
+
+
 @pytest.mark.nightly
 def test_the_steps_of_the_direct_image(tmp_path: Path) -> None:
     """Into a clean environment, from the package index: the command runs there, and is no larger than we say."""
@@ -48,9 +60,48 @@ def test_the_steps_of_the_direct_image(tmp_path: Path) -> None:
     image.build()
     assert [step.split()[0] for step in image.left_out] == ["mkdir"]
     [program] = image.entry()
-    done = subprocess.run([program, "plugins"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    missing = [line for line in done.stdout.splitlines() if "missing" in line]
-    assert not [line for line in missing if " mysql " in f" {line} " or " kafka " in f" {line} "], missing
+    missing = lacking(Path(program), tmp_path)
+    assert {"mongodb", "ticdc"} <= missing
+    assert missing & {"mysql", "mariadb", "kafka"} == set()
     size = sum(path.lstat().st_size for path in (tmp_path / "opt").rglob("*"))
     assert size < MOST_MIB << 20, f"{size >> 20} MiB"
+
+
+@pytest.mark.nightly
+def test_the_steps_of_the_image_with_spark(tmp_path: Path) -> None:
+    """What the image's packages are is asked of Debian; the rest is made, and a driver submitted there."""
+    image = Image(FILES[1], tmp_path, Path(sys.executable).resolve())
+    image.build()
+    packages, folder = image.left_out
+    assert (packages.split()[0], folder.split()[0]) == ("apt-get", "mkdir")
+    programs = tmp_path / "opt" / "cdckit" / "bin"
+    assert lacking(programs / "cdc", tmp_path) == set()
+    spark = tmp_path / "opt" / "spark"
+    java = ensure_java().resolve().parents[1]
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(java),
+        "SPARK_HOME": str(spark),
+        "PYSPARK_PYTHON": str(programs / "python"),
+    }
+    environment["PYSPARK_DRIVER_PYTHON"] = environment["PYSPARK_PYTHON"]
+    environment.pop("PYTHONPATH", None)
+    submit = [str(spark / "bin" / "spark-submit"), "--master", "local[1]", str(programs / "cdc.py"), "--version"]
+    done = subprocess.run(submit, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "cdckit" in done.stdout
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(
+    shutil.which("apt-get") is None or "VERSION_CODENAME=bookworm" not in Path("/etc/os-release").read_text(),
+    reason="the image is of Debian bookworm",
+)
+def test_debian_has_the_packages_of_the_image_with_spark() -> None:
+    step = next(rest for keyword, rest in instructions(FILES[1].read_text()) if keyword == "RUN" and "apt-get" in rest)
+    found = re.search(r"apt-get install --yes --no-install-recommends ([^&]+)&&", step)
+    assert found is not None
+    subprocess.run(["apt-get", "update", "-qq"], capture_output=True, check=True)
+    command = ["apt-get", "install", "--simulate", "--yes", "--no-install-recommends", *found[1].split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

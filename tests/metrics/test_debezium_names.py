@@ -18,14 +18,13 @@ from testkit.servers.mysql import MySQLServer
 
 ASKED_FOR = Path(__file__).with_name("debezium_board_names.txt").read_text(encoding="utf-8").split()
 """Every metric of Debezium that the boards of its examples' repository ask for."""
-BY_TABLE = {"debezium_metrics_create_events_count"}
-"""Debezium's `advanced.metrics.enable` counts events by table."""
 ROOT = Path(__file__).parents[2]
 
 
 def served(names: Names, source: str = "mysql") -> Scrape:
     figures = Figures("p", source, "shop", "direct", queue=lambda: QueueFill(3, 10, 1000))
     figures.snapshot.begin({"a.b": 3})
+    figures.tables.add({"a.b": {"c": 2, "u": 1}, "a.c": {"d": 4, "t": 1}}, 0.0)
     registry = CollectorRegistry()
     for collector in collectors(figures, names, {"region": "eu", "context": "theirs"}):
         registry.register(collector)
@@ -34,7 +33,7 @@ def served(names: Names, source: str = "mysql") -> Scrape:
 
 def test_every_name_that_boards_ask_for() -> None:
     found = {name for name, _, _ in served("debezium").samples}
-    assert set(ASKED_FOR) - found == BY_TABLE
+    assert set(ASKED_FOR) - found == set()
     of_mongodb = {name for name, _, _ in served("debezium", "mongodb").samples}
     assert found | of_mongodb == {metric.name for metric in DEBEZIUM_NAMES}
 
@@ -52,6 +51,21 @@ def test_room_in_the_queue() -> None:
     now = served("debezium")
     assert now.value("debezium_metrics_QueueTotalCapacity", context="streaming") == 10
     assert now.value("debezium_metrics_QueueRemainingCapacity", context="streaming") == 7
+
+
+def test_events_by_table() -> None:
+    now = served("debezium")
+    assert now.value("debezium_metrics_create_events_count", plugin="mysql", context="streaming", table="a.b") == 2
+    seen = {
+        kind: now.by(f"debezium_metrics_NumberOf{kind}EventsSeen", "table")
+        for kind in ("Create", "Update", "Delete", "Truncate")
+    }
+    assert seen == {
+        "Create": {"a.b": 2, "a.c": 0},
+        "Update": {"a.b": 1, "a.c": 0},
+        "Delete": {"a.b": 0, "a.c": 4},
+        "Truncate": {"a.b": 0, "a.c": 1},
+    }
 
 
 def test_sources_have_what_their_connector_has() -> None:
@@ -79,6 +93,10 @@ def test_a_pipeline_as_debezium_tells_of_it(mysql_server: MySQLServer, unique_na
     assert _of(now, "TotalNumberOfEventsSeen", "snapshot") == 3
     assert [_of(now, f"Snapshot{state}", "snapshot") for state in ("Running", "Completed", "Aborted")] == [0, 1, 0]
     assert now.by("debezium_metrics_RowsScanned", "table") == {f"{unique_name}.orders": 3, f"{unique_name}.notes": 0}
+    assert now.by("debezium_metrics_create_events_count", "table") == {
+        f"{unique_name}.orders": 1,
+        f"{unique_name}.notes": 0,
+    }
     assert _of(now, "ChangesApplied", "schema-history") >= 2
     assert 0 <= _of(now, "MilliSecondsSinceLastAppliedChange", "schema-history") < 300_000
     assert now.of("cdckit_running") == []

@@ -2,12 +2,13 @@
 
 Each file of `tests/data/states` is what `cdc run` of one version left after a snapshot and a change of a definition,
 with the server's names and positions as variables. `format-N.sql` is the first of that format, `before-DATE.sql` of a
-version from before formats had numbers.
+version from before formats had numbers, `release-X.Y.Z.sql` of a release (`testkit/kept_state.py`).
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from cdckit.engine.state.state_format import KEPT_AS, STATE_FORMAT
+from testkit.kept_state import leave_state
 from testkit.running import Pipeline, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
 from testkit.states import kept_in
@@ -79,6 +81,34 @@ def test_a_pipeline_goes_on(mysql_server: MySQLServer, unique_name: str, found: 
         ("c", {"n": 8, "w": "x"}),
     ]
     assert kept_in(found.state, KEPT_AS) == STATE_FORMAT
+
+
+def test_a_pipeline_goes_on_from_what_a_release_will_keep(
+    mysql_server: MySQLServer, unique_name: str, found: Pipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "kept").mkdir()
+    file = tmp_path / "kept.sql"
+    file.write_text(leave_state(mysql_server, f"{unique_name}_kept", tmp_path / "kept"))
+    assert not [name for name in (f"{unique_name}_kept", str(tmp_path)) if name in file.read_text()]
+    restore(file, found, mysql_server, unique_name)
+    mysql_server.run_sql("insert into notes values (8, 'x')", database=unique_name)
+    ended = found.run("--once")
+    assert (ended.code, "snapshot at" in ended.stderr) == (0, False), ended.stderr
+    assert [event["value"]["after"] for event in found.events()] == [{"n": 8, "w": "x"}]
+
+
+def released(changelog: str) -> list[str]:
+    """The versions that were released, as the changelog says."""
+    return re.findall(r"^## (\d+\.\d+\.\d+)", changelog, re.MULTILINE)
+
+
+def test_there_is_one_of_each_release() -> None:
+    assert released("# Changelog\n\n## Unreleased\n\n## 1.2.0 — 2027-01-02\n\n## 1.1.0 — 2026-12-24\n") == [
+        "1.2.0",
+        "1.1.0",
+    ]
+    changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert {file.stem for file in STATES} >= {f"release-{one}" for one in released(changelog)}
 
 
 def test_there_is_one_of_each_format() -> None:

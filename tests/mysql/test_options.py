@@ -76,7 +76,6 @@ def test_every_allowed_value_is_taken_or_refused_with_a_reason(model: type[MySql
 @pytest.mark.parametrize(
     ("option", "value", "why"),
     [
-        ("openlineage.integration.enabled", "true", "lineage is not told"),
         ("sourceinfo.struct.maker", "com.example.Maker", "event.format says"),
         ("schema.include.list", "a", "use database.include.list"),
         ("exactly.once.support", "required", "a pipeline repeats"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pluggy
 
 from cdckit.api.event_traits import EventTraits
+from cdckit.api.notices import DefinedColumn
 from cdckit.api.record import Offset
 from cdckit.api.schema import Schema
 from cdckit.api.snapshotting import SnapshotLock, SnapshotMode, SnapshotQuery
@@ -212,6 +213,11 @@ def cdckit_batch_committed(
 @hookspec
 def cdckit_schema_changed(pipeline: str, position: str, ddl: str, tables: Sequence[str]) -> None:
     """The source met a change of definition at `position` that concerns `tables` (`database.table`)."""
+
+
+@hookspec
+def cdckit_table_defined(pipeline: str, data_collection: str, columns: Sequence[DefinedColumn]) -> None:
+    """A captured table has these columns from here on; told only where OpenLineage is (`openlineage.integration.*`)."""
 
 
 @hookspec

@@ -31,11 +31,30 @@ class Notice(NamedTuple):
         getattr(notices, self.name)(**self.facts)
 
 
+class DefinedColumn(NamedTuple):
+    """A column of a captured table.
+
+    Attributes:
+        name: its name.
+        type_name: the database's type.
+        comment: its comment, or None.
+    """
+
+    name: str
+    type_name: str
+    comment: str | None = None
+
+
 class Notices:
     """Takes what a source tells. Nobody listens to this one, as in a worker process.
 
     Every notice ends in `tell`: who wants all of them overrides that, who wants one overrides its method.
     """
+
+    @property
+    def wants_definitions(self) -> bool:
+        """Whether anyone asks for `table_defined`: a source does not call it where not."""
+        return False
 
     def tell(self, notice: Notice) -> None:
         """Takes a notice of any kind."""
@@ -51,6 +70,13 @@ class Notices:
     def schema_changed(self, position: str, ddl: str, tables: Sequence[str]) -> None:
         """A change of definition was met at `position` that concerns `tables` (`database.table`)."""
         self.tell(Notice("schema_changed", {"position": position, "ddl": ddl, "tables": tables}))
+
+    def table_defined(self, data_collection: str, columns: Sequence[DefinedColumn]) -> None:
+        """A captured table (`database.table`) has these columns from here on; none where they are not known.
+
+        Told of each when a snapshot or the log is begun, and of one whose definition changes.
+        """
+        self.tell(Notice("table_defined", {"data_collection": data_collection, "columns": columns}))
 
     def schema_history(self, recovering: bool, changes: int = 0, last: str | None = None) -> None:
         """The schema history is about to be read (`recovering`), or was.

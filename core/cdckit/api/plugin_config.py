@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails
 
+from cdckit.api.dataset import Dataset
 from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.lists import listed, split_names
 from cdckit.api.places import with_places
@@ -167,6 +168,16 @@ class PluginConfig(BaseModel):
     def not_on_spark(self) -> dict[str, str]:
         """The options whose values cannot be kept while several workers read, and why and what to do instead."""
         return {}
+
+    def dataset(self, name: str) -> Dataset | None:
+        """Where a table of a source, or what a sink makes of a topic, is, as OpenLineage names it.
+
+        Not known by default: then it is named after the component.
+
+        Args:
+            name: of the table (`database.table`), or of the topic.
+        """
+        return None
 
     def identity(self) -> dict[str, str | list[str]]:
         """What identifies the source or target, by option; what is not set is left out."""

@@ -40,6 +40,11 @@ class SourceConfig(PluginConfig):
         return {}
 
     @property
+    def inputs(self) -> Sequence[str]:
+        """The names of what it reads, for OpenLineage, where its options alone say them; tables it tells by notices."""
+        return ()
+
+    @property
     def skipped(self) -> frozenset[str]:
         """The operations (`c`, `u`, `d`, `t`) that it leaves out."""
         return frozenset()

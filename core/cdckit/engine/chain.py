@@ -59,7 +59,10 @@ class TransformChain:
     Attributes:
         steps: the transforms in their order.
         warnings: what the user should know about the options given.
+        watch: shown what the chain has made, where anyone looks.
     """
+
+    watch: Callable[[Sequence[Record]], None] | None = None
 
     def __init__(self, steps: Sequence[LiveStep], warnings: Sequence[str] = ()) -> None:
         self.steps = tuple(steps)
@@ -81,6 +84,8 @@ class TransformChain:
         """
         for stage in self._stages:
             records = stage(records)
+        if self.watch is not None:
+            self.watch(records)
         return records
 
     def found(self) -> dict[str, bool]:

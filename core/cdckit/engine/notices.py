@@ -15,10 +15,17 @@ class RunNotices(Notices):
 
     Args:
         pipeline: the pipeline's name.
+        definitions: whether hooks are told of tables' definitions.
     """
 
-    def __init__(self, pipeline: str) -> None:
+    def __init__(self, pipeline: str, *, definitions: bool = False) -> None:
         self._pipeline = pipeline
+        self._definitions = definitions
+
+    @property
+    def wants_definitions(self) -> bool:
+        """Whether hooks are told of them."""
+        return self._definitions
 
     def tell(self, notice: Notice) -> None:
         """Calls the hook of the notice's name."""

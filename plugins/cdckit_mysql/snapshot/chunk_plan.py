@@ -9,6 +9,7 @@ from typing import Any
 
 from cdckit import Notices
 from cdckit.connector.snapshot_progress import SnapshotProgress
+from cdckit_mysql.events.defined_tables import tell_definitions
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import query, quoted
 from cdckit_mysql.snapshot.selection import ChosenTable
@@ -74,6 +75,7 @@ def plan_chunks(connection: Connection, chosen: Sequence[ChosenTable], paralleli
 def tell_of(chosen: Sequence[ChosenTable], chunks: Sequence[Chunk], notices: Notices) -> None:
     """Tells which tables are read; those without a chunk have no row, and are done."""
     notices.snapshot_started({str(table.id): table.estimate for table in chosen})
+    tell_definitions((table.table for table in chosen), notices)
     filled = {chunk.table.id for chunk in chunks}
     for table in (table for table in chosen if table.id not in filled):
         SnapshotProgress(notices, str(table.id), 0).finished()

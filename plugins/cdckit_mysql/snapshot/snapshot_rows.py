@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from cdckit import Record, SourceContext, StateStore
 from cdckit.connector.snapshot_progress import SnapshotProgress
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.events.defined_tables import tell_definitions
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
@@ -79,6 +80,7 @@ class SnapshotRows:
         self._chosen = {table.id: table for table in chosen}
         estimates = {str(table.id): table.estimate for table in chosen}
         self._context.notices.snapshot_started(data_collections=estimates)
+        tell_definitions((table.table for table in chosen), self._context.notices)
 
         def cut_up(table: ChosenTable) -> Sequence[str]:
             return cut(point.connections[0], table, self._parts(table.estimate))

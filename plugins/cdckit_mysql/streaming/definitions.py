@@ -13,6 +13,7 @@ from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import SHOWN, DdlError, DdlReader, DdlSession, SchemaChange, is_schema_change
+from cdckit_mysql.events.defined_tables import tell_definitions
 from cdckit_mysql.events.topic_collisions import TableTopics
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition
@@ -136,6 +137,9 @@ class Definitions:
         names = [str(change.after or change.before or change.database) for change in changes]
         log.debug("%s: definitions changed: %s", position, ", ".join(names))
         self._notices.schema_changed(position.prefix, changes[0].ddl, names)
+        if self._notices.wants_definitions:
+            tables = (self.tables.get(*change.after) for change in changes if change.after is not None)
+            tell_definitions((each for each in tables if each and self._filters.captures(*each.id)), self._notices)
 
     def refuse_row_change(self, event: Query, place: str) -> None:
         """A change of rows that was logged as a statement.

@@ -27,6 +27,11 @@ class SnapshotListener(Notices):
         self._begun: set[str] = set()
         self._taken = False
 
+    @property
+    def wants_definitions(self) -> bool:
+        """Whether the other one asks."""
+        return self._passed_to.wants_definitions
+
     def tell(self, notice: Notice) -> None:
         """What makes no notification goes to the other listener as it came."""
         notice.tell(self._passed_to)

@@ -91,12 +91,6 @@ OF_EVERY_CONNECTOR = (
     ),
     IgnoredOptions(r"internal\..+", "internal to Debezium"),
     IgnoredOptions(
-        r"openlineage\.integration\.enabled",
-        "lineage is not told to OpenLineage: leave it out",
-        taken=("false",),
-    ),
-    IgnoredOptions(r"openlineage\..+", "lineage is not told to OpenLineage"),
-    IgnoredOptions(
         r"post\.processors",
         "post processors are Java classes, which cannot be loaded here: use transforms, or write one as a plugin",
         taken=(),

@@ -6,13 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
+from cdckit.connector.options.lineage import LineageOptions
 from cdckit.connector.options.metric_tags import MetricTags
 
 FailureHandling = Literal["fail", "warn", "skip", "ignore"]
 """What becomes of an event that cannot be decoded, in the options of each source."""
 
 
-class ProcessingOptions(MetricTags):
+class ProcessingOptions(LineageOptions, MetricTags):
     """Batches, and attempts at reaching the server."""
 
     max_batch_size: PositiveInt = 2048

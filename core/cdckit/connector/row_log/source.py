@@ -110,7 +110,8 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
     def _start(self, at: NumberedOffset) -> NumberedOffset:
         captured = self.readable()
         check_guardrail(self._config, len(captured))
-        if self._context.counts.wanted and captured != self._told_of:
+        wanted = self._context.counts.wanted or self._context.notices.wants_definitions
+        if wanted and captured != self._told_of:
             self._told_of = captured
             self._context.notices.captured(data_collections=captured)
         begin, end = self._database.log_bounds()

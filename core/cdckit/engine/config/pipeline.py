@@ -14,6 +14,7 @@ from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.places import LocalPath
 from cdckit.api.plugin_config import PluginConfig, dotted
 from cdckit.api.source_config import SourceConfig
+from cdckit.connector.options.lineage import LineageOptions
 from cdckit.engine.config.error_handling import ErrorHandling, LaterChanges, Tolerance
 from cdckit.engine.metrics.access import MetricsAccess
 from cdckit.engine.metrics.address import Address
@@ -243,6 +244,12 @@ class ResolvedPipeline:
     def source_config(self) -> SourceConfig:
         """The source's options."""
         return source_config(self.source)
+
+    @property
+    def lineage(self) -> LineageOptions | None:
+        """What OpenLineage is told; None: nothing."""
+        config = self.source.config
+        return config if isinstance(config, LineageOptions) and config.openlineage_integration_enabled else None
 
     @property
     def state_folder(self) -> Path | None:

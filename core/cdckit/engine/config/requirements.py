@@ -9,6 +9,7 @@ from cdckit.api.sink import TableSink
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.lineage.transport import require_lineage
 from cdckit.errors import ConfigError, Problem
 from cdckit.tables.direct import DirectTableSink
 
@@ -37,6 +38,11 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
         problems.append(Problem(said, "CDC2301"))
     if pipeline.runner == "spark":
         problems += beyond_spark(pipeline)
+    if pipeline.lineage is not None:
+        try:
+            require_lineage(pipeline.lineage)
+        except ConfigError as error:
+            problems += error.problems
     for component in _components(pipeline):
         try:
             made_by = factory(component.registration)

@@ -3,7 +3,8 @@
 As the exporter's configuration in Debezium's examples makes them: `debezium_metrics_` and the attribute's name, with
 the labels `plugin`, `name` and `context`, of tables `table`; numbers as Debezium gives them, in milliseconds, and -1
 where there is none yet. Texts have no series there, and so none here. `SecondsSinceLastEvent`, `SecondsBehindMaster`
-and `NumberOfEventsSkipped` are older than the attributes of today, and boards still ask for them.
+and `NumberOfEventsSkipped` are older than the attributes of today, and boards still ask for them. The last ones count
+by table, as connectors with `advanced.metrics.enable` do; the example of those has its own name for one of them.
 """
 
 from __future__ import annotations
@@ -181,6 +182,19 @@ def _rows(figures: Figures) -> Iterator[Sample]:
         yield {"context": "snapshot", "table": name}, float(table.rows)
 
 
+def _by_table(operation: str) -> Callable[[Figures], Iterator[Sample]]:
+    def samples(figures: Figures) -> Iterator[Sample]:
+        for name, counts in list(figures.tables.counts.items()):
+            yield {"context": "streaming", "table": name}, float(counts[operation])
+
+    return samples
+
+
+def _counted(attribute: str, operation: str, name: str = "") -> Metric:
+    about = f"Debezium's attribute {attribute}."
+    return Metric(PREFIX + (name or attribute), "gauge", about, _by_table(operation), ("context", "table"))
+
+
 def _named(attribute: str) -> Metric:
     about = f"Debezium's attribute {attribute}."
     return Metric(PREFIX + attribute, "gauge", about, _told(attribute), ("context",))
@@ -189,6 +203,11 @@ def _named(attribute: str) -> Metric:
 DEBEZIUM_NAMES: tuple[Metric, ...] = (
     *map(_named, dict.fromkeys(one.name for context in _CONTEXTS.values() for one in context)),
     Metric(f"{PREFIX}RowsScanned", "gauge", "Debezium's attribute RowsScanned.", _rows, ("context", "table")),
+    _counted("NumberOfCreateEventsSeen", "c"),
+    _counted("NumberOfUpdateEventsSeen", "u"),
+    _counted("NumberOfDeleteEventsSeen", "d"),
+    _counted("NumberOfTruncateEventsSeen", "t"),
+    _counted("NumberOfCreateEventsSeen", "c", "create_events_count"),
 )
 """All of them; each with its samples of every context that has it."""
 

@@ -193,4 +193,11 @@ ENTRIES = (
         "The pipeline is in a state in which it cannot be, or what was asked makes no sense.",
         "see the message; the command of the same name does it by hand.",
     ),
+    Entry(
+        "CDC2607",
+        "OpenLineage cannot be told",
+        "The file of `openlineage.integration.config.file.path` is not there, or OpenLineage's client does not take "
+        "what it says.",
+        "correct the path or the file, whose `transport` says where events go.",
+    ),
 )

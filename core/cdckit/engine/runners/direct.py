@@ -59,6 +59,7 @@ class DirectRunner(Runner):
         claim(state, self.pipeline, self.stopping)
         plain = make_encoder(self.pipeline)
         stack.callback(plain.close)
+        self.look_at(plain.chain)
         encode, sink, undecoded = tolerant(self.pipeline, plain, self._sink(made), self.figures.faults, stack)
         if sink.transactions is None:
             # A pipeline that was exactly-once before leaves its offset to the state again.

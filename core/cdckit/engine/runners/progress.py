@@ -84,7 +84,7 @@ class Progress:
         self.look_ahead()
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
-            self._pace.read_at = time.time()
+            self._pace.read()
         # A batch without an offset ends where reading cannot resume; what it holds is covered by a later one's.
         if batch.offset is not None:
             self.offset = batch.offset

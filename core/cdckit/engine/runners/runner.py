@@ -7,11 +7,15 @@ from contextlib import ExitStack
 from typing import ClassVar
 
 from cdckit.api.source import Source
+from cdckit.engine.chain import TransformChain
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.lineage.lineage import Lineage, lineage_of, telling
 from cdckit.engine.metrics.observation import figures_of, observed
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.telemetry.asked import asked
+from cdckit.engine.telemetry.exporting import exporting
 from cdckit.errors import StoppedError
 
 
@@ -25,6 +29,7 @@ class Runner(ABC):
     Attributes:
         notices: what it tells the plugins by.
         figures: kept by the hooks; the runner itself adds how full the sink's buffer is.
+        lineage: tells OpenLineage while it runs; None where nobody is to be told.
     """
 
     name: ClassVar[str]
@@ -33,8 +38,10 @@ class Runner(ABC):
     def __init__(self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None) -> None:
         self.pipeline = pipeline
         self.stopping = stopping or StopSignal()
-        self.notices = RunNotices(pipeline.name)
+        self.notices = RunNotices(pipeline.name, definitions=pipeline.lineage is not None)
         self.figures = figures_of(pipeline, self.name)
+        self.lineage: Lineage | None = None
+        self._telemetry = asked()
 
     def run(self, *, once: bool = False) -> None:
         """Runs until the log's end (`once`) or until asked to stop.
@@ -42,7 +49,10 @@ class Runner(ABC):
         Raises:
             CdcError: what stopped it; what was saved last stands.
         """
-        with observed(self.pipeline, self.figures):
+        self.lineage = lineage_of(self.pipeline)
+        tags = self.pipeline.source_config.metric_labels
+        exports = exporting(self._telemetry, self.figures, tags)
+        with observed(self.pipeline, self.figures), telling(self.lineage), exports:
             error: BaseException | None = None
             try:
                 with ExitStack() as stack:
@@ -57,8 +67,13 @@ class Runner(ABC):
 
     @property
     def measured(self) -> bool:
-        """Whether metrics are served, so that sources count what is frequent too."""
-        return self.pipeline.metrics is not None
+        """Whether metrics are served or exported, so that sources count what is frequent too."""
+        return self.pipeline.metrics is not None or self._telemetry.metrics is not None
+
+    def look_at(self, chain: TransformChain) -> None:
+        """Has OpenLineage told of what the transforms make, where it is told anything."""
+        if self.lineage is not None:
+            chain.watch = self.lineage.watch.see
 
     def forecaster(self, source: Source) -> Forecaster:
         """What looks ahead while it runs."""

@@ -83,7 +83,7 @@ class SparkRunner(Runner):
         # Behind the query's end: the direct runner, `cdc status` and commands find the offset in the store.
         stack.callback(self._take_back, place)
         self.notices.started(self.name, saved)
-        told = QueryNotices(self.notices, self.figures.pace)
+        told = QueryNotices(self.notices, self.figures.pace, None if self.lineage is None else self.lineage.writes)
         relay = Relay(told, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
         stack.callback(relay.close)
         job = Job(

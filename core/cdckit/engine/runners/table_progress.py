@@ -184,7 +184,7 @@ class TableProgress:
         self._log_bytes += batch.log_bytes
         if batch.log_time_ms is not None:
             self._log_time_ms = batch.log_time_ms
-            self._pace.read_at = time.time()
+            self._pace.read()
         for position in _last_positions(batch):
             self._reach(position)
 

@@ -53,6 +53,7 @@ class TableRun:
         runner, state, sink = self._runner, self._state, self._sink
         chain = make_chain(self._pipeline.transforms)
         stack.callback(chain.close)
+        runner.look_at(chain)
         leave_to_state(state)
         stack.callback(sink.close)
         source, counts = self._opened(stack)

@@ -12,6 +12,7 @@ from cdckit.api.notices import Notice, Notices
 from cdckit.api.record import Offset
 from cdckit.api.source_counts import SourceCounts
 from cdckit.connector.snapshot_progress import PartsProgress
+from cdckit.engine.lineage.outputs import OutputField, Told
 from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.runners.sought_topics import SoughtTopics
 
@@ -50,6 +51,10 @@ class ProcessNotices(Notices):
         """What a worker's transforms look for among the topics, and whether they have found it."""
         self.tell(Notice("topics_found", {"found": found}))
 
+    def written(self, topic: str, fields: tuple[OutputField, ...]) -> None:
+        """A worker's records go to a topic."""
+        self.tell(Notice("written", {"topic": topic, "fields": fields}))
+
 
 class QueryNotices(ProcessNotices):
     """Takes the notices of a query's processes, which may come at the same time.
@@ -60,6 +65,7 @@ class QueryNotices(ProcessNotices):
     Args:
         notices: calls the lifecycle hooks.
         pace: told when the batch was planned that is committed.
+        outputs: takes what workers write; None: nobody asks.
 
     Attributes:
         counts: what the workers have counted since it was last taken.
@@ -67,7 +73,8 @@ class QueryNotices(ProcessNotices):
         is_idle: whether it has answered, since then, that there was nothing left to read.
     """
 
-    def __init__(self, notices: Notices, pace: Pace | None = None) -> None:
+    def __init__(self, notices: Notices, pace: Pace | None = None, outputs: Told | None = None) -> None:
+        self._outputs = outputs
         self._pace = pace or Pace()
         self.counts = SourceCounts()
         self.connected = False
@@ -123,6 +130,11 @@ class QueryNotices(ProcessNotices):
         with self._lock:
             self._sought.add(found)
 
+    def written(self, topic: str, fields: tuple[OutputField, ...]) -> None:
+        """Passes it on to whoever asks."""
+        if self._outputs is not None:
+            self._outputs(topic, fields)
+
     def lost(self, reason: str) -> None:
         """The source was away; the query begins anew."""
         with self._lock:
@@ -141,6 +153,8 @@ class QueryNotices(ProcessNotices):
             if any(batch.end == end for batch, _ in self._planned):
                 while self._planned:
                     batch, self._pace.read_at = self._planned.popleft()
+                    if self._pace.begun_at is None:
+                        self._pace.begun_at = self._pace.read_at
                     time_ms, size = batch.log_time_ms, size + batch.log_bytes
                     if batch.end == end:
                         break

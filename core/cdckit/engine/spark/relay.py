@@ -141,10 +141,21 @@ def driver_of(job: Job) -> Driver | None:
 
 
 class RelayedNotices(ProcessNotices):
-    """A worker's notices, told in the driver's process, where the listeners are."""
+    """A worker's notices, told in the driver's process, where the listeners are.
 
-    def __init__(self, driver: Driver) -> None:
+    Args:
+        driver: leads there.
+        definitions: whether somebody there asks for tables' definitions.
+    """
+
+    def __init__(self, driver: Driver, *, definitions: bool = False) -> None:
         self._driver = driver
+        self._definitions = definitions
+
+    @property
+    def wants_definitions(self) -> bool:
+        """Whether somebody asks for them."""
+        return self._definitions
 
     def tell(self, notice: Notice) -> None:
         """Sends it; there its method is called."""
@@ -154,7 +165,7 @@ class RelayedNotices(ProcessNotices):
 def relayed(job: Job) -> RelayedNotices | None:
     """What tells the driver of a notice; None where there is no driver to be reached."""
     driver = driver_of(job)
-    return None if driver is None else RelayedNotices(driver)
+    return None if driver is None else RelayedNotices(driver, definitions=job.pipeline.lineage is not None)
 
 
 class _Sending(logging.Handler):

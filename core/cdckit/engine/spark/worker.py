@@ -17,6 +17,7 @@ from cdckit.api.record import Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.chain import TransformChain
+from cdckit.engine.lineage.outputs import OutputWatch
 from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.pipeline import make_encoder, make_sink, make_source
 from cdckit.engine.quarantine.delivery import TolerantEncoder
@@ -71,6 +72,8 @@ class _Reading:
         )
         self.source.open(context)
         self._encoder = make_encoder(job.pipeline, positions=True)
+        if job.pipeline.lineage is not None:
+            self._encoder.chain.watch = OutputWatch(self.notices.written, rows=job.form == "table rows").see
         if self.faults is not None:
             self._encoder = TolerantEncoder(self._encoder, self.faults, job.pipeline.serializer.registration.name)
         self._found: dict[str, bool] = {}
