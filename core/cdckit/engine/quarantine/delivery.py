@@ -20,7 +20,8 @@ from cdckit.engine.pipeline import Encoder
 from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.held_back import HeldBack
-from cdckit.engine.quarantine.store import QuarantineStore, Stage
+from cdckit.engine.quarantine.places import open_quarantine
+from cdckit.engine.quarantine.store import Stage
 from cdckit.errors import CdcError, RetriableSinkError, SinkError, TransformError
 
 
@@ -248,8 +249,7 @@ def tolerant(
         return Tolerant(encode, sink)
     store = None
     if errors.tolerance == "quarantine":
-        assert errors.folder is not None  # such a pipeline is given one
-        store = QuarantineStore(errors.folder)
+        store = open_quarantine(errors)
         stack.callback(store.close)
     faulty = FaultyRecords(errors, store, counts, Entries.of(pipeline))
     return Tolerant(

@@ -13,8 +13,9 @@ from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.quarantine.contents import key_of, key_of_message
 from cdckit.engine.quarantine.entries import Entries
+from cdckit.engine.quarantine.places import Quarantine
 from cdckit.engine.quarantine.share import LAST, Share
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
+from cdckit.engine.quarantine.store import Quarantined, Stage
 from cdckit.errors import CdcError, DecodeError, SinkError, TransformError
 
 log = logging.getLogger("cdckit.quarantine")
@@ -37,9 +38,7 @@ class FaultyRecords:
             options ask for that.
     """
 
-    def __init__(
-        self, errors: ErrorHandling, store: QuarantineStore | None, counts: FaultCounts, entries: Entries
-    ) -> None:
+    def __init__(self, errors: ErrorHandling, store: Quarantine | None, counts: FaultCounts, entries: Entries) -> None:
         self._errors = errors
         self._store = store
         self._counts = counts
@@ -160,7 +159,7 @@ class FaultyRecords:
         if entry.stage != "wait":
             self._tell(entry)
 
-    def _keep(self, entry: Quarantined, store: QuarantineStore, kind: type[CdcError]) -> bool:
+    def _keep(self, entry: Quarantined, store: Quarantine, kind: type[CdcError]) -> bool:
         """Keeps it, unless it is kept already."""
         if self._waits and entry.key:
             self.waiting.setdefault(entry.key, entry.position)

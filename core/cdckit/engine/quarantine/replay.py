@@ -26,7 +26,8 @@ from cdckit.engine.quarantine.contents import (
     piece_in,
     record_in,
 )
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage, kept_records
+from cdckit.engine.quarantine.places import open_quarantine, records_kept
+from cdckit.engine.quarantine.store import Quarantined, Stage
 from cdckit.errors import ConfigError, DecodeError, TransformError
 
 
@@ -60,14 +61,12 @@ def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quar
         SourceError: the source has to be asked about what it could not decode, and cannot be reached.
         StateError: the quarantine cannot be read or written.
     """
-    folder = pipeline.errors.folder
-    assert folder is not None  # who asks has seen to it
     with ExitStack() as stack:
-        store = QuarantineStore(folder)
+        store = open_quarantine(pipeline.errors)
         stack.callback(store.close)
         delivery = _Delivery(pipeline, state, stack)
         blocked: set[str] = set()
-        for record in kept_records(folder):
+        for record in records_kept(pipeline.errors):
             waits = record.stage == "wait" or pipeline.errors.later_changes == "wait"
             # What stays holds up later changes of its key, also where it was not to be tried: else an older row would
             # come last.
@@ -78,7 +77,7 @@ def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quar
                 delivery.deliver(record, (blocked if waits else set()) - {""})
             except _StaysError as error:
                 blocked.add(record.key)
-                store.change(record.number, error.stage, error.by, str(error))
+                store.change(record, error.stage, error.by, str(error))
                 yield Replayed(record, str(error))
             else:
                 # Out of the quarantine only when the sink has it: a crash in between delivers it twice.

@@ -21,7 +21,8 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
+from cdckit.engine.quarantine.places import open_quarantine
+from cdckit.engine.quarantine.store import Quarantined, Stage
 from cdckit.engine.spark.failures import nearest_kind
 from cdckit.engine.spark.writer import Address
 from cdckit.errors import CdcError, StateError, TransformError, number_of
@@ -45,8 +46,8 @@ class FaultInbox:
     """
 
     def __init__(self, pipeline: ResolvedPipeline, counts: FaultCounts, host: str | None) -> None:
-        folder = pipeline.errors.folder if pipeline.errors.tolerance == "quarantine" else None
-        self._store = None if folder is None else QuarantineStore(folder)
+        keeps = pipeline.errors.tolerance == "quarantine"
+        self._store = open_quarantine(pipeline.errors) if keeps else None
         self._faulty = FaultyRecords(pipeline.errors, self._store, counts, Entries.of(pipeline))
         secret = secrets.token_bytes(32)
         family = "AF_UNIX" if host is None else "AF_INET"
