@@ -159,6 +159,7 @@ def test_a_topic_that_is_too_small_stops_the_pipeline(in_topic: Shop, kafka_brok
 
 def test_killed_at_any_instant_every_row_is_delivered_or_kept(in_topic: Shop) -> None:
     shop = in_topic.given(offset_flush_interval_ms=20)
+    assert shop.run().code == 0
     written = 1_200
     for start in range(0, written, 400):
         before = _size(shop)
