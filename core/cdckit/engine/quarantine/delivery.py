@@ -251,7 +251,7 @@ def tolerant(
     if errors.tolerance == "quarantine":
         store = open_quarantine(errors)
         stack.callback(store.close)
-    faulty = FaultyRecords(errors, store, counts, Entries.of(pipeline))
+    faulty = FaultyRecords(errors, store, counts, Entries.of(pipeline, encode.chain))
     return Tolerant(
         TolerantEncoder(encode, faulty, pipeline.serializer.registration.name),
         TolerantSink(sink, faulty),

@@ -12,7 +12,7 @@ from cdckit.api.undecoded import Undecoded
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.quarantine.contents import key_of, key_of_message
-from cdckit.engine.quarantine.entries import Entries
+from cdckit.engine.quarantine.entries import Entries, digest_of
 from cdckit.engine.quarantine.places import Quarantine
 from cdckit.engine.quarantine.share import LAST, Share
 from cdckit.engine.quarantine.store import Quarantined, Stage
@@ -57,7 +57,8 @@ class FaultyRecords:
             TransformError: the quarantine takes no more.
         """
         self._failed += 1
-        self._take(self._entries.of_record(record, stage, by, str(error)), TransformError)
+        for entry in self._entries.of_record(record, stage, by, str(error)):
+            self._take(entry, TransformError)
 
     def message_failed(self, message: Messages, reason: str) -> None:
         """Takes one message that the sink's target will never take.
@@ -75,8 +76,9 @@ class FaultyRecords:
             DecodeError: the quarantine takes no more.
         """
         self._failed += 1
-        self._take(self._entries.of_piece(piece), DecodeError)
-        self.seen(1, DecodeError, f"; the last one: {piece.reason}")
+        entry = self._entries.of_piece(piece)
+        self._take(entry, DecodeError)
+        self.seen(1, DecodeError, f"; the last one: {entry.reason}")
 
     def take(self, entries: Sequence[Quarantined], records: int) -> None:
         """Takes what another process could not deliver.
@@ -99,9 +101,12 @@ class FaultyRecords:
         """The records without those that wait for an earlier one of their keys, which are kept."""
         passed = []
         for record in records:
-            if self._is_behind(key_of(record), record.position):
-                entry = self._entries.of_record(record, "wait", "", "an earlier change of its key is in quarantine")
-                self._take(entry, TransformError)
+            # What was kept under another chain may have its key in the other form.
+            plain = key_of(record)
+            if any(self._is_behind(key, record.position) for key in (plain, digest_of(plain))):
+                said = "an earlier change of its key is in quarantine"
+                for entry in self._entries.of_record(record, "wait", "", said):
+                    self._take(entry, TransformError)
             else:
                 passed.append(record)
         return passed

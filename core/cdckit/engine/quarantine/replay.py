@@ -21,6 +21,7 @@ from cdckit.engine.quarantine.contents import (
     MESSAGE,
     PIECE,
     RECORD,
+    WITHHELD,
     key_of_message,
     message_in,
     piece_in,
@@ -29,6 +30,11 @@ from cdckit.engine.quarantine.contents import (
 from cdckit.engine.quarantine.places import open_quarantine, records_kept
 from cdckit.engine.quarantine.store import Quarantined, Stage
 from cdckit.errors import ConfigError, DecodeError, TransformError
+
+_NOTHING_KEPT = (
+    "its key and value were withheld, as transform '{}' conceals some of them: have its table read again (cdc signal), "
+    "and drop it; a transform that fails behind that one has its records kept"
+)
 
 
 class Replayed(NamedTuple):
@@ -144,7 +150,8 @@ class _Delivery:
             if content["form"] == MESSAGE:
                 return message_in(content, record.position)
             if content["form"] == RECORD:
-                return self._encode([record_in(content, record.position, self._reader)])
+                encode = self._encode_behind(content["behind"]) if "behind" in content else self._encode
+                return encode([record_in(content, record.position, self._reader)])
             if content["form"] == PIECE:
                 return self._encode(self._decoded(content, record))
         except StepError as error:
@@ -153,7 +160,13 @@ class _Delivery:
             raise _StaysError("serialize", self._names[0], str(error)) from error
         except (DecodeError, ValueError, KeyError, TypeError) as error:
             raise _StaysError(record.stage, record.by, f"what was kept of it cannot be read: {error}") from error
+        if content["form"] == WITHHELD:
+            raise _StaysError(record.stage, record.by, _NOTHING_KEPT.format(content["behind"]))
         raise _StaysError(record.stage, record.by, "it did not fit its schemas, and only a text was kept of it")
+
+    def _encode_behind(self, name: str) -> Encoder:
+        chain, serializer = self._encode.chain.behind(name), self._encode.serializer
+        return Encoder(chain, serializer, position_header=self._encode.position_header)
 
     def _decoded(self, content: dict[str, Any], record: Quarantined) -> Sequence[Record]:
         piece = piece_in(content, record.position, record.reason)

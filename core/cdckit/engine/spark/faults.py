@@ -123,7 +123,8 @@ class TaskFaults:
 
     def record_failed(self, record: Record, stage: Stage, by: str, error: TransformError) -> None:
         """Takes a record as the source gave it; raises as `hand_over`."""
-        self._add(self._entries.of_record(record, stage, by, str(error)))
+        for entry in self._entries.of_record(record, stage, by, str(error)):
+            self._add(entry)
 
     def message_failed(self, message: Messages, reason: str) -> None:
         """Takes one message that the sink's target will never take; raises as `hand_over`."""

@@ -60,7 +60,8 @@ class _Reading:
         self.counts = SourceCounts(wanted=job.measured)
         self.notices = relayed(job) or ProcessNotices()
         self.source: Source = make_source(job.pipeline)
-        self.faults = None if job.faults is None else TaskFaults(job.faults, Entries.of(job.pipeline))
+        plain = make_encoder(job.pipeline, positions=True)
+        self.faults = None if job.faults is None else TaskFaults(job.faults, Entries.of(job.pipeline, plain.chain))
         keeps_undecoded = self.faults is not None and job.pipeline.errors.keeps_undecoded
         context = SourceContext(
             job.pipeline.name,
@@ -70,9 +71,9 @@ class _Reading:
             undecoded=self.faults.undecoded if self.faults is not None and keeps_undecoded else None,
         )
         self.source.open(context)
-        self._encoder = make_encoder(job.pipeline, positions=True)
+        self._encoder = plain
         if self.faults is not None:
-            self._encoder = TolerantEncoder(self._encoder, self.faults, job.pipeline.serializer.registration.name)
+            self._encoder = TolerantEncoder(plain, self.faults, job.pipeline.serializer.registration.name)
         self._found: dict[str, bool] = {}
 
     def tell_found(self) -> None:
