@@ -37,6 +37,11 @@ class ErrorHandling:
     topic: QuarantineTopic | None = None
 
     @property
+    def waits(self) -> bool:
+        """Whether later changes wait for those of their keys that are in quarantine."""
+        return self.tolerance == "quarantine" and self.later_changes == "wait"
+
+    @property
     def keeps_undecoded(self) -> bool:
         """Whether what a source cannot decode goes to the quarantine. Its key is not known, so that no change waits."""
         return self.tolerance == "quarantine" and self.later_changes == "pass"

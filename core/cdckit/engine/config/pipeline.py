@@ -129,7 +129,7 @@ class PipelineConfig(PluginConfig):
     """
     quarantine_later_changes: LaterChanges = "pass"
     """What becomes of later changes of a key that has a record in quarantine: `pass`, they are delivered; `wait`, they
-    are kept there behind it, so that the key's order holds (on the direct runner).
+    are kept there behind it, so that the key's order holds; on Spark one task reads each batch then.
     """
     offset_flush_interval_ms: NonNegativeInt = 1000
     """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming; 0: after each

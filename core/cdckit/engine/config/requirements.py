@@ -116,11 +116,6 @@ def _tolerance_on_spark(pipeline: ResolvedPipeline, sink: object) -> list[str]:
     if isinstance(sink, type) and issubclass(sink, TableSink):
         return [_TOLERANCE.format(errors.tolerance, pipeline.sink.registration.name)]
     problems = []
-    if errors.later_changes == "wait":
-        problems.append(
-            "quarantine.later.changes: 'wait' needs one process that delivers the records: set 'runner: direct' "
-            "(--runner direct), or 'pass'; one state serves both runners"
-        )
     state = pipeline.state_folder
     if pipeline.checkpoint is not None and state is not None and errors.folder == state / "quarantine":
         problems.append(

@@ -11,11 +11,11 @@ from cdckit.api.record import Record
 from cdckit.api.undecoded import Undecoded
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.metrics.fault_counts import FaultCounts
-from cdckit.engine.quarantine.contents import key_of, key_of_message
-from cdckit.engine.quarantine.entries import Entries, digest_of
+from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.places import Quarantine
 from cdckit.engine.quarantine.share import LAST, Share
 from cdckit.engine.quarantine.store import Quarantined, Stage
+from cdckit.engine.quarantine.waiting import SAID, message_waits, record_waits
 from cdckit.errors import CdcError, DecodeError, SinkError, TransformError
 
 log = logging.getLogger("cdckit.quarantine")
@@ -46,7 +46,7 @@ class FaultyRecords:
         self._share = Share()
         self._failed = 0
         self._told: set[tuple[str, str]] = set()
-        self._waits = store is not None and errors.later_changes == "wait"
+        self._waits = store is not None and errors.waits
         self.waiting: dict[str, str] = store.keys() if store is not None and self._waits else {}
         counts.kept = None if store is None else store.count
 
@@ -101,11 +101,8 @@ class FaultyRecords:
         """The records without those that wait for an earlier one of their keys, which are kept."""
         passed = []
         for record in records:
-            # What was kept under another chain may have its key in the other form.
-            plain = key_of(record)
-            if any(self._is_behind(key, record.position) for key in (plain, digest_of(plain))):
-                said = "an earlier change of its key is in quarantine"
-                for entry in self._entries.of_record(record, "wait", "", said):
+            if record_waits(self.waiting, record):
+                for entry in self._entries.of_record(record, "wait", "", SAID):
                     self._take(entry, TransformError)
             else:
                 passed.append(record)
@@ -116,9 +113,8 @@ class FaultyRecords:
         parts = [messages.part(at, at + 1) for at in range(len(messages))]
         passed = []
         for part in parts:
-            if self._is_behind(key_of_message(part.topics[0], part.keys[0]), part.positions[0]):
-                entry = self._entries.of_message(part, "wait", "an earlier change of its key is in quarantine")
-                self._take(entry, SinkError)
+            if message_waits(self.waiting, part):
+                self._take(self._entries.of_message(part, "wait", SAID), SinkError)
             else:
                 passed.append(part)
         return Messages.joined(passed)
@@ -148,13 +144,6 @@ class FaultyRecords:
             # One transaction for all since the last flush: an offset beyond these entries may be saved only now.
             self._store.sync()
         self._entries.begin()
-
-    def _is_behind(self, key: str, position: str) -> bool:
-        """Whether it waits; what comes once more from before the record that is waited for does not."""
-        first = self.waiting.get(key)
-        # Behind a rewind the log is read again from before the record that waits: what came before it was delivered
-        # then, and is once more.
-        return first is not None and (not position or position >= first)
 
     def _take(self, entry: Quarantined, kind: type[CdcError]) -> None:
         if self._store is None:

@@ -61,7 +61,10 @@ class _Reading:
         self.notices = relayed(job) or ProcessNotices()
         self.source: Source = make_source(job.pipeline)
         plain = make_encoder(job.pipeline, positions=True)
-        self.faults = None if job.faults is None else TaskFaults(job.faults, Entries.of(job.pipeline, plain.chain))
+        self.faults = None
+        if job.faults is not None:
+            entries = Entries.of(job.pipeline, plain.chain)
+            self.faults = TaskFaults(job.faults, entries, waits=job.pipeline.errors.waits)
         keeps_undecoded = self.faults is not None and job.pipeline.errors.keeps_undecoded
         context = SourceContext(
             job.pipeline.name,
@@ -84,7 +87,7 @@ class _Reading:
             self.notices.topics_found(found)
 
     def output(self, buckets: int) -> Output:
-        """The output for one split."""
+        """The output for one task."""
         if self.job.form == "table rows":
             sink = make_sink(self.job.pipeline)
             assert isinstance(sink, SparkTableSink)
@@ -102,23 +105,24 @@ class _Reading:
 _readings: WorkerCache[_Reading] = WorkerCache()
 
 
-def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]:
-    """The split's records as Arrow batches of the job's form.
+def read_splits(job: Job, splits: Sequence[Split], buckets: int) -> Iterator[pa.RecordBatch]:
+    """The records of splits, one after another, as Arrow batches of the job's form.
 
     Args:
         job: the query.
-        split: what is read.
+        splits: what is read.
         buckets: how many shares of the keys packets are made for.
 
     Raises:
-        WorkerError: the split cannot be read, decoded or encoded.
+        WorkerError: a split cannot be read, decoded or encoded.
     """
     with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
         output = reading.output(buckets)
         if reading.faults is not None:
             reading.faults.begin()
-        for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
-            yield from output(records, marks)
+        for split in splits:
+            for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
+                yield from output(records, marks)
         if reading.faults is not None:
             # Before the task ends, as Spark may commit the batch from then on: what is set aside has to be kept by
             # then.
