@@ -43,6 +43,7 @@ class DeltaSink(DirectTableSink):
         self.mirrors = config.mode == "mirror"
         self.commit_interval_ms = config.commit_interval_ms
         self._encoder = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
+        self._judge = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
         self._names = Names()
         self._generation = ""
         self._tables: dict[str, LakeTable] = {}
@@ -107,6 +108,13 @@ class DeltaSink(DirectTableSink):
             self._gather()
         if whole and self.full:
             self._spill()
+
+    def judge(self, records: Sequence[Record]) -> None:
+        """Makes columns of the records by themselves."""
+        groups, _ = self._judge.gathered(records)
+        for group in groups:
+            with _told(group.topic):
+                group.batch()
 
     def _gather(self) -> None:
         """Makes columns of the records that have come: many at a time, as each batch of columns has its price."""

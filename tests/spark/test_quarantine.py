@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from cdckit.cli.held import held
 from cdckit.engine.config.error_handling import ErrorHandling
@@ -21,7 +22,7 @@ from cdckit.engine.quarantine.places import records_kept
 from cdckit.engine.quarantine.replay import replay
 from cdckit.engine.quarantine.store import Quarantined, kept_records
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.errors import DecodeError
+from cdckit.errors import ConfigError, DecodeError
 from kafka.reading import KafkaRecord, read_topic
 from spark.script import Script
 from testkit.running import Pipeline, source_of
@@ -186,3 +187,18 @@ def test_a_topic_keeps_what_tasks_hand_over(
         assert runner.figures.faults.kept == 2
         shutil.rmtree(tmp_path / "state")
     assert _ids(kafka_broker, unique_name) == sorted([0, 1, 3, 5] * 2)
+
+
+def test_tables_have_all_but_the_rows_at_fault(session: SparkSession, script: Script, tmp_path: Path) -> None:
+    script.undecodable("customers")
+    for number in range(6):
+        script.change("c", {"id": number, "name": "x" if number == 2 else str(number)})
+    place = tmp_path / "lake"
+    pipeline = script.pipeline(tmp_path / "state", "spark", path=place, mode="changelog", transforms=CHAIN)
+    pipeline = replace(pipeline, errors=ErrorHandling("quarantine", folder=tmp_path / "quarantine"))
+    SparkRunner(pipeline).run(once=True)
+    assert [(entry.stage, entry.by) for entry in _kept(pipeline)] == [("decode", "scripted"), ("transform", "number")]
+    rows = session.read.format("delta").load(str(place / "script.shop.customers"))
+    assert sorted(row["id"] for row in rows.collect()) == [0, 1, 3, 4, 5]
+    with held(pipeline) as state, pytest.raises(ConfigError, match="keeps tables through Spark, which a replay does"):
+        list(replay(pipeline, state, lambda _: True))

@@ -77,6 +77,15 @@ class DirectTableSink(TableSink):
             SinkError: a record cannot become a row; the message names topic, position and field.
         """
 
+    def judge(self, records: Sequence[Record]) -> None:
+        """Looks whether each record can become a row, and takes none; for pipelines that keep those that cannot.
+
+        By default nothing is looked at, and such a record stops the pipeline when it is written.
+
+        Raises:
+            SinkError: one cannot; the message names topic, position and field.
+        """
+
     @property
     @abstractmethod
     def waiting(self) -> bool:

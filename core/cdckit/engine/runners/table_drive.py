@@ -8,7 +8,7 @@ Where tables are read again, what the log told before is written, and its end sa
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cdckit.api.marks import RoutedMark
@@ -152,10 +152,13 @@ class Transforms:
 
     Args:
         chain: the pipeline's.
+        apply: what applies it to records, if not the chain itself.
     """
 
-    def __init__(self, chain: TransformChain) -> None:
-        self._chain = chain
+    def __init__(
+        self, chain: TransformChain, apply: Callable[[Sequence[Record]], Sequence[Record]] | None = None
+    ) -> None:
+        self._apply = apply or chain.apply
         self._routes = MarkRoutes(chain)
 
     def __call__(self, batch: Batch) -> tuple[Sequence[Record], Sequence[RoutedMark]]:
@@ -164,4 +167,4 @@ class Transforms:
         Raises:
             TransformError: a transform failed on a named record.
         """
-        return self._chain.apply(batch.records), [routed for mark in batch.marks for routed in self._routes.of(mark)]
+        return self._apply(batch.records), [routed for mark in batch.marks for routed in self._routes.of(mark)]

@@ -41,6 +41,7 @@ class TableProgress:
         counts: the source's.
         figures: are told how long the sink has not answered, and of what was read.
         ahead: looks how long the log is kept.
+        settle: returns once the records that the sink was not given are safe in quarantine.
 
     Attributes:
         offset: the place to go on from; None before the first.
@@ -59,6 +60,7 @@ class TableProgress:
         counts: SourceCounts,
         figures: Figures,
         ahead: Forecaster,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
         self.offset = saved
         self.batches = batches
@@ -72,6 +74,7 @@ class TableProgress:
         self._counts = counts
         self._away, self._pace = figures.sink_away, figures.pace
         self._ahead = ahead
+        self._settle = settle
         self._reached: dict[str, str] = {}
         self._log_time_ms: int | None = None
         self._behind = False
@@ -197,6 +200,7 @@ class TableProgress:
         self._due = time.monotonic() + self._interval
         if self.offset is None or self.offset == self._saved or self._behind:
             return
+        self._settle()
         self.batches.saving(self.offset, self._reached)
         self._state.save_offset(self.offset)
         self._saved = self.offset

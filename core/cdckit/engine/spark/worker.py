@@ -5,7 +5,7 @@ Python workers live from batch to batch, so what is expensive to make (connectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -17,10 +17,12 @@ from cdckit.api.record import Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.chain import TransformChain
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.pipeline import make_encoder, make_sink, make_source
 from cdckit.engine.quarantine.delivery import TolerantEncoder
 from cdckit.engine.quarantine.entries import Entries
+from cdckit.engine.quarantine.rows import TolerantRows
 from cdckit.engine.spark.arrow import to_arrow
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
@@ -29,7 +31,7 @@ from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, table_packets
 from cdckit.engine.spark.relay import relayed
 from cdckit.engine.spark.worker_cache import WorkerCache
-from cdckit.tables.sink import RowEncoder, SparkTableSink
+from cdckit.tables.sink import Packet, RowEncoder, SparkTableSink
 
 CHUNK = 2000
 """How many records at least are gathered for one Arrow batch, while the split has more ..."""
@@ -91,7 +93,7 @@ class _Reading:
         if self.job.form == "table rows":
             sink = make_sink(self.job.pipeline)
             assert isinstance(sink, SparkTableSink)
-            return _table_output(sink.encoder(), self._encoder.chain)
+            return _table_output(sink.encoder(), self._encoder.chain, self.faults, self.job.pipeline)
         portions = self._encoder.portions
         if self.job.form == "messages":
             return lambda records, _: map(to_arrow, portions(records))
@@ -138,11 +140,18 @@ def _attempt() -> int:
     return 0 if task is None else task.attemptNumber()
 
 
-def _table_output(encode: RowEncoder, chain: TransformChain) -> Output:
+def _table_output(
+    encode: RowEncoder, chain: TransformChain, faults: TaskFaults | None, pipeline: ResolvedPipeline
+) -> Output:
     routes = MarkRoutes(chain)
 
+    def made(records: Sequence[Record]) -> Iterable[Packet]:
+        return encode(chain.apply(records))
+
+    make = made if faults is None else TolerantRows(made, faults, pipeline.sink.registration.name)
+
     def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
-        packets = encode(chain.apply(records))
+        packets = make(records)
         if marks:
             packets = [*packets, *(encode.mark(routed) for mark in marks for routed in routes.of(mark))]
         yield table_packets(packets)

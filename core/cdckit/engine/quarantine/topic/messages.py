@@ -58,7 +58,7 @@ def headers_of(record: Quarantined, topic: QuarantineTopic) -> Headers:
         "position": record.position,
         "key": record.key,
     }
-    own = [(f"{_BEGIN}{name}", _bytes(value)) for name, value in facts.items()]
+    own: Headers = [(f"{_BEGIN}{name}", _bytes(value)) for name, value in facts.items()]
     return [*own, *_context(record, topic.pipeline)] if topic.context_headers else own
 
 

@@ -129,7 +129,7 @@ class TopicStore:
                         self._topic.name,
                         value,
                         key,
-                        headers=headers,  # type: ignore[arg-type]
+                        headers=headers,
                         on_delivery=self._delivered,
                     )
                 except BufferError:
