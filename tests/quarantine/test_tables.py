@@ -133,3 +133,31 @@ def test_killed_at_any_instant_every_row_is_in_the_table_or_kept(lake: Shop) -> 
     bad = {number for number in range(600) if number % 40 == 7}
     assert Counter(shop.kept_ids()) == Counter(bad)
     assert [number for number, _ in _rows(shop)] == sorted(set(range(600)) - bad)
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_rows_that_break_a_constraint_of_the_table_are_kept(shop: Shop, tmp_path: Path, mode: str) -> None:
+    lake = _to_tables(shop, tmp_path, mode, quarantine_later_changes="wait", transforms=[UNWRAP, CAST])
+    lake.insert(_1000="1")
+    assert lake.run().code == 0
+    place = next((tmp_path / "lake").rglob("*.orders"))
+    DeltaTable(str(place)).alter.add_constraint({"positive": "amount > 0"})
+    amounts = {number: "-5" if number in (17, 58) else str(number) for number in range(1, 80)}
+    lake.insert(**{f"_{number}": amount for number, amount in amounts.items()})
+    lake.run_sql("UPDATE orders SET amount = '7' WHERE id = 17", "UPDATE orders SET amount = '8' WHERE id = 18")
+    ended = lake.run()
+    assert ended.code == 0, ended.stderr
+    kept = [(kept["stage"], kept["by"]) for kept in lake.kept()]
+    assert Counter(kept) == {("write", "delta"): 2, ("wait", ""): 1}
+    assert "failed validation check" in lake.kept()[0]["reason"]
+    assert Counter(lake.kept_ids()) == {17: 2, 58: 1}
+    expected = {(number, number) for number in amounts if number not in (17, 58)} | {(1000, 1)}
+    found = Counter(_rows(lake))
+    assert set(found) == (expected | {(18, 8)} if mode == "changelog" else expected - {(18, 18)} | {(18, 8)})
+    assert set(found.values()) == {1}
+    assert lake.cdc("replay")[0] == 6
+    DeltaTable(str(place)).alter.drop_constraint("positive")
+    code, _, said = lake.cdc("replay")
+    assert code == 0, said
+    assert (58, -5) in _rows(lake)
+    assert (17, 7) in _rows(lake)

@@ -102,6 +102,7 @@ class DirectTableSink(TableSink):
 
         Raises:
             RetriableSinkError: a table could not take it for the moment; others may have. The runner begins anew.
+            RowsRefusedError: a table does not take some rows; the runner looks for them, where the pipeline keeps such.
             SinkError: a table cannot take it; the message names the table.
         """
 

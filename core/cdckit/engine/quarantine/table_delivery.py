@@ -37,7 +37,8 @@ class TableDelivery:
     def __init__(self, pipeline: ResolvedPipeline, state: StateStore, sink: DirectTableSink, stack: ExitStack) -> None:
         self._sink = sink
         self._batches = TableBatches(state, state.load_offset())
-        if self._batches.begun or self._batches.planned_end is not None:
+        of_a_run = [one for one in self._batches.begun if one.reached is None or one.reached]
+        if of_a_run or self._batches.planned_end is not None:
             # By a number of its own a table would forget which batch of that run it has.
             raise ConfigError(
                 "the last run was broken off while it wrote tables: let the pipeline run once more (cdc run FILE "
@@ -68,6 +69,7 @@ class TableDelivery:
         except RetriableSinkError:
             raise
         except SinkError as error:
+            self._batches.delivered()
             self._begin()
             raise RowError(str(error)) from error
         self._batches.delivered()

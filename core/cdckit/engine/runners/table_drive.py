@@ -23,7 +23,7 @@ from cdckit.engine.runners.next_splits import next_splits
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.runners.table_progress import TableProgress
-from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError
+from cdckit.errors import RetriableSinkError, RetriableSourceError, RowsRefusedError, SnapshotDueError
 
 log = logging.getLogger("cdckit.runner")
 
@@ -85,12 +85,18 @@ class TableDrive:
                 self._retries.reached()
                 self._looks.planned()
                 self._read(work)
+                ends = work.last or not (work.splits or work.end)
+                if ends and self._progress.batches.planned_end is None:
+                    self._progress.save()  # here, where what a table refuses can still be looked for
             except SnapshotDueError:  # the source has said why
                 self._progress.begin_anew()
+            except RowsRefusedError as error:
+                self._progress.isolates(error)
+                self._progress.rewind()
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error)
             else:
-                if work.last or not (work.splits or work.end):
+                if ends:
                     return
 
     def _next(self, *, once: bool) -> _Work:

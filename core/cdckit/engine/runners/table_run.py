@@ -18,6 +18,7 @@ from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.places import open_quarantine
 from cdckit.engine.quarantine.rows import TolerantRows
 from cdckit.engine.runners.garbage import spare_collections
+from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
@@ -74,7 +75,8 @@ class TableRun:
         notices, figures, ahead = runner.notices, runner.figures, runner.forecaster(source)
         transforms, settle = self._tolerant(chain, faulty)
         parts = (saved, interval, sink, batches, transforms, state, source, notices, counts, figures, ahead)
-        progress = TableProgress(*parts, settle)
+        isolation = None if faulty is None else Isolation(faulty, self._pipeline.sink.registration.name)
+        progress = TableProgress(*parts, settle, isolation)
         spare_collections()
         looks = Looks(source, chain, runner.notices)
         retries = Retries(source.retry_schedule(), runner.stopping)

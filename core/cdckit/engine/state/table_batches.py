@@ -114,7 +114,7 @@ class TableBatches:
         ]
 
     def delivered(self) -> None:
-        """All that was begun is in the tables, and none of it comes again; the offset stays as it is."""
+        """Nothing that was begun comes again; the offset stays as it is."""
         self._note.begun = []
         self._keep()
 
