@@ -121,6 +121,7 @@ from .errors import (
     Problem as Problem,
     RetriableSinkError as RetriableSinkError,
     RetriableSourceError as RetriableSourceError,
+    RowsRefusedError as RowsRefusedError,
     SinkError as SinkError,
     SnapshotDueError as SnapshotDueError,
     SourceError as SourceError,

@@ -99,6 +99,12 @@ class RetriableSinkError(SinkError):
     number = "CDC4001"
 
 
+class RowsRefusedError(SinkError):
+    """A table does not take rows for what they hold, such as a value that breaks a constraint; it would take others."""
+
+    number = "CDC4405"
+
+
 class DecodeError(CdcError):
     """What the source sent cannot be understood at a named position."""
 

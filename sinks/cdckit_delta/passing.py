@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pyarrow as pa
 from deltalake.exceptions import CommitFailedError
 
 _AWAY = re.compile(
@@ -17,6 +18,15 @@ _AWAY = re.compile(
 def passes(error: Exception) -> bool:
     """Whether the same work, done once more, may succeed."""
     return isinstance(error, CommitFailedError) or _AWAY.search(str(error)) is not None
+
+
+_REFUSED = re.compile(r"rows failed validation check|violat", re.IGNORECASE)
+"""What delta-rs says of rows that break a constraint, or are null where that is not allowed."""
+
+
+def refuses_rows(error: Exception) -> bool:
+    """Whether it is said of what rows hold."""
+    return isinstance(error, pa.ArrowInvalid) or _REFUSED.search(str(error)) is not None
 
 
 def reason(error: Exception) -> str:

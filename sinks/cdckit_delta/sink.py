@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from cdckit import ConfigError, Finding, MarkKind, Record, RetriableSinkError, RoutedMark, SinkError
+from cdckit import ConfigError, Finding, MarkKind, Record, RetriableSinkError, RoutedMark, RowsRefusedError, SinkError
 from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
@@ -20,7 +20,7 @@ from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.target import BatchId
 from cdckit_delta.checks import check_place
 from cdckit_delta.config import DeltaConfig
-from cdckit_delta.passing import passes, reason
+from cdckit_delta.passing import passes, reason, refuses_rows
 from cdckit_delta.rows import TableRows, WaitingRows
 from cdckit_delta.tables import Asked, LakeTable
 from cdckit_delta.target import DeltaTarget
@@ -43,6 +43,7 @@ class DeltaSink(DirectTableSink):
         self.mirrors = config.mode == "mirror"
         self.commit_interval_ms = config.commit_interval_ms
         self._encoder = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
+        self._judge = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
         self._names = Names()
         self._generation = ""
         self._tables: dict[str, LakeTable] = {}
@@ -107,6 +108,13 @@ class DeltaSink(DirectTableSink):
             self._gather()
         if whole and self.full:
             self._spill()
+
+    def judge(self, records: Sequence[Record]) -> None:
+        """Makes columns of the records by themselves."""
+        groups, _ = self._judge.gathered(records)
+        for group in groups:
+            with _told(group.topic):
+                group.batch()
 
     def _gather(self) -> None:
         """Makes columns of the records that have come: many at a time, as each batch of columns has its price."""
@@ -225,5 +233,5 @@ def _told(topic: str) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError, pa.ArrowException, pa.ArrowInvalid) as error:
-        kind = RetriableSinkError if passes(error) else SinkError
+        kind = RetriableSinkError if passes(error) else RowsRefusedError if refuses_rows(error) else SinkError
         raise kind(f"table of topic {topic}: {reason(error)}") from error

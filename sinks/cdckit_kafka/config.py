@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from cdckit import Dataset, PluginConfig
-from cdckit.kafka import PRODUCER, ClientProperties, ClientSettings, Named, Text, from_java
+from cdckit.kafka import PRODUCER, ClientProperties, ClientSettings, Named, Text, from_java, of_every_client
 from cdckit_kafka.topic_rules import BROKER_DEFAULT, TopicRules, partition_count, split_list
 
 _ONE_REQUEST = "cannot be changed: with more than one request under way records are lost; remove it"
@@ -186,6 +186,13 @@ class KafkaSinkConfig(PluginConfig):
     def identity(self) -> dict[str, str | list[str]]:
         """The brokers, of which one that is asked still makes it the same cluster."""
         return {"bootstrap.servers": list(split_list(self.bootstrap_servers))}
+
+    def broker_settings(self) -> dict[str, str]:
+        """The brokers, and what the producer is told to reach them."""
+        return {
+            **of_every_client({**self.java_options.settings, **self.kafka}),
+            "bootstrap.servers": self.bootstrap_servers,
+        }
 
     @property
     def java_options(self) -> ClientSettings:

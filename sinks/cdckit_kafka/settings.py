@@ -5,10 +5,9 @@ Names and meanings are those of librdkafka's CONFIGURATION.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from cdckit.kafka import ClientOptions
+from cdckit.kafka import ClientOptions, of_every_client
 from cdckit_kafka.config import KafkaSinkConfig
 
 CLIENT_OPTIONS = ClientOptions("sink.kafka", "sink.bootstrap.servers", "sink.timeout")
@@ -38,10 +37,6 @@ _ALIASES: Mapping[str, str] = {
 
 
 _FOR_TRANSACTIONS = ("transactional.id", "transaction.timeout.ms", "message.timeout.ms")
-_OF_EVERY_CLIENT = re.compile(
-    r"(bootstrap\.servers|client\.|security\.|sasl\.|ssl\.|socket\.|broker\.|metadata\.|reconnect\.|retry\.|enable\.ssl|https\.|enable\.sasl"
-    r"|topic\.metadata|api\.|enabled_sasl|log_level|debug|fetch\.|connections\.).*"
-)
 
 
 def producer_settings(config: KafkaSinkConfig, pipeline: str) -> dict[str, str]:
@@ -79,9 +74,8 @@ def _transaction_settings(config: KafkaSinkConfig, pipeline: str, chosen: Mappin
 
 def consumer_settings(producer: Mapping[str, str], *, committed: bool = True) -> dict[str, str]:
     """The settings for a reader of what that producer has committed, or of all that it has written."""
-    shared = {name: value for name, value in producer.items() if _OF_EVERY_CLIENT.fullmatch(name)}
     return {
-        **shared,
+        **of_every_client(producer),
         "group.id": producer["client.id"],
         "enable.auto.commit": "false",
         "enable.partition.eof": "true",

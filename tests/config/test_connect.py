@@ -281,8 +281,16 @@ def test_what_becomes_of_records_that_fail_is_the_pipelines(tmp_path: Path) -> N
         "errors__log__include__messages": "true",
         "errors__deadletterqueue__topic__name": "dlq",
     }
-    pipeline = connector(tmp_path, **options)
-    assert (pipeline.errors.tolerance, pipeline.errors.log_each, pipeline.errors.log_messages) == ("all", True, True)
+    (problem,) = problems(tmp_path, **options)
+    assert problem.startswith("quarantine.bootstrap.servers: required with quarantine.topic and the sink 'stdout'")
+    options["quarantine__bootstrap__servers"] = "b:9092"
+    errors = connector(tmp_path, **options).errors
+    assert (errors.tolerance, errors.log_each, errors.log_messages) == ("quarantine", True, True)
+    assert errors.topic is not None
+    assert (errors.topic.name, errors.topic.servers, errors.folder) == ("dlq", "b:9092", None)
+    # Without a tolerance Kafka Connect stops at the first, and so does the pipeline.
+    pipeline = connector(tmp_path, errors__deadletterqueue__topic__name="dlq")
+    assert pipeline.errors.tolerance == "none"
     assert any("left out: errors.deadletterqueue.topic.name" in warning for warning in pipeline.warnings)
     (problem,) = problems(tmp_path, errors__tolerance="some")
     assert problem.startswith("errors.tolerance: ")

@@ -101,7 +101,7 @@ def test_what_would_change_events_and_cannot_be_is_refused_with_the_reason(optio
 def test_a_dead_letter_queue_is_left_out_with_the_reason() -> None:
     options = {"topic.prefix": "p", "database.user": "u", "errors.deadletterqueue.topic.name": "dlq"}
     _, (said,) = MySqlConfig.load(options, "source")
-    assert "Kafka Connect has dead letter queues for sinks alone: `errors.tolerance: quarantine` keeps" in said
+    assert "the pipeline's own: beside `errors.tolerance: all` or `quarantine` the topic keeps" in said
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
+from dataclasses import replace
 from typing import Any
 
 import confluent_kafka.admin
@@ -110,6 +112,45 @@ def test_a_transaction_has_all_but_the_record_at_fault(
     assert _amounts(read_topic(kafka_broker.bootstrap, shop.database)) == [(1, "1"), (3, "3"), (3, "5")]
     if tolerance == "quarantine":
         assert [(one["stage"], one["by"]) for one in shop.kept()] == [("write", "kafka")]
+
+
+def test_a_row_without_a_key_of_a_snapshot_that_moves_is_not_tried_without_end(
+    to_kafka: Shop, kafka_broker: KafkaBroker
+) -> None:
+    """Each attempt is a snapshot at another place of the log, so that the row is at no position again."""
+    once = {
+        "delivery.guarantee": "exactly-once",
+        "topic.creation.default.replication.factor": 1,
+        "transactional.id": to_kafka.database,
+        "offset.topic": f"offsets-{to_kafka.database}",
+    }
+    shop = to_kafka.to({**to_kafka.pipeline.sink, **once})
+    shop.run_sql(
+        "DROP TABLE orders", "CREATE TABLE orders (id INT, amount VARCHAR(2000))", "CREATE TABLE other (n INT)"
+    )
+    shop.insert(_1="1", _2=LONG, _3="3")
+    shop = replace(shop, pipeline=replace(shop.pipeline, source={**shop.pipeline.source, **_only_orders(shop)}))
+    ended = threading.Event()
+
+    def move() -> None:
+        while not ended.wait(0.02):
+            shop.run_sql("INSERT INTO other VALUES (1)")
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        code, _, errors = shop.cdc("run", "--once")
+    finally:
+        ended.set()
+        mover.join()
+    assert code == 0, errors
+    assert _amounts(read_topic(kafka_broker.bootstrap, shop.database)) == [(1, "1"), (3, "3")]
+    assert {kept["stage"] for kept in shop.kept()} == {"write"}
+    assert 2 <= len(shop.kept()) <= 3
+
+
+def _only_orders(shop: Shop) -> dict[str, str]:
+    return {"table.include.list": f"{shop.database}.orders"}
 
 
 def test_a_replay_waits_for_no_offset_and_so_refuses_transactions(to_kafka: Shop, kafka_broker: KafkaBroker) -> None:

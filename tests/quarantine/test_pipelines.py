@@ -214,8 +214,9 @@ def test_options_go_together(shop: Shop, tmp_path: Path) -> None:
     for options, said in (
         ({"errors_tolerance": "all", "quarantine_max_records": 5}, "'quarantine.max.records' needs 'errors.tolerance:"),
         ({"quarantine_max_share": 0}, "quarantine.max.share"),
-        ({"errors_deadletterqueue_topic_name": "dlq"}, "errors.deadletterqueue.topic.name: there is no topic"),
-        ({"runner": "spark", "quarantine_later_changes": "wait"}, "quarantine.later.changes: 'wait' needs one process"),
+        ({"errors_deadletterqueue_topic_name": "dlq"}, "quarantine.bootstrap.servers: required with quarantine.topic"),
+        ({"quarantine_topic": "t", "quarantine_folder": "f"}, "are two places: keep one"),
+        ({"quarantine_timeout_ms": 5000}, "'quarantine.timeout.ms' needs 'quarantine.topic'"),
         ({"runner": "spark", "checkpoint": "elsewhere"}, "quarantine.folder: required with 'checkpoint'"),
     ):
         code, _, errors = shop.given(**options).cdc("run")

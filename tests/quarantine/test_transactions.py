@@ -160,3 +160,29 @@ def test_a_failure_with_nothing_refused_is_the_sinks(sink: TolerantSink, target:
     with pytest.raises(SinkError) as found:
         sink.write(messages(a=b"1"))
     assert not isinstance(found.value, RetriableSinkError)
+
+
+def test_a_row_without_a_key_that_is_read_again_elsewhere_is_known_by_its_size(
+    sink: TolerantSink, target: Target, done: list[str]
+) -> None:
+    """A snapshot that begins anew gives it another position each time."""
+    assert sink.transactions is not None
+    for attempt in range(2):
+        sink.write(_without_keys(f"a{attempt}", f"b{attempt}"))
+        with pytest.raises(RetriableSinkError):
+            sink.transactions.commit(1)
+        sink.transactions.rollback()
+    sink.write(_without_keys("a2", "b2"))
+    sink.transactions.commit(1)
+    assert target.visible == [b"1"]
+    assert done.count("kept None") == 3
+    sink.write(_without_keys("a3", "b3"))
+    with pytest.raises(RetriableSinkError):
+        sink.transactions.commit(2)
+
+
+def _without_keys(*positions: str) -> Messages:
+    """The first is small, the second is refused."""
+    made = messages(a=b"1", b=b"bad")
+    made.keys, made.positions = [None, None], list(positions)
+    return made

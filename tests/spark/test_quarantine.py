@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from cdckit.cli.held import held
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.quarantine_topic import QuarantineTopic
+from cdckit.engine.quarantine.places import records_kept
 from cdckit.engine.quarantine.replay import replay
 from cdckit.engine.quarantine.store import Quarantined, kept_records
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.errors import DecodeError
-from kafka.reading import read_topic
+from cdckit.errors import ConfigError, DecodeError
+from kafka.reading import KafkaRecord, read_topic
 from spark.script import Script
 from testkit.running import Pipeline, source_of
 from testkit.servers.kafka import KafkaBroker
@@ -118,3 +122,83 @@ def test_what_the_broker_never_takes_is_kept_by_the_task_that_writes_it(
     ):
         SparkRunner(pipeline).run(once=True)
     assert len(_kept(pipeline)) == 1
+
+
+@pytest.mark.parametrize(("chain", "bad", "stage"), [(CHAIN, "x", "transform"), (CHAIN[:1], LONG, "write")])
+def test_later_changes_of_a_key_wait_across_splits_and_batches(
+    kafka_broker: KafkaBroker,
+    script: Script,
+    tmp_path: Path,
+    unique_name: str,
+    chain: Sequence[dict[str, Any]],
+    bad: str,
+    stage: str,
+) -> None:
+    names = {number: bad if number in (7, 13) else str(number) for number in range(40)}
+    waits = {number for number in names if (number % 5 == 2 and number > 7) or (number % 5 == 3 and number > 13)}
+    for number, name in names.items():
+        script.change("u" if number > 4 else "c", {"id": number % 5, "name": name}, table=unique_name)
+    pipeline = _pipeline(script, tmp_path, kafka_broker, chain, later_changes="wait")
+    pipeline = replace(pipeline, source=script.pipeline(tmp_path, "kafka", 22, bootstrap_servers="x").source)
+    for again in range(2 if stage == "transform" else 1):
+        SparkRunner(pipeline).run(once=True)
+        kept = _kept(pipeline)
+        assert Counter(entry.stage for entry in kept) == {stage: 2, "wait": len(waits)}
+        if not again:
+            assert _names(kafka_broker, unique_name) == [int(names[n]) for n in names if n not in (7, 13, *waits)]
+        shutil.rmtree(tmp_path / "state")
+    mended = replace(pipeline, transforms=pipeline.transforms[:1])
+    mended = replace(mended, sink=script.pipeline(tmp_path, "kafka", bootstrap_servers=kafka_broker.bootstrap).sink)
+    before = len(read_topic(kafka_broker.bootstrap, f"script.shop.{unique_name}"))
+    with held(mended) as state:
+        assert [one.reason for one in replay(mended, state, lambda _: True) if one.reason] == []
+    replayed = [json.loads(record.value or b"") for record in _records(kafka_broker, unique_name)[before:]]
+    for key in (2, 3):
+        rows = [row["name"] for row in replayed if row["id"] == key]
+        of_key = [names[n] for n in sorted({7, 13, *waits}) if n % 5 == key]
+        assert rows == of_key
+
+
+def _records(broker: KafkaBroker, table: str) -> list[KafkaRecord]:
+    return read_topic(broker.bootstrap, f"script.shop.{table}")
+
+
+def _names(broker: KafkaBroker, table: str) -> list[int]:
+    """In the order of the topic."""
+    return [int(json.loads(record.value or b"")["name"]) for record in _records(broker, table)]
+
+
+def test_a_topic_keeps_what_tasks_hand_over(
+    kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
+) -> None:
+    for number in range(6):
+        script.change("c", {"id": number, "name": "x" if number in (2, 4) else str(number)}, table=unique_name)
+    topic = QuarantineTopic(f"dlq-{unique_name}", "script", kafka_broker.bootstrap, {})
+    pipeline = _pipeline(script, tmp_path, kafka_broker)
+    pipeline = replace(pipeline, errors=ErrorHandling("quarantine", topic=topic))
+    for _ in range(2):
+        runner = SparkRunner(pipeline)
+        runner.run(once=True)
+        kept = list(records_kept(pipeline.errors))
+        assert [(entry.number, entry.stage, entry.by) for entry in kept] == [
+            (1, "transform", "number"),
+            (2, "transform", "number"),
+        ]
+        assert runner.figures.faults.kept == 2
+        shutil.rmtree(tmp_path / "state")
+    assert _ids(kafka_broker, unique_name) == sorted([0, 1, 3, 5] * 2)
+
+
+def test_tables_have_all_but_the_rows_at_fault(session: SparkSession, script: Script, tmp_path: Path) -> None:
+    script.undecodable("customers")
+    for number in range(6):
+        script.change("c", {"id": number, "name": "x" if number == 2 else str(number)})
+    place = tmp_path / "lake"
+    pipeline = script.pipeline(tmp_path / "state", "spark", path=place, mode="changelog", transforms=CHAIN)
+    pipeline = replace(pipeline, errors=ErrorHandling("quarantine", folder=tmp_path / "quarantine"))
+    SparkRunner(pipeline).run(once=True)
+    assert [(entry.stage, entry.by) for entry in _kept(pipeline)] == [("decode", "scripted"), ("transform", "number")]
+    rows = session.read.format("delta").load(str(place / "script.shop.customers"))
+    assert sorted(row["id"] for row in rows.collect()) == [0, 1, 3, 4, 5]
+    with held(pipeline) as state, pytest.raises(ConfigError, match="keeps tables through Spark, which a replay does"):
+        list(replay(pipeline, state, lambda _: True))

@@ -22,6 +22,11 @@ class DropHeaders(Transform):
         self._given: tuple[Header, ...] = ()
         self._kept: tuple[Header, ...] = ()
 
+    @property
+    def conceals(self) -> bool:
+        """It does."""
+        return True
+
     def apply(self, record: Record) -> Record:
         """The record without the headers; those that follow each other mostly share theirs."""
         given = record.headers

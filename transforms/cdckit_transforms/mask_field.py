@@ -40,6 +40,11 @@ class MaskField(FieldsTransform):
         self._replacement = config.replacement
         self._replaces_null = config.replace_null_with_default
 
+    @property
+    def conceals(self) -> bool:
+        """It does."""
+        return True
+
     def change_of(self, schema: Schema) -> Change:
         """Masks the fields of structs of a schema."""
         masks = [

@@ -43,6 +43,11 @@ class ReplaceField(FieldsTransform):
         self._renames = pairs(config.renames)
         self._replaces_null = config.replace_null_with_default
 
+    @property
+    def conceals(self) -> bool:
+        """It does where it leaves fields out."""
+        return bool(self._exclude or self._include)
+
     def change_of(self, schema: Schema) -> Change:
         """Leaves fields out of structs of a schema."""
         kept = [field for field in schema.fields if self._keeps(field.name)]

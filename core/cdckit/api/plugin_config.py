@@ -184,6 +184,10 @@ class PluginConfig(BaseModel):
         found = {dotted(name): getattr(self, name) for name in self.identifying}
         return {name: str(value) for name, value in found.items() if value is not None}
 
+    def broker_settings(self) -> Mapping[str, str] | None:
+        """Of a sink that writes to Kafka: what any client of librdkafka's is told to reach the same brokers."""
+        return None
+
     @classmethod
     def present_name(cls, name: str) -> str:
         """What an option of another name is called here; the name itself where it is none."""

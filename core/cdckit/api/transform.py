@@ -39,6 +39,14 @@ class Transform(ABC):
         """
         return None
 
+    @property
+    def conceals(self) -> bool:
+        """Whether it masks or takes away what nobody behind it is to see; by default it does not.
+
+        A record that cannot be delivered is kept as it is behind the last such transform, or without its values.
+        """
+        return False
+
     def sought(self) -> Sought | None:
         """What it looks for among the topics' names; None: nothing, by default."""
         return None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
 
+from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.quarantine.condition import condition
-from cdckit.engine.quarantine.store import Quarantined, Stage, kept_records
+from cdckit.engine.quarantine.places import records_kept, shown_place
+from cdckit.engine.quarantine.store import Quarantined, Stage
 from cdckit.errors import ConfigError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -33,23 +34,23 @@ def choosing(command: _Command) -> _Command:
     return command
 
 
-def folder_of(pipeline: ResolvedPipeline) -> Path:
-    """Where the pipeline's quarantine is.
+def quarantine_of(pipeline: ResolvedPipeline) -> ErrorHandling:
+    """What says where the pipeline's quarantine is.
 
     Raises:
         ConfigError: it has none.
     """
-    if pipeline.errors.folder is None:
+    if pipeline.errors.folder is None and pipeline.errors.topic is None:
         raise ConfigError(
             f"errors.tolerance: is '{pipeline.errors.tolerance}', so the pipeline has no quarantine; for what an "
             "earlier run has kept: --set errors.tolerance=quarantine",
             number="CDC2507",
         )
-    return pipeline.errors.folder
+    return pipeline.errors
 
 
 def chosen(
-    folder: Path,
+    place: ErrorHandling,
     numbers: Collection[int] = (),
     topics: Collection[str] = (),
     stages: Collection[str] = (),
@@ -61,7 +62,7 @@ def chosen(
         ConfigError: `where` is no expression, or cannot be evaluated for a record.
     """
     true = condition(where) if where is not None else None
-    for record in kept_records(folder):
+    for record in records_kept(place):
         if (
             (not numbers or record.number in numbers)
             and (not topics or record.topic in topics)
@@ -71,12 +72,14 @@ def chosen(
             yield record
 
 
-def require_there(folder: Path, numbers: Collection[int]) -> None:
+def require_there(place: ErrorHandling, numbers: Collection[int]) -> None:
     """Looks whether there is a record of each number.
 
     Raises:
         ConfigError: there is none; it says which.
     """
-    if missing := set(numbers) - ({record.number for record in kept_records(folder)} if numbers else set()):
+    if missing := set(numbers) - ({record.number for record in records_kept(place)} if numbers else set()):
         shown = ", ".join(map(str, sorted(missing)))
-        raise ConfigError(f"quarantine {folder}: holds no record {shown} (cdc quarantine list FILE)", number="CDC2507")
+        raise ConfigError(
+            f"quarantine {shown_place(place)}: holds no record {shown} (cdc quarantine list FILE)", number="CDC2507"
+        )

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from cdckit.cli.held import held
-from cdckit.cli.in_quarantine import choosing, chosen as chosen_in, folder_of, require_there
+from cdckit.cli.in_quarantine import choosing, chosen as chosen_in, quarantine_of, require_there
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.cli.tables import print_table
 from cdckit.engine.quarantine.condition import kept_text
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore
+from cdckit.engine.quarantine.places import open_quarantine
+from cdckit.engine.quarantine.store import Quarantined
 from cdckit.errors import ConfigError
 
 _COLUMNS = ("number", "kept", "stage", "by", "topic", "position", "reason")
@@ -32,7 +33,7 @@ def list_kept(
     chosen: Chosen, topics: tuple[str, ...], stages: tuple[str, ...], where: str | None, as_json: bool
 ) -> None:
     """Show the records in quarantine, in the order in which they came; the pipeline may be running."""
-    records = chosen_in(folder_of(load(chosen, incomplete=True)), (), topics, stages, where)
+    records = chosen_in(quarantine_of(load(chosen, incomplete=True)), (), topics, stages, where)
     if as_json:
         for record in records:
             click.echo(json.dumps(_facts(record)))
@@ -45,9 +46,9 @@ def list_kept(
 @click.argument("number", type=int)
 def show(chosen: Chosen, number: int) -> None:
     """Print the record NUMBER as JSON, with what was kept of it; the pipeline may be running."""
-    folder = folder_of(load(chosen, incomplete=True))
-    require_there(folder, (number,))
-    for record in chosen_in(folder, (number,)):
+    place = quarantine_of(load(chosen, incomplete=True))
+    require_there(place, (number,))
+    for record in chosen_in(place, (number,)):
         click.echo(json.dumps({**_facts(record), "content": json.loads(record.content)}, indent=2))
 
 
@@ -73,11 +74,11 @@ def drop(
             "name the records' numbers, --topic TOPIC, --stage STAGE, --where EXPRESSION, or --all", number="CDC2507"
         )
     pipeline = load(chosen, incomplete=True)
-    folder = folder_of(pipeline)
+    place = quarantine_of(pipeline)
     with held(pipeline):
-        require_there(folder, numbers)
-        dropped = [record.number for record in chosen_in(folder, numbers, topics, stages, where)]
-        store = QuarantineStore(folder)
+        require_there(place, numbers)
+        dropped = [record.number for record in chosen_in(place, numbers, topics, stages, where)]
+        store = open_quarantine(place)
         try:
             store.remove(dropped)
         finally:

@@ -8,7 +8,7 @@ import click
 
 from cdckit.cli.feed import deliver_events
 from cdckit.cli.held import held
-from cdckit.cli.in_quarantine import choosing, chosen as chosen_in, folder_of, require_there
+from cdckit.cli.in_quarantine import choosing, chosen as chosen_in, quarantine_of, require_there
 from cdckit.cli.pipelines import load
 from cdckit.cli.sample_option import events_from
 from cdckit.cli.settings import Chosen, Command, pipeline_options
@@ -39,11 +39,11 @@ def replay(
             raise click.UsageError("--from delivers all events of its file: remove what chooses records in quarantine")
         return deliver_events(chosen, events)
     pipeline = load(chosen)
-    folder = folder_of(pipeline)
+    place = quarantine_of(pipeline)
     delivered = stay = 0
     with held(pipeline) as state:
-        require_there(folder, numbers)
-        wanted = {record.number for record in chosen_in(folder, numbers, topics, stages, where)}
+        require_there(place, numbers)
+        wanted = {record.number for record in chosen_in(place, numbers, topics, stages, where)}
         for record, reason in deliver(pipeline, state, lambda record: record.number in wanted):
             delivered, stay = delivered + (not reason), stay + bool(reason)
             if reason:

@@ -72,6 +72,29 @@ class TransformChain:
         self._seekers = tuple((name, part) for name, part in parts if part.sought() is not None)
 
     @property
+    def concealing(self) -> str:
+        """The last step that masks or takes away what nobody behind it is to see; "" where none does."""
+        return next((step.name for step in reversed(self.steps) if step.transform.conceals), "")
+
+    def up_to(self, name: str) -> TransformChain:
+        """The steps up to the last one of that name, with it."""
+        return TransformChain(self.steps[: self._behind(name)])
+
+    def behind(self, name: str) -> TransformChain:
+        """The steps behind the last one of that name.
+
+        Raises:
+            TransformError: there is none.
+        """
+        return TransformChain(self.steps[self._behind(name) :])
+
+    def _behind(self, name: str) -> int:
+        for at in range(len(self.steps), 0, -1):
+            if self.steps[at - 1].name == name:
+                return at
+        raise TransformError(f"the chain has no transform '{name}', behind which the record was kept")
+
+    @property
     def seeks(self) -> bool:
         """Whether a step looks for something among the topics' names."""
         return bool(self._seekers)

@@ -10,6 +10,7 @@ from cdckit.kafka.client_errors import ClientErrors, ClientOptions, KafkaClientE
 from cdckit.kafka.java_options import CONSUMER, PRODUCER, ClientSettings, from_java, from_java_or_librdkafka
 from cdckit.kafka.java_security import Named
 from cdckit.kafka.option_types import ClientProperties, Text
+from cdckit.kafka.shared_settings import of_every_client
 from cdckit.kafka.topic_settings import TopicSettings, topic_settings
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "client_log",
     "from_java",
     "from_java_or_librdkafka",
+    "of_every_client",
     "open_admin",
     "open_consumer",
     "open_producer",

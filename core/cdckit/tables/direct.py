@@ -77,6 +77,15 @@ class DirectTableSink(TableSink):
             SinkError: a record cannot become a row; the message names topic, position and field.
         """
 
+    def judge(self, records: Sequence[Record]) -> None:
+        """Looks whether each record can become a row, and takes none; for pipelines that keep those that cannot.
+
+        By default nothing is looked at, and such a record stops the pipeline when it is written.
+
+        Raises:
+            SinkError: one cannot; the message names topic, position and field.
+        """
+
     @property
     @abstractmethod
     def waiting(self) -> bool:
@@ -93,6 +102,7 @@ class DirectTableSink(TableSink):
 
         Raises:
             RetriableSinkError: a table could not take it for the moment; others may have. The runner begins anew.
+            RowsRefusedError: a table does not take some rows; the runner looks for them, where the pipeline keeps such.
             SinkError: a table cannot take it; the message names the table.
         """
 

@@ -88,7 +88,9 @@ class Fleet:
     def _read(self, folder: Path) -> Member:
         try:
             run = read_status(folder)
-            kept = self._count(quarantine_of(folder, run), folder)
+            in_topic = run is not None and run.get("quarantine_topic") is not None
+            said = (run or {}).get("quarantine_kept") or 0
+            kept = said if in_topic else self._count(quarantine_of(folder, run), folder)
         except StateError as error:
             return Member(folder, None, unreadable(str(error)))
         name = str(run["pipeline"]) if run is not None else folder.name

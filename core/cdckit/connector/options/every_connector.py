@@ -61,7 +61,7 @@ OF_EVERY_CONNECTOR = (
     IgnoredOptions(r"errors\.retry\.timeout", "Kafka Connect's own; what a transform fails on is not tried again"),
     IgnoredOptions(
         r"errors\.deadletterqueue\..+",
-        "Kafka Connect has dead letter queues for sinks alone: `errors.tolerance: quarantine` keeps records that fail",
+        "the pipeline's own: beside `errors.tolerance: all` or `quarantine` the topic keeps records that fail",
     ),
     IgnoredOptions(r"topic\.cache\.size", "a topic's name is made once for each version of a table or collection"),
     IgnoredOptions(

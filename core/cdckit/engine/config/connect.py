@@ -43,6 +43,11 @@ PIPELINE_WIDE = (
     "errors.log.enable",
     "errors.log.include.messages",
     "quarantine.folder",
+    "quarantine.topic",
+    "quarantine.topic.replication.factor",
+    "quarantine.topic.context.headers",
+    "quarantine.bootstrap.servers",
+    "quarantine.timeout.ms",
     "quarantine.max.records",
     "quarantine.max.share",
     "quarantine.later.changes",
@@ -54,6 +59,12 @@ PIPELINE_WIDE = (
     "metrics.ready.away.ms",
 )
 
+DEAD_LETTERS = (
+    "errors.deadletterqueue.topic.name",
+    "errors.deadletterqueue.topic.replication.factor",
+    "errors.deadletterqueue.context.headers.enable",
+)
+"""Kafka Connect's options of a quarantine in a topic."""
 
 _LABELS = {
     "source": "",
@@ -204,8 +215,10 @@ _SHAPING = re.compile(r"connector\.class|transforms|predicates|(transforms|predi
 
 
 def _sort_rest(left: Options, source: type[PluginConfig], raw: RawPipeline) -> None:
+    # Where the first fault ends a task, Kafka Connect needs no dead letter queue, nor is one needed here.
+    dead_letters = DEAD_LETTERS[0] in left and str(left.get("errors.tolerance")).lower() in ("all", "quarantine")
     for name, value in left.items():
-        if name in PIPELINE_WIDE:
+        if name in PIPELINE_WIDE or name.startswith("quarantine.kafka.") or (name in DEAD_LETTERS and dead_letters):
             raw.options[name] = value
         elif re.fullmatch(FOR_THE_SINK, name):
             raw.sink_options[name] = value

@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, SecretStr, StringConstraints, model_validator
 
 from cdckit.api.hookspecs import Registration
-from cdckit.api.ignored_options import IgnoredOptions
 from cdckit.api.places import LocalPath
 from cdckit.api.plugin_config import PluginConfig, dotted
 from cdckit.api.source_config import SourceConfig
@@ -20,14 +19,30 @@ from cdckit.engine.metrics.access import MetricsAccess
 from cdckit.engine.metrics.address import Address
 from cdckit.engine.metrics.names import Names
 from cdckit.engine.state.file_config import FileStateConfig
+from cdckit.kafka import PRODUCER, ClientProperties, from_java_or_librdkafka
 
 Runner = Literal["spark", "direct"]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
 Options = dict[str, Any]
 
 
+_OF_THE_TOPIC = (
+    "quarantine_topic_replication_factor",
+    "quarantine_topic_context_headers",
+    "quarantine_bootstrap_servers",
+    "quarantine_kafka",
+    "quarantine_timeout_ms",
+)
+
+
 class PipelineConfig(PluginConfig):
     """The options of a pipeline file. A component's own options are checked by its plugin's model."""
+
+    stand_ins: ClassVar[Mapping[str, str]] = {
+        "errors.deadletterqueue.topic.name": "quarantine.topic",
+        "errors.deadletterqueue.topic.replication.factor": "quarantine.topic.replication.factor",
+        "errors.deadletterqueue.context.headers.enable": "quarantine.topic.context.headers",
+    }
 
     name: Name | None = None
     """The pipeline's name: letters, digits, `.`, `_` and `-`.
@@ -75,8 +90,9 @@ class PipelineConfig(PluginConfig):
     """Whether each record carries its position in the header `__cdckit.position`."""
     errors_tolerance: Tolerance = "none"
     """What becomes of a record that cannot be decoded, transformed, serialized or written: `none`, it stops the
-    pipeline; `quarantine`, it is kept in `quarantine.folder` until `cdc replay` delivers it; `all`, it is left out for
-    good, counted, and the first of each topic is logged, but for what cannot be decoded, which stops the pipeline.
+    pipeline; `quarantine`, it is kept in `quarantine.folder` or `quarantine.topic` until `cdc replay` delivers it;
+    `all`, it is left out for good, counted, and the first of each topic is logged, but for what cannot be decoded,
+    which stops the pipeline; with `quarantine.topic`, it means `quarantine`.
     """
     errors_log_enable: bool = False
     """Whether each such record is logged, not only the first of a topic; without key and value."""
@@ -86,6 +102,26 @@ class PipelineConfig(PluginConfig):
     """The directory of the records in quarantine. By default `quarantine` in the state's directory; with another state
     store than `file` it must be named, and last.
     """
+    quarantine_topic: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")] | None = None
+    """The topic of Kafka that has the records in quarantine, in the place of a folder; several pipelines may share it.
+    Kafka Connect's name, `errors.deadletterqueue.topic.name`, is read as well.
+    """
+    quarantine_topic_replication_factor: Annotated[int, Field(ge=-1)] = -1
+    """How many replicas the topic gets where it is made; `-1` leaves it to the broker's `default.replication.factor`.
+    Kafka Connect's name is `errors.deadletterqueue.topic.replication.factor`.
+    """
+    quarantine_topic_context_headers: bool = False
+    """Whether its records have Kafka Connect's headers `__connect.errors.*`, too. Kafka Connect's name is
+    `errors.deadletterqueue.context.headers.enable`.
+    """
+    quarantine_bootstrap_servers: str | None = None
+    """The brokers of the topic: `host:port`, several separated by commas. By default those of the sink `kafka`."""
+    quarantine_kafka: ClientProperties = Field(default_factory=dict, repr=False)
+    """More properties of the topic's clients, such as `quarantine.kafka.sasl.password`, in librdkafka's words or
+    Java's. With the sink's brokers, what the sink says of logins and TLS counts here, too.
+    """
+    quarantine_timeout_ms: Annotated[int, Field(ge=1000)] = 30_000
+    """How long to wait, in milliseconds, for the brokers of the topic, and for a record to be acknowledged there."""
     quarantine_max_records: PositiveInt = 10_000
     """How many records the quarantine may hold; the next one stops the pipeline."""
     quarantine_max_share: Annotated[float, Field(gt=0, le=1)] = 0.5
@@ -94,7 +130,7 @@ class PipelineConfig(PluginConfig):
     """
     quarantine_later_changes: LaterChanges = "pass"
     """What becomes of later changes of a key that has a record in quarantine: `pass`, they are delivered; `wait`, they
-    are kept there behind it, so that the key's order holds (on the direct runner).
+    are kept there behind it, so that the key's order holds; on Spark one task reads each batch then.
     """
     offset_flush_interval_ms: NonNegativeInt = 1000
     """How often, in milliseconds, the sink is flushed and the offset saved while changes keep coming; 0: after each
@@ -134,19 +170,21 @@ class PipelineConfig(PluginConfig):
                 raise ValueError(f"'{dotted(name)}' needs 'metrics.address', which says where they are served")
         if self.metrics_tls_key is not None and self.metrics_tls_certificate is None:
             raise ValueError("'metrics.tls.key' needs 'metrics.tls.certificate'")
-        given = sorted(name for name in self.model_fields_set if name.startswith("quarantine_"))
-        if given and self.errors_tolerance != "quarantine":
-            raise ValueError(f"'{dotted(given[0])}' needs 'errors.tolerance: quarantine'")
+        self._check_quarantine()
         return self
 
-    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = (
-        IgnoredOptions(
-            r"errors\.deadletterqueue\..+",
-            "there is no topic for records that fail, nor has Kafka Connect one for a source: "
-            "`errors.tolerance: quarantine` keeps them in a folder; remove it",
-            taken=(),
-        ),
-    )
+    def _check_quarantine(self) -> None:
+        given = sorted(name for name in self.model_fields_set if name.startswith("quarantine_"))
+        # By Kafka Connect's word, where a topic takes what cannot be delivered, that is not left out.
+        kept = self.errors_tolerance == "quarantine" or (self.errors_tolerance == "all" and self.quarantine_topic)
+        if given and not kept:
+            raise ValueError(f"'{dotted(given[0])}' needs 'errors.tolerance: quarantine'")
+        if self.quarantine_topic is not None and self.quarantine_folder is not None:
+            raise ValueError("'quarantine.topic' and 'quarantine.folder' are two places: keep one")
+        for name in _OF_THE_TOPIC:
+            if name in given and self.quarantine_topic is None:
+                raise ValueError(f"'{dotted(name)}' needs 'quarantine.topic'")
+        _ = from_java_or_librdkafka(self.quarantine_kafka, PRODUCER, "quarantine.kafka")
 
     @property
     def metrics(self) -> MetricsAccess | None:

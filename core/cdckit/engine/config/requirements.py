@@ -21,10 +21,11 @@ SPECULATES = (
 """What is wrong with `spark.speculation` where tasks write."""
 
 
-_TOLERANCE = (
-    "errors.tolerance: '{}' passes over records one by one, and '{}' keeps tables, which would lack them, and which a "
-    "replay cannot write to: set it to none"
+_MIRRORS = (
+    "errors.tolerance: '{}' passes over records one by one, and the mirrors of '{}' would not be equal to their tables "
+    "any more: set it to none, or {}sink.mode to changelog"
 )
+_WAITING = "with the sink 'delta' to quarantine with quarantine.later.changes: wait, so that a replay mends them, or "
 
 
 def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
@@ -64,7 +65,16 @@ def _tables_on_direct(pipeline: ResolvedPipeline, sink: object) -> list[str]:
         return []
     if not issubclass(sink, DirectTableSink):
         return [Problem(f"sink.type: '{name}' keeps Spark tables; set 'runner: spark' for it", "CDC2401")]
-    return [_TOLERANCE.format(errors.tolerance, name)] if errors.tolerance != "none" else []
+    waits = errors.tolerance == "quarantine" and errors.later_changes == "wait"
+    return [] if waits else _mirrors(pipeline, sink)
+
+
+def _mirrors(pipeline: ResolvedPipeline, sink: type[TableSink]) -> list[str]:
+    """A mirror may lack a row only where all later changes of the row wait for it."""
+    tolerance, name = pipeline.errors.tolerance, pipeline.sink.registration.name
+    if tolerance == "none" or getattr(pipeline.sink.config, "mode", "") != "mirror":
+        return []
+    return [_MIRRORS.format(tolerance, name, _WAITING)]
 
 
 def _direct_tables(pipeline: ResolvedPipeline, sink: object) -> list[str]:
@@ -119,14 +129,7 @@ def _tolerance_on_spark(pipeline: ResolvedPipeline, sink: object) -> list[str]:
     errors = pipeline.errors
     if errors.tolerance == "none":
         return []
-    if isinstance(sink, type) and issubclass(sink, TableSink):
-        return [_TOLERANCE.format(errors.tolerance, pipeline.sink.registration.name)]
-    problems = []
-    if errors.later_changes == "wait":
-        problems.append(
-            "quarantine.later.changes: 'wait' needs one process that delivers the records: set 'runner: direct' "
-            "(--runner direct), or 'pass'; one state serves both runners"
-        )
+    problems = _mirrors(pipeline, sink) if isinstance(sink, type) and issubclass(sink, TableSink) else []
     state = pipeline.state_folder
     if pipeline.checkpoint is not None and state is not None and errors.folder == state / "quarantine":
         problems.append(

@@ -13,7 +13,7 @@ from cdckit.api.source_config import SourceConfig
 from cdckit.api.variables import names_left, unresolved
 from cdckit.connector.options.every_connector import broken_promise
 from cdckit.engine.config.components import ComponentReader
-from cdckit.engine.config.error_handling import ErrorHandling
+from cdckit.engine.config.error_options import error_handling
 from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline, source_config
 from cdckit.engine.config.raw_pipeline import (
     COMPONENTS,
@@ -81,7 +81,7 @@ def resolve(raw: RawPipeline, *, incomplete: bool = False, needed: Collection[st
         idle_wait_ms=pipeline.idle_wait_ms,
         forecast_warning_ms=pipeline.forecast_warning_ms,
         metrics=pipeline.metrics,
-        errors=_errors(pipeline, store, folder),
+        errors=error_handling(pipeline, name, store, sink),
         warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(raw)),
     )
 
@@ -92,28 +92,6 @@ def _placed(store: Component, folder: Path) -> tuple[Path, Component]:
         return folder, store
     path = store.config.path or folder
     return path, replace(store, config=FileStateConfig(path=path))
-
-
-def _errors(pipeline: PipelineConfig, store: Component, folder: Path) -> ErrorHandling:
-    """What becomes of records that cannot be delivered; a quarantine is where nothing else loses it."""
-    kept = pipeline.quarantine_folder
-    if pipeline.errors_tolerance == "quarantine" and kept is None:
-        if not isinstance(store.config, FileStateConfig):
-            raise ConfigError(
-                f"quarantine.folder: required with the state store '{store.registration.name}', for the pipeline's "
-                "folder on this machine may be lost: name a directory that lasts"
-            )
-        assert store.config.path is not None  # _placed has given it one
-        kept = store.config.path / "quarantine"
-    return ErrorHandling(
-        pipeline.errors_tolerance,
-        pipeline.errors_log_enable,
-        pipeline.errors_log_include_messages,
-        kept,
-        pipeline.quarantine_max_records,
-        pipeline.quarantine_max_share,
-        pipeline.quarantine_later_changes,
-    )
 
 
 def _tells_the_state(raw: RawPipeline, path: str) -> bool:

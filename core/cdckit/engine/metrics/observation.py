@@ -31,6 +31,7 @@ def _place(pipeline: ResolvedPipeline, runner: str) -> RunPlace:
         pipeline.errors.folder,
         source.signal_types if takes_signals and isinstance(source, SignalOptions) else (),
         pipeline.sink.registration.name,
+        None if pipeline.errors.topic is None else pipeline.errors.topic.name,
     )
 
 

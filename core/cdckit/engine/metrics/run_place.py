@@ -17,6 +17,7 @@ class RunPlace:
         as_written: whether the command line changed nothing of it, so that commands may be called with the file alone.
         store: the state store's type.
         quarantine: the folder of its quarantine; None: it has none.
+        quarantine_topic: the topic of Kafka that has it instead; None: none has.
         signals: the types of signals that it takes from `cdc signal`; empty: none.
         sink: the sink's type.
     """
@@ -27,6 +28,7 @@ class RunPlace:
     quarantine: Path | None = None
     signals: Sequence[str] = ()
     sink: str = ""
+    quarantine_topic: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What is written of it."""
@@ -35,6 +37,7 @@ class RunPlace:
             "as_written": self.as_written,
             "store": self.store,
             "quarantine_folder": None if self.quarantine is None else str(self.quarantine),
+            "quarantine_topic": self.quarantine_topic,
             "signals": list(self.signals),
             "sink": self.sink,
         }

@@ -279,5 +279,7 @@ def pipeline_status(place: StatePlace, stale_after: int = STALE_SECONDS) -> Pipe
     with place.view() as view:
         wanted, histories = of(view.get(KEPT_AS), offset), tuple(view.history_sizes())
     again = wanted.tables if wanted is not None else ()
-    kept = None if place.quarantine is None else kept_count(place.quarantine)
-    return PipelineStatus(place.pipeline, offset, histories, again, read_status(place.folder), kept, stale_after)
+    run = read_status(place.folder)
+    # Of a topic, what the last run has said: nobody is asked here.
+    kept = (run or {}).get("quarantine_kept") if place.quarantine is None else kept_count(place.quarantine)
+    return PipelineStatus(place.pipeline, offset, histories, again, run, kept, stale_after)

@@ -168,6 +168,7 @@ def _content(figures: Figures) -> dict[str, Any]:
         "operations": dict(figures.counts.operations),
         "skipped": dict(figures.counts.skipped),
         "quarantined": dict(figures.faults.quarantined),
+        "quarantine_kept": figures.faults.kept,
         "left_out": dict(figures.faults.left_out),
         "commits": list(figures.commits),
         "unmatched": list(figures.unmatched),

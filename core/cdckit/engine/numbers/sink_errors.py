@@ -88,4 +88,10 @@ ENTRIES = (
     ),
     Entry("CDC4403", "two topics go to one table", "Their rows would be mixed.", "rename one of them by a router."),
     Entry("CDC4404", "rows cannot be told apart", "Rows of one of several sources were removed.", "see the message."),
+    Entry(
+        "CDC4405",
+        "a table refuses rows",
+        "They break a constraint of the table, or do not fit its columns.",
+        "see the message; `errors.tolerance: quarantine` keeps such rows and goes on.",
+    ),
 )

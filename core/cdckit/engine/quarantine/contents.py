@@ -15,9 +15,10 @@ from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import DecodeError, TransformError
 
-RECORD, MESSAGE, TEXT, PIECE = "record", "message", "text", "undecoded"
-"""What a content may be: a record as the source gave it; a message as the sink was given it; what is shown of a record
-that cannot be read back; what the source could not decode."""
+RECORD, MESSAGE, TEXT, PIECE, WITHHELD = "record", "message", "text", "undecoded", "withheld"
+"""What a content may be: a record as the source gave it, or as it was behind a transform; a message as the sink was
+given it; what is shown of a record that cannot be read back; what the source could not decode; nothing, of what would
+show what transforms conceal."""
 
 _WHOLE = JsonSerializer(
     JsonConfig.model_validate({"schemas.enable": True, "replace.null.with.default": False, "header.format": "json"})
@@ -25,8 +26,13 @@ _WHOLE = JsonSerializer(
 _PLAIN = JsonSerializer(JsonConfig.model_validate({"schemas.enable": False, "replace.null.with.default": False}))
 
 
-def content_of(record: Record) -> bytes:
-    """The content of a record, with its schemas; a text where it does not fit them."""
+def content_of(record: Record, behind: str = "") -> bytes:
+    """The content of a record, with its schemas; a text where it does not fit them.
+
+    Args:
+        record: what is kept.
+        behind: the transform behind which it was so; "": it is as the source gave it.
+    """
     try:
         (key,), (value,), (headers,) = _WHOLE.keys([record]), _WHOLE.values([record]), _WHOLE.headers([record])
     except (TransformError, TypeError, ValueError):
@@ -40,8 +46,14 @@ def content_of(record: Record) -> bytes:
             "value": _fragment(value),
             "headers": [{"key": name, "value": _fragment(header)} for name, header in headers],
             "timestamp": record.timestamp,
+            **({"behind": behind} if behind else {}),
         }
     )
+
+
+def content_withheld(topic: str, behind: str) -> bytes:
+    """The content of what would show what the transform `behind` conceals."""
+    return orjson.dumps({"form": WITHHELD, "topic": topic, "behind": behind})
 
 
 def _fragment(text: bytes | None) -> orjson.Fragment | None:

@@ -19,7 +19,9 @@ from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.pipeline import Encoder
 from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
-from cdckit.engine.quarantine.store import QuarantineStore, Stage
+from cdckit.engine.quarantine.held_back import HeldBack
+from cdckit.engine.quarantine.places import open_quarantine
+from cdckit.engine.quarantine.store import Stage
 from cdckit.errors import CdcError, RetriableSinkError, SinkError, TransformError
 
 
@@ -178,83 +180,6 @@ class TolerantSink(Sink):
         self._sink.close()
 
 
-class HeldBack:
-    """Messages that were refused in the transaction in hand, or in one that came to nothing for that.
-
-    What comes again may be another reading of the same row, as in a snapshot that begins anew: a message of the same
-    key that is no smaller is refused, too. One without a key is known by its position. A message is forgotten once a
-    transaction without it is committed.
-    """
-
-    def __init__(self) -> None:
-        self._least: dict[_Name, tuple[int, str]] = {}
-        self._known: set[tuple[str, str, bytes | None]] = set()
-        self._new: set[_Name] = set()
-        self._left_out: set[_Name] = set()
-
-    def __bool__(self) -> bool:
-        return bool(self._least)
-
-    @property
-    def fails(self) -> bool:
-        """Whether a message was refused in the transaction in hand."""
-        return bool(self._new)
-
-    def refused(self, message: Messages, reason: str) -> None:
-        """Takes a message that was refused in the transaction in hand, and why."""
-        name, size = _name(message, 0), _size(message, 0)
-        least, _ = self._least.get(name, (size, ""))
-        self._least[name] = min(size, least), reason
-        self._known.add(_place(message, 0))
-        self._new.add(name)
-
-    def parted(self, messages: Messages) -> tuple[Messages, list[tuple[Messages, str]]]:
-        """The messages that may be written, and of the others those that were not refused yet, with the reason."""
-        kept: list[Messages] = []
-        others: list[tuple[Messages, str]] = []
-        for at in range(len(messages)):
-            name = _name(messages, at)
-            least, reason = self._least.get(name, (None, ""))
-            if least is None or _size(messages, at) < least:
-                kept.append(messages.part(at, at + 1))
-                continue
-            self._left_out.add(name)
-            if _place(messages, at) not in self._known:
-                self._known.add(_place(messages, at))
-                others.append((messages.part(at, at + 1), reason))
-        return (messages if len(kept) == len(messages) else Messages.joined(kept)), others
-
-    def rolled_back(self) -> None:
-        """Another transaction begins, which is to have the messages of this one."""
-        self._new.clear()
-        self._left_out.clear()
-
-    def committed(self) -> None:
-        """What was left out of the transaction in hand comes no more."""
-        done = self._new | self._left_out
-        self._least = {name: least for name, least in self._least.items() if name not in done}
-        self.rolled_back()
-        if not self._least:
-            self._known.clear()
-
-
-_Name = tuple[str, bytes | str]
-"""A topic with a key, or with a position where there is none."""
-
-
-def _name(messages: Messages, at: int) -> _Name:
-    key = messages.keys[at]
-    return messages.topics[at], messages.positions[at] if key is None else key
-
-
-def _place(messages: Messages, at: int) -> tuple[str, str, bytes | None]:
-    return messages.topics[at], messages.positions[at], messages.keys[at]
-
-
-def _size(messages: Messages, at: int) -> int:
-    return len(messages.keys[at] or b"") + len(messages.values[at] or b"")
-
-
 class TolerantTransactions(Transactions):
     """A sink's transactions, each of which ends once the records that it lacks are safe.
 
@@ -324,10 +249,9 @@ def tolerant(
         return Tolerant(encode, sink)
     store = None
     if errors.tolerance == "quarantine":
-        assert errors.folder is not None  # such a pipeline is given one
-        store = QuarantineStore(errors.folder)
+        store = open_quarantine(errors)
         stack.callback(store.close)
-    faulty = FaultyRecords(errors, store, counts, Entries.of(pipeline))
+    faulty = FaultyRecords(errors, store, counts, Entries.of(pipeline, encode.chain))
     return Tolerant(
         TolerantEncoder(encode, faulty, pipeline.serializer.registration.name),
         TolerantSink(sink, faulty),

@@ -11,10 +11,11 @@ from cdckit.api.record import Record
 from cdckit.api.undecoded import Undecoded
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.metrics.fault_counts import FaultCounts
-from cdckit.engine.quarantine.contents import key_of, key_of_message
 from cdckit.engine.quarantine.entries import Entries
+from cdckit.engine.quarantine.places import Quarantine
 from cdckit.engine.quarantine.share import LAST, Share
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
+from cdckit.engine.quarantine.store import Quarantined, Stage
+from cdckit.engine.quarantine.waiting import SAID, message_waits, record_waits
 from cdckit.errors import CdcError, DecodeError, SinkError, TransformError
 
 log = logging.getLogger("cdckit.quarantine")
@@ -37,9 +38,7 @@ class FaultyRecords:
             options ask for that.
     """
 
-    def __init__(
-        self, errors: ErrorHandling, store: QuarantineStore | None, counts: FaultCounts, entries: Entries
-    ) -> None:
+    def __init__(self, errors: ErrorHandling, store: Quarantine | None, counts: FaultCounts, entries: Entries) -> None:
         self._errors = errors
         self._store = store
         self._counts = counts
@@ -47,7 +46,7 @@ class FaultyRecords:
         self._share = Share()
         self._failed = 0
         self._told: set[tuple[str, str]] = set()
-        self._waits = store is not None and errors.later_changes == "wait"
+        self._waits = store is not None and errors.waits
         self.waiting: dict[str, str] = store.keys() if store is not None and self._waits else {}
         counts.kept = None if store is None else store.count
 
@@ -58,7 +57,8 @@ class FaultyRecords:
             TransformError: the quarantine takes no more.
         """
         self._failed += 1
-        self._take(self._entries.of_record(record, stage, by, str(error)), TransformError)
+        for entry in self._entries.of_record(record, stage, by, str(error)):
+            self._take(entry, TransformError)
 
     def message_failed(self, message: Messages, reason: str) -> None:
         """Takes one message that the sink's target will never take.
@@ -76,8 +76,9 @@ class FaultyRecords:
             DecodeError: the quarantine takes no more.
         """
         self._failed += 1
-        self._take(self._entries.of_piece(piece), DecodeError)
-        self.seen(1, DecodeError, f"; the last one: {piece.reason}")
+        entry = self._entries.of_piece(piece)
+        self._take(entry, DecodeError)
+        self.seen(1, DecodeError, f"; the last one: {entry.reason}")
 
     def take(self, entries: Sequence[Quarantined], records: int) -> None:
         """Takes what another process could not deliver.
@@ -100,9 +101,9 @@ class FaultyRecords:
         """The records without those that wait for an earlier one of their keys, which are kept."""
         passed = []
         for record in records:
-            if self._is_behind(key_of(record), record.position):
-                entry = self._entries.of_record(record, "wait", "", "an earlier change of its key is in quarantine")
-                self._take(entry, TransformError)
+            if record_waits(self.waiting, record):
+                for entry in self._entries.of_record(record, "wait", "", SAID):
+                    self._take(entry, TransformError)
             else:
                 passed.append(record)
         return passed
@@ -112,9 +113,8 @@ class FaultyRecords:
         parts = [messages.part(at, at + 1) for at in range(len(messages))]
         passed = []
         for part in parts:
-            if self._is_behind(key_of_message(part.topics[0], part.keys[0]), part.positions[0]):
-                entry = self._entries.of_message(part, "wait", "an earlier change of its key is in quarantine")
-                self._take(entry, SinkError)
+            if message_waits(self.waiting, part):
+                self._take(self._entries.of_message(part, "wait", SAID), SinkError)
             else:
                 passed.append(part)
         return Messages.joined(passed)
@@ -145,13 +145,6 @@ class FaultyRecords:
             self._store.sync()
         self._entries.begin()
 
-    def _is_behind(self, key: str, position: str) -> bool:
-        """Whether it waits; what comes once more from before the record that is waited for does not."""
-        first = self.waiting.get(key)
-        # Behind a rewind the log is read again from before the record that waits: what came before it was delivered
-        # then, and is once more.
-        return first is not None and (not position or position >= first)
-
     def _take(self, entry: Quarantined, kind: type[CdcError]) -> None:
         if self._store is None:
             self._counts.left_out[entry.stage] += 1
@@ -160,7 +153,7 @@ class FaultyRecords:
         if entry.stage != "wait":
             self._tell(entry)
 
-    def _keep(self, entry: Quarantined, store: QuarantineStore, kind: type[CdcError]) -> bool:
+    def _keep(self, entry: Quarantined, store: Quarantine, kind: type[CdcError]) -> bool:
         """Keeps it, unless it is kept already."""
         if self._waits and entry.key:
             self.waiting.setdefault(entry.key, entry.position)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,13 +21,22 @@ from cdckit.engine.quarantine.contents import (
     MESSAGE,
     PIECE,
     RECORD,
+    WITHHELD,
     key_of_message,
     message_in,
     piece_in,
     record_in,
 )
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage, kept_records
+from cdckit.engine.quarantine.places import open_quarantine, records_kept
+from cdckit.engine.quarantine.store import Quarantined, Stage
+from cdckit.engine.quarantine.table_delivery import RowError, TableDelivery
 from cdckit.errors import ConfigError, DecodeError, TransformError
+from cdckit.tables.direct import DirectTableSink
+
+_NOTHING_KEPT = (
+    "its key and value were withheld, as transform '{}' conceals some of them: have its table read again (cdc signal), "
+    "and drop it; a transform that fails behind that one has its records kept"
+)
 
 
 class Replayed(NamedTuple):
@@ -60,14 +69,12 @@ def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quar
         SourceError: the source has to be asked about what it could not decode, and cannot be reached.
         StateError: the quarantine cannot be read or written.
     """
-    folder = pipeline.errors.folder
-    assert folder is not None  # who asks has seen to it
     with ExitStack() as stack:
-        store = QuarantineStore(folder)
+        store = open_quarantine(pipeline.errors)
         stack.callback(store.close)
         delivery = _Delivery(pipeline, state, stack)
         blocked: set[str] = set()
-        for record in kept_records(folder):
+        for record in records_kept(pipeline.errors):
             waits = record.stage == "wait" or pipeline.errors.later_changes == "wait"
             # What stays holds up later changes of its key, also where it was not to be tried: else an older row would
             # come last.
@@ -78,7 +85,7 @@ def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Callable[[Quar
                 delivery.deliver(record, (blocked if waits else set()) - {""})
             except _StaysError as error:
                 blocked.add(record.key)
-                store.change(record.number, error.stage, error.by, str(error))
+                store.change(record, error.stage, error.by, str(error))
                 yield Replayed(record, str(error))
             else:
                 # Out of the quarantine only when the sink has it: a crash in between delivers it twice.
@@ -98,9 +105,16 @@ class _Delivery:
         self._encode: Encoder = make_encoder(pipeline)
         stack.callback(self._encode.close)
         sink = make_sink(pipeline)
+        if isinstance(sink, DirectTableSink):
+            self._tables: TableDelivery | None = TableDelivery(pipeline, state, sink, stack)
+            return
+        self._tables = None
         if not isinstance(sink, Sink):
             raise ConfigError(
-                f"sink.type: '{self._names[1]}' keeps Spark tables, which take no single records", number="CDC2401"
+                f"sink.type: '{self._names[1]}' keeps tables through Spark, which a replay does without; the sink "
+                "'delta' writes the same tables (--runner direct --set sink.type=delta), or have rows read again "
+                "(cdc signal) and drop these",
+                number="CDC2401",
             )
         if sink.transactions is not None:
             raise ConfigError(
@@ -129,6 +143,9 @@ class _Delivery:
         """
         if record.key in blocked:
             raise _StaysError("wait", "", "an earlier change of its key is in quarantine")
+        if self._tables is not None:
+            self._to_tables(record, self._tables)
+            return
         messages = self._messages(record)
         # The chain may give messages other keys than the record had; order is that of what the sink is given.
         if blocked & {key_of_message(*where) for where in zip(messages.topics, messages.keys, strict=True)}:
@@ -139,22 +156,52 @@ class _Delivery:
         if self._refusals:
             raise _StaysError("write", self._names[1], self._refusals[0])
 
+    def _to_tables(self, record: Quarantined, tables: TableDelivery) -> None:
+        content, chain = self._content(record), self._encode.chain
+        with self._faults(record):
+            left = chain.behind(content["behind"]) if "behind" in content else chain
+            tables.deliver(self._records(content, record), left)
+
     def _messages(self, record: Quarantined) -> Messages:
-        try:
-            content = json.loads(record.content)
+        content = self._content(record)
+        with self._faults(record):
             if content["form"] == MESSAGE:
                 return message_in(content, record.position)
-            if content["form"] == RECORD:
-                return self._encode([record_in(content, record.position, self._reader)])
-            if content["form"] == PIECE:
-                return self._encode(self._decoded(content, record))
+            encode = self._encode_behind(content["behind"]) if "behind" in content else self._encode
+            return encode(self._records(content, record))
+
+    def _content(self, record: Quarantined) -> dict[str, Any]:
+        with self._faults(record):
+            content: dict[str, Any] = json.loads(record.content)
+            form = content["form"]
+        if form == WITHHELD:
+            raise _StaysError(record.stage, record.by, _NOTHING_KEPT.format(content.get("behind")))
+        if form not in (MESSAGE, RECORD, PIECE):
+            raise _StaysError(record.stage, record.by, "it did not fit its schemas, and only a text was kept of it")
+        return content
+
+    def _records(self, content: dict[str, Any], record: Quarantined) -> Sequence[Record]:
+        if content["form"] == PIECE:
+            return self._decoded(content, record)
+        return [record_in(content, record.position, self._reader)]
+
+    @contextmanager
+    def _faults(self, record: Quarantined) -> Iterator[None]:
+        """What fails on a record keeps it where it is."""
+        try:
+            yield
         except StepError as error:
             raise _StaysError("transform", error.step, str(error)) from error
         except TransformError as error:
             raise _StaysError("serialize", self._names[0], str(error)) from error
+        except RowError as error:
+            raise _StaysError("write", self._names[1], str(error)) from error
         except (DecodeError, ValueError, KeyError, TypeError) as error:
             raise _StaysError(record.stage, record.by, f"what was kept of it cannot be read: {error}") from error
-        raise _StaysError(record.stage, record.by, "it did not fit its schemas, and only a text was kept of it")
+
+    def _encode_behind(self, name: str) -> Encoder:
+        chain, serializer = self._encode.chain.behind(name), self._encode.serializer
+        return Encoder(chain, serializer, position_header=self._encode.position_header)
 
     def _decoded(self, content: dict[str, Any], record: Quarantined) -> Sequence[Record]:
         piece = piece_in(content, record.position, record.reason)

@@ -163,10 +163,11 @@ class QuarantineStore:
         self.count = self._count()
 
     @_with_state_errors
-    def change(self, number: int, stage: Stage, by: str, reason: str) -> None:
+    def change(self, record: Quarantined, stage: Stage, by: str, reason: str) -> None:
         """Notes where a record has stopped now, durably."""
         self._db.execute(
-            "update quarantine set stage = ?, made_by = ?, reason = ? where number = ?", (stage, by, reason, number)
+            "update quarantine set stage = ?, made_by = ?, reason = ? where number = ?",
+            (stage, by, reason, record.number),
         )
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ Where tables are read again, what the log told before is written, and its end sa
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cdckit.api.marks import RoutedMark
@@ -23,7 +23,7 @@ from cdckit.engine.runners.next_splits import next_splits
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.runners.table_progress import TableProgress
-from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError
+from cdckit.errors import RetriableSinkError, RetriableSourceError, RowsRefusedError, SnapshotDueError
 
 log = logging.getLogger("cdckit.runner")
 
@@ -85,12 +85,18 @@ class TableDrive:
                 self._retries.reached()
                 self._looks.planned()
                 self._read(work)
+                ends = work.last or not (work.splits or work.end)
+                if ends and self._progress.batches.planned_end is None:
+                    self._progress.save()  # here, where what a table refuses can still be looked for
             except SnapshotDueError:  # the source has said why
                 self._progress.begin_anew()
+            except RowsRefusedError as error:
+                self._progress.isolates(error)
+                self._progress.rewind()
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error)
             else:
-                if work.last or not (work.splits or work.end):
+                if ends:
                     return
 
     def _next(self, *, once: bool) -> _Work:
@@ -152,10 +158,13 @@ class Transforms:
 
     Args:
         chain: the pipeline's.
+        apply: what applies it to records, if not the chain itself.
     """
 
-    def __init__(self, chain: TransformChain) -> None:
-        self._chain = chain
+    def __init__(
+        self, chain: TransformChain, apply: Callable[[Sequence[Record]], Sequence[Record]] | None = None
+    ) -> None:
+        self._apply = apply or chain.apply
         self._routes = MarkRoutes(chain)
 
     def __call__(self, batch: Batch) -> tuple[Sequence[Record], Sequence[RoutedMark]]:
@@ -164,4 +173,4 @@ class Transforms:
         Raises:
             TransformError: a transform failed on a named record.
         """
-        return self._chain.apply(batch.records), [routed for mark in batch.marks for routed in self._routes.of(mark)]
+        return self._apply(batch.records), [routed for mark in batch.marks for routed in self._routes.of(mark)]

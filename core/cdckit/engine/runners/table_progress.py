@@ -14,7 +14,9 @@ from cdckit.api.state_store import StateStore
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
+from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.state.table_batches import TableBatches
+from cdckit.errors import RowsRefusedError
 from cdckit.tables.direct import DirectTableSink
 
 _BETWEEN = 4
@@ -41,6 +43,8 @@ class TableProgress:
         counts: the source's.
         figures: are told how long the sink has not answered, and of what was read.
         ahead: looks how long the log is kept.
+        settle: returns once the records that the sink was not given are safe in quarantine.
+        isolation: looks for records that a table refuses; None: they stop the pipeline.
 
     Attributes:
         offset: the place to go on from; None before the first.
@@ -59,6 +63,8 @@ class TableProgress:
         counts: SourceCounts,
         figures: Figures,
         ahead: Forecaster,
+        settle: Callable[[], None] = lambda: None,
+        isolation: Isolation | None = None,
     ) -> None:
         self.offset = saved
         self.batches = batches
@@ -72,6 +78,10 @@ class TableProgress:
         self._counts = counts
         self._away, self._pace = figures.sink_away, figures.pace
         self._ahead = ahead
+        self._settle = settle
+        self._isolation = isolation
+        self._marked = False
+        """Whether the sink has marks that are not committed."""
         self._reached: dict[str, str] = {}
         self._log_time_ms: int | None = None
         self._behind = False
@@ -88,7 +98,7 @@ class TableProgress:
         """
         records, marks = self._transformed(batch)
         for piece in pieces(records, marks):
-            self._sink.write(piece.records, piece.marks)
+            self._put(piece, batch)
             if piece.cut is not None:
                 for position in (piece.cut, *(record.position for record in piece.records)):
                     self._reach(position)
@@ -103,6 +113,36 @@ class TableProgress:
         elif time.monotonic() >= self._due and not self._sink.waiting:
             self._keep()
         self.look_ahead()
+
+    def _put(self, piece: Piece, batch: Batch) -> None:
+        isolation = self._isolation
+        if isolation is None:
+            self._sink.write(piece.records, piece.marks)
+            return
+        records = isolation.without_found(piece.records)
+        if piece.marks:
+            self._marked = True
+            for _ in isolation.parts(records, ()):
+                pass
+            self._sink.write(records, piece.marks)
+            return
+        for part in isolation.parts(records, batch.records):
+            self._sink.write(part, ())
+            if isolation.searches:
+                for record in part:
+                    self._reach(record.position)
+                self._commit()
+
+    def isolates(self, error: RowsRefusedError) -> None:
+        """A table refused rows: they are looked for, when what is not saved is read again.
+
+        Raises:
+            RowsRefusedError: they stop the pipeline.
+        """
+        if self._isolation is None:
+            raise error
+        self._isolation.narrow(error, whole=self.batches.planned_end is not None or self._marked)
+        self._marked = False
 
     def look_ahead(self, *, waiting: bool = False) -> None:
         """Looks, once a minute, how long the log behind the saved offset is kept."""
@@ -150,7 +190,12 @@ class TableProgress:
         self._keep()
 
     def rewind(self) -> None:
-        """Forgets what is not committed, before it is read again."""
+        """Forgets what is not committed, before it is read again.
+
+        Raises:
+            StateError: what cannot be delivered is not kept.
+        """
+        self._settle()  # what was kept comes again, and is known then
         self.offset = self._saved
         self._behind = False
         self._reached = {}
@@ -177,6 +222,9 @@ class TableProgress:
         self._away.begin()
         self._rows += self._sink.commit(number)
         self._away.end()
+        self._marked = False
+        if self._isolation is not None:
+            self._isolation.committed()
         self._committed = time.monotonic()
         self._took = self._committed - begun
 
@@ -197,6 +245,7 @@ class TableProgress:
         self._due = time.monotonic() + self._interval
         if self.offset is None or self.offset == self._saved or self._behind:
             return
+        self._settle()
         self.batches.saving(self.offset, self._reached)
         self._state.save_offset(self.offset)
         self._saved = self.offset

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
+from cdckit.api.record import Record
 from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.connector.signals.inbox import FOLDER
-from cdckit.engine.chain import make_chain
+from cdckit.engine.chain import TransformChain, make_chain
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.quarantine.entries import Entries
+from cdckit.engine.quarantine.faulty import FaultyRecords
+from cdckit.engine.quarantine.places import open_quarantine
+from cdckit.engine.quarantine.rows import TolerantRows
 from cdckit.engine.runners.garbage import spare_collections
+from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
@@ -56,7 +63,8 @@ class TableRun:
         runner.look_at(chain)
         leave_to_state(state)
         stack.callback(sink.close)
-        source, counts = self._opened(stack)
+        faulty = self._faulty(chain, stack)
+        source, counts = self._opened(stack, faulty)
         saved = state.load_offset()
         batches = TableBatches(state, saved)
         activity = runner.notices.activity
@@ -66,9 +74,10 @@ class TableRun:
         runner.notices.started(runner.name, saved)
         interval = self._pipeline.offset_flush_interval_ms / 1000
         notices, figures, ahead = runner.notices, runner.figures, runner.forecaster(source)
-        progress = TableProgress(
-            saved, interval, sink, batches, Transforms(chain), state, source, notices, counts, figures, ahead
-        )
+        transforms, settle = self._tolerant(chain, faulty)
+        parts = (saved, interval, sink, batches, transforms, state, source, notices, counts, figures, ahead)
+        isolation = None if faulty is None else Isolation(faulty, self._pipeline.sink.registration.name)
+        progress = TableProgress(*parts, settle, isolation)
         spare_collections()
         looks = Looks(source, chain, runner.notices)
         retries = Retries(source.retry_schedule(), runner.stopping)
@@ -89,7 +98,29 @@ class TableRun:
         if progress.batches.planned_end is None:
             progress.save()
 
-    def _opened(self, stack: ExitStack) -> tuple[Source, SourceCounts]:
+    def _faulty(self, chain: TransformChain, stack: ExitStack) -> FaultyRecords | None:
+        """What takes records that cannot be delivered; None where they stop the pipeline."""
+        errors, store = self._pipeline.errors, None
+        if errors.tolerance == "none":
+            return None
+        if errors.tolerance == "quarantine":
+            store = open_quarantine(errors)
+            stack.callback(store.close)
+        return FaultyRecords(errors, store, self._runner.figures.faults, Entries.of(self._pipeline, chain))
+
+    def _tolerant(self, chain: TransformChain, faulty: FaultyRecords | None) -> tuple[Transforms, Callable[[], None]]:
+        if faulty is None:
+            return Transforms(chain), lambda: None
+
+        def made(records: Sequence[Record]) -> Sequence[Record]:
+            behind = chain.apply(records)
+            self._sink.judge(behind)
+            return behind
+
+        rows = TolerantRows(made, faulty, self._pipeline.sink.registration.name)
+        return Transforms(chain, rows), faulty.sync
+
+    def _opened(self, stack: ExitStack, faulty: FaultyRecords | None) -> tuple[Source, SourceCounts]:
         source = make_source(self._pipeline)
         stack.callback(source.close)
         counts = SourceCounts(wanted=self._runner.measured)
@@ -102,6 +133,7 @@ class TableRun:
             inbox=self._pipeline.folder / FOLDER,
             counts=counts,
             marks=True,
+            undecoded=faulty.undecoded if faulty is not None and self._pipeline.errors.keeps_undecoded else None,
         )
         source.open(context)
         return source, counts

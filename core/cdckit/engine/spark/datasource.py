@@ -23,7 +23,7 @@ from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import MAX_BYTES, WAIT_SECONDS, Job
 from cdckit.engine.spark.packets import PACKET_SCHEMA
 from cdckit.engine.spark.planner import Planner
-from cdckit.engine.spark.worker import read_split
+from cdckit.engine.spark.worker import read_splits
 from cdckit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -117,19 +117,27 @@ class SplitPartition(InputPartition):
     """An input partition.
 
     Attributes:
-        split: what is read; None where there is nothing.
+        splits: what is read, one after another; none where there is nothing.
         buckets: how many shares of the keys its packets are made for.
     """
 
-    def __init__(self, split: Split | None, buckets: int = 1) -> None:
-        super().__init__(split)
-        self.split = split
+    def __init__(self, splits: Sequence[Split], buckets: int = 1) -> None:
+        super().__init__(splits)
+        self.splits = splits
         self.buckets = buckets
 
 
-def _partitions(splits: Sequence[Split], buckets: int = 1) -> list[InputPartition]:
-    """The only split of a batch needs no shares: nothing is sorted."""
-    return [SplitPartition(split, buckets if len(splits) > 1 else 1) for split in splits]
+def _partitions(splits: Sequence[Split], buckets: int = 1, *, in_order: bool = False) -> list[InputPartition]:
+    """The only partition of a batch needs no shares: nothing is sorted.
+
+    Args:
+        splits: what is read.
+        buckets: how many shares of the keys there are.
+        in_order: whether one task reads all, so that it knows of each failure before what comes behind it.
+    """
+    if in_order and splits:
+        return [SplitPartition(splits)]
+    return [SplitPartition([split], buckets if len(splits) > 1 else 1) for split in splits]
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -161,7 +169,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """The splits between two offsets."""
         with sealed_errors():
-            return _partitions(*self.planner.splits(start, end))
+            plan, waits = self.planner.splits(start, end), self.job.pipeline.errors.waits
+            return _partitions(plan.splits, plan.buckets, in_order=waits)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
@@ -203,7 +212,7 @@ class BatchReader(DataSourceReader):
                 splits += planner.splits(middle, planner.source.latest_offset(middle)).splits
             finally:
                 planner.close()
-        return _partitions(splits) or [SplitPartition(None)]
+        return _partitions(splits) or [SplitPartition([])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
@@ -212,4 +221,4 @@ class BatchReader(DataSourceReader):
 
 def _read(job: Job, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     assert isinstance(partition, SplitPartition)
-    return iter(()) if partition.split is None else read_split(job, partition.split, partition.buckets)
+    return read_splits(job, partition.splits, partition.buckets) if partition.splits else iter(())

@@ -78,7 +78,7 @@ class Delivery(ABC):
 
 def task_faults(pipeline: ResolvedPipeline, address: Address | None) -> TaskFaults | None:
     """What gathers what a sink's target never takes, for the driver; None where that stops the pipeline."""
-    return None if address is None else TaskFaults(address, Entries.of(pipeline))
+    return None if address is None else TaskFaults(address, Entries.of(pipeline), waits=pipeline.errors.waits)
 
 
 def task_context(

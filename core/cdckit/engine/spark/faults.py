@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
+from typing import Any
 
 from cdckit import errors
 from cdckit.api.messages import Messages
@@ -21,7 +22,9 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.metrics.fault_counts import FaultCounts
 from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
+from cdckit.engine.quarantine.places import open_quarantine
+from cdckit.engine.quarantine.store import Quarantined, Stage
+from cdckit.engine.quarantine.waiting import SAID, message_waits, record_waits
 from cdckit.engine.spark.failures import nearest_kind
 from cdckit.engine.spark.writer import Address
 from cdckit.errors import CdcError, StateError, TransformError, number_of
@@ -45,8 +48,8 @@ class FaultInbox:
     """
 
     def __init__(self, pipeline: ResolvedPipeline, counts: FaultCounts, host: str | None) -> None:
-        folder = pipeline.errors.folder if pipeline.errors.tolerance == "quarantine" else None
-        self._store = None if folder is None else QuarantineStore(folder)
+        keeps = pipeline.errors.tolerance == "quarantine"
+        self._store = open_quarantine(pipeline.errors) if keeps else None
         self._faulty = FaultyRecords(pipeline.errors, self._store, counts, Entries.of(pipeline))
         secret = secrets.token_bytes(32)
         family = "AF_UNIX" if host is None else "AF_INET"
@@ -65,10 +68,10 @@ class FaultInbox:
 
     def _listen(self, connection: Connection) -> None:
         with connection, suppress(OSError, EOFError):
-            entries, records = connection.recv()
+            asked = connection.recv()
             # Counts, shares and the store are for one thread; tasks wait in line, for less than a disk's sync each.
             with self._one_task:
-                answer = self._taken(entries, records)
+                answer = dict(self._faulty.waiting) if asked is None else self._taken(*asked)
             connection.send(answer)
 
     def _taken(self, entries: Sequence[Quarantined], records: int) -> tuple[str, str, str] | None:
@@ -102,13 +105,15 @@ class TaskFaults:
     Args:
         address: the driver's.
         entries: makes out of each what is kept.
+        waits: whether later changes wait for those of their keys that are in quarantine.
 
     Attributes:
-        waiting: the keys whose later changes wait; always empty.
+        waiting: the keys whose later changes wait, each with the position of what they wait for.
     """
 
-    def __init__(self, address: Address, entries: Entries) -> None:
+    def __init__(self, address: Address, entries: Entries, *, waits: bool = False) -> None:
         self.waiting: dict[str, str] = {}
+        self._waits = waits
         self._address = address
         self._entries = entries
         self._gathered: list[Quarantined] = []
@@ -116,13 +121,20 @@ class TaskFaults:
         self._records = 0
 
     def begin(self) -> None:
-        """Another task begins; what the last one left behind is forgotten."""
+        """Another task begins; what the last one left behind is forgotten.
+
+        Raises:
+            StateError: the driver, which knows what waits, has gone away.
+        """
         self._entries.begin()
         self._forget()
+        if self._waits:
+            self.waiting = self._asked(None)
 
     def record_failed(self, record: Record, stage: Stage, by: str, error: TransformError) -> None:
         """Takes a record as the source gave it; raises as `hand_over`."""
-        self._add(self._entries.of_record(record, stage, by, str(error)))
+        for entry in self._entries.of_record(record, stage, by, str(error)):
+            self._add(entry)
 
     def message_failed(self, message: Messages, reason: str) -> None:
         """Takes one message that the sink's target will never take; raises as `hand_over`."""
@@ -134,14 +146,33 @@ class TaskFaults:
         self._add(self._entries.of_piece(piece))
 
     def due(self, records: list[Record]) -> list[Record]:
-        """All of the records."""
-        return records
+        """The records that do not wait; raises as `hand_over`."""
+        passed = []
+        for record in records:
+            if record_waits(self.waiting, record):
+                for entry in self._entries.of_record(record, "wait", "", SAID):
+                    self._add(entry)
+            else:
+                passed.append(record)
+        return passed
+
+    def due_messages(self, messages: Messages) -> Messages:
+        """The same of messages."""
+        passed = []
+        for part in (messages.part(at, at + 1) for at in range(len(messages))):
+            if message_waits(self.waiting, part):
+                self._add(self._entries.of_message(part, "wait", SAID))
+            else:
+                passed.append(part)
+        return Messages.joined(passed)
 
     def seen(self, records: int) -> None:
         """Notes how many records have come since it was last told."""
         self._records += records
 
     def _add(self, entry: Quarantined) -> None:
+        if self._waits and entry.key:
+            self.waiting.setdefault(entry.key, entry.position)
         self._gathered.append(entry)
         self._bytes += len(entry.content)
         if self._bytes > _GATHERED_BYTES:
@@ -156,16 +187,19 @@ class TaskFaults:
         """
         if not self._gathered and not self._records:
             return
-        try:
-            with Client(self._address.place, self._address.family, authkey=self._address.secret) as connection:
-                connection.send((self._gathered, self._records))
-                refused = connection.recv()
-        except (OSError, EOFError, AuthenticationError) as error:
-            raise StateError("the driver, which keeps what cannot be delivered, has gone away") from error
+        refused = self._asked((self._gathered, self._records))
         self._forget()
         if refused is not None:
             kind, text, number = refused
             raise getattr(errors, kind)(text, number=number)
+
+    def _asked(self, asked: tuple[list[Quarantined], int] | None) -> Any:
+        try:
+            with Client(self._address.place, self._address.family, authkey=self._address.secret) as connection:
+                connection.send(asked)
+                return connection.recv()
+        except (OSError, EOFError, AuthenticationError) as error:
+            raise StateError("the driver, which keeps what cannot be delivered, has gone away") from error
 
     def sync(self) -> None:
         """As `hand_over`; what comes next may have come before."""

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.api.sink import Sink
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_sink
+from cdckit.engine.quarantine.delivery import TolerantSink
 from cdckit.engine.spark.delivery import Delivery, task_context, task_faults
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.packets import messages_of
@@ -53,10 +54,10 @@ class _OpenSink:
     def __init__(self, pipeline: ResolvedPipeline, faults: Address | None, *, once: bool) -> None:
         sink = make_sink(pipeline)
         assert isinstance(sink, Sink)
-        self.sink = sink
         self._faults = task_faults(pipeline, faults)
+        self.sink = sink if self._faults is None else TolerantSink(sink, self._faults)
         try:
-            sink.open(task_context(pipeline, self._faults, once=once))
+            self.sink.open(task_context(pipeline, self._faults, once=once))
         except BaseException:
             sink.close()
             raise
@@ -69,8 +70,6 @@ class _OpenSink:
     def flush(self) -> None:
         """Returns once everything is safe: in the target, or with the driver."""
         self.sink.flush()
-        if self._faults is not None:
-            self._faults.hand_over()
 
     def close(self) -> None:
         self.sink.close()

@@ -5,7 +5,7 @@ Python workers live from batch to batch, so what is expensive to make (connectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -17,11 +17,13 @@ from cdckit.api.record import Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.chain import TransformChain
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.lineage.outputs import OutputWatch
 from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.pipeline import make_encoder, make_sink, make_source
 from cdckit.engine.quarantine.delivery import TolerantEncoder
 from cdckit.engine.quarantine.entries import Entries
+from cdckit.engine.quarantine.rows import TolerantRows
 from cdckit.engine.spark.arrow import to_arrow
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
@@ -30,7 +32,7 @@ from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, table_packets
 from cdckit.engine.spark.relay import relayed
 from cdckit.engine.spark.worker_cache import WorkerCache
-from cdckit.tables.sink import RowEncoder, SparkTableSink
+from cdckit.tables.sink import Packet, RowEncoder, SparkTableSink
 
 CHUNK = 2000
 """How many records at least are gathered for one Arrow batch, while the split has more ..."""
@@ -61,7 +63,11 @@ class _Reading:
         self.counts = SourceCounts(wanted=job.measured)
         self.notices = relayed(job) or ProcessNotices()
         self.source: Source = make_source(job.pipeline)
-        self.faults = None if job.faults is None else TaskFaults(job.faults, Entries.of(job.pipeline))
+        plain = make_encoder(job.pipeline, positions=True)
+        self.faults = None
+        if job.faults is not None:
+            entries = Entries.of(job.pipeline, plain.chain)
+            self.faults = TaskFaults(job.faults, entries, waits=job.pipeline.errors.waits)
         keeps_undecoded = self.faults is not None and job.pipeline.errors.keeps_undecoded
         context = SourceContext(
             job.pipeline.name,
@@ -71,11 +77,11 @@ class _Reading:
             undecoded=self.faults.undecoded if self.faults is not None and keeps_undecoded else None,
         )
         self.source.open(context)
-        self._encoder = make_encoder(job.pipeline, positions=True)
         if job.pipeline.lineage is not None:
-            self._encoder.chain.watch = OutputWatch(self.notices.written, rows=job.form == "table rows").see
+            plain.chain.watch = OutputWatch(self.notices.written, rows=job.form == "table rows").see
+        self._encoder = plain
         if self.faults is not None:
-            self._encoder = TolerantEncoder(self._encoder, self.faults, job.pipeline.serializer.registration.name)
+            self._encoder = TolerantEncoder(plain, self.faults, job.pipeline.serializer.registration.name)
         self._found: dict[str, bool] = {}
 
     def tell_found(self) -> None:
@@ -86,11 +92,11 @@ class _Reading:
             self.notices.topics_found(found)
 
     def output(self, buckets: int) -> Output:
-        """The output for one split."""
+        """The output for one task."""
         if self.job.form == "table rows":
             sink = make_sink(self.job.pipeline)
             assert isinstance(sink, SparkTableSink)
-            return _table_output(sink.encoder(), self._encoder.chain)
+            return _table_output(sink.encoder(), self._encoder.chain, self.faults, self.job.pipeline)
         portions = self._encoder.portions
         if self.job.form == "messages":
             return lambda records, _: map(to_arrow, portions(records))
@@ -104,23 +110,24 @@ class _Reading:
 _readings: WorkerCache[_Reading] = WorkerCache()
 
 
-def read_split(job: Job, split: Split, buckets: int) -> Iterator[pa.RecordBatch]:
-    """The split's records as Arrow batches of the job's form.
+def read_splits(job: Job, splits: Sequence[Split], buckets: int) -> Iterator[pa.RecordBatch]:
+    """The records of splits, one after another, as Arrow batches of the job's form.
 
     Args:
         job: the query.
-        split: what is read.
+        splits: what is read.
         buckets: how many shares of the keys packets are made for.
 
     Raises:
-        WorkerError: the split cannot be read, decoded or encoded.
+        WorkerError: a split cannot be read, decoded or encoded.
     """
     with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
         output = reading.output(buckets)
         if reading.faults is not None:
             reading.faults.begin()
-        for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
-            yield from output(records, marks)
+        for split in splits:
+            for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
+                yield from output(records, marks)
         if reading.faults is not None:
             # Before the task ends, as Spark may commit the batch from then on: what is set aside has to be kept by
             # then.
@@ -136,11 +143,18 @@ def _attempt() -> int:
     return 0 if task is None else task.attemptNumber()
 
 
-def _table_output(encode: RowEncoder, chain: TransformChain) -> Output:
+def _table_output(
+    encode: RowEncoder, chain: TransformChain, faults: TaskFaults | None, pipeline: ResolvedPipeline
+) -> Output:
     routes = MarkRoutes(chain)
 
+    def made(records: Sequence[Record]) -> Iterable[Packet]:
+        return encode(chain.apply(records))
+
+    make = made if faults is None else TolerantRows(made, faults, pipeline.sink.registration.name)
+
     def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
-        packets = encode(chain.apply(records))
+        packets = make(records)
         if marks:
             packets = [*packets, *(encode.mark(routed) for mark in marks for routed in routes.of(mark))]
         yield table_packets(packets)

@@ -46,6 +46,8 @@ class WriterDelivery(Delivery):
     ) -> None:
         """Opens the sink."""
         self.faults = task_faults(self.pipeline, faults)
+        if self.faults is not None:
+            self.sink = TolerantSink(self.sink, self.faults)
         self.sink.open(task_context(self.pipeline, self.faults, once=self.once, stopping=self.stopping))
         self._listen(session)
 
@@ -55,11 +57,10 @@ class WriterDelivery(Delivery):
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Writes the batch and flushes."""
+        if self.faults is not None:
+            self.faults.begin()
         records = self._written(frame)
         self.sink.flush()
-        if self.faults is not None:
-            self.faults.hand_over()
-            self.faults.begin()
         return records
 
     def _written(self, frame: DataFrame) -> int:
@@ -142,6 +143,8 @@ class TransactionDelivery(WriterDelivery):
         if self._kept.has_batch(self._generation, batch):
             log.info("batch %d is in the sink already: it is passed over", batch)
             return 0
+        if self._refused is not None:
+            self._refused.begin()
         records = self._written(frame)
         self._in_doubt = True
         self._kept.commit(planned_end(self._checkpoint, batch), (self._generation, batch))
@@ -166,12 +169,19 @@ class _Refused:
         self.waiting: dict[str, str] = {}
         self.faults: TaskFaults | None = None
 
+    def begin(self) -> None:
+        """Another batch is written: asks the driver what waits."""
+        assert self.faults is not None  # batches come once the delivery is open
+        self.faults.begin()
+        self.waiting = self.faults.waiting
+
     def message_failed(self, message: Messages, reason: str) -> None:
         assert self.faults is not None  # tasks send once the delivery is open
         self.faults.message_failed(message, reason)
 
     def due_messages(self, messages: Messages) -> Messages:
-        return messages
+        assert self.faults is not None  # as above
+        return self.faults.due_messages(messages)
 
     def sync(self) -> None:
         if self.faults is not None:

@@ -113,6 +113,11 @@ class TableBatches:
             if ends is not None and any(position > reached.get(lane, "") for lane, position in ends.items())
         ]
 
+    def delivered(self) -> None:
+        """Nothing that was begun comes again; the offset stays as it is."""
+        self._note.begun = []
+        self._keep()
+
     def begin_anew(self) -> None:
         """What was planned can no longer be read: nothing that comes is part of a batch of before."""
         starts, self._note = self._note.starts, _fresh()
