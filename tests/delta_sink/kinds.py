@@ -128,3 +128,5 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 """By the name of the table; `T!` in the statements stands for it."""
+UNTOLD = {name + end for name, kind in KINDS.items() for end in kind.untold}
+"""The tables that a mirror reads anew."""

@@ -2,105 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 
-from cdckit.cli.main import call
 from cdckit.tables.behavior import ChangeKind, EvolutionMode
-from delta_sink.kinds import KINDS, Kind
+from delta_sink.kinds import KINDS, UNTOLD
+from delta_sink.played import COMMAND, Played
 from delta_sink.shop import Shop
-from histories.rows import at_source, columns_of, difference
-from histories.sinks import DeltaMirror
 from testkit.servers.mariadb import MariaDBServer
-
-_COMMAND = re.compile(r"`cdc ([^`]*)`")
-_MOST_STOPS = 40
-Commands = set[tuple[str, str]]
-"""What was called, and for which table."""
-
-
-@dataclass(frozen=True)
-class Played:
-    """A pipeline whose source went through all kinds.
-
-    Attributes:
-        shop: its database and its lake.
-        sink: the sink's options.
-        printed: gives what was printed since it was last asked.
-    """
-
-    shop: Shop
-    sink: Mapping[str, Any]
-    printed: Callable[[], str]
-
-    def called(self, command: str) -> int:
-        """Calls a command as a message prints it."""
-        file = str(self.shop.pipeline(dict(self.sink)).written())
-        return call(["--log-level", "error", *command.replace("FILE", file).split()])
-
-    def play(self, kinds: Mapping[str, Kind] = KINDS) -> Commands:
-        """Has everything happen at the source; the commands that it took to go on."""
-        self.shop.run("".join(kind.made(name) for name, kind in kinds.items()))
-        assert self.called("run FILE --once") == 0
-        self.shop.run("".join(kind.changed(name) for name, kind in kinds.items()))
-        return self.resolved()
-
-    def resolved(self) -> Commands:
-        """Delivers what there is, and does what the pipeline's last words say each time it stops."""
-        named: Commands = set()
-        for _ in range(_MOST_STOPS):
-            self.printed()
-            code = self.called("run FILE --once")
-            if code == 0:
-                return named
-            said = self.printed()
-            assert (code, "error CDC4401: " in said) == (4, True), said
-            command = _COMMAND.findall(said)[0]
-            words = command.split()
-            one = " ".join(words[:-3]), words[-1].rpartition(".")[2]
-            assert one not in named, f"twice: {said}"
-            named.add(one)
-            assert self.called(command) == 0, self.printed()
-        raise AssertionError(f"still stops after {named}")
-
-    def found(self, table: str) -> list[tuple[Any, ...]]:
-        """The values of a mirror's rows, in order, without where they are from."""
-        rows = DeltaMirror(self.shop.folder, self.shop.name, self.shop.name).found(table)
-        values = (tuple(value for name, value in row.items() if not name.startswith("__")) for row in rows)
-        return sorted(values, key=str)
-
-    def columns(self, table: str) -> set[str]:
-        """A table's columns but those about the change."""
-        return {
-            name
-            for name in DeltaTable(self.shop.table(table)).to_pyarrow_table().schema.names
-            if not name.startswith("__")
-        }
-
-    def unequal(self) -> set[str]:
-        """The mirrors that do not have the columns and rows that their sources have, and those of no source."""
-        name = self.shop.name
-        tables = columns_of(self.shop.server, name)
-        mirror = DeltaMirror(self.shop.folder, name, name)
-        rows = mirror.rows(tables)
-        found = {path.name.rpartition(".")[2] for path in mirror.paths()}
-        assert found >= set(tables)
-        return {
-            *(one for one in found - set(tables) if mirror.found(one)),
-            *(
-                one
-                for one, types in tables.items()
-                if difference(types, at_source(self.shop.server, name, one, types), rows[one])
-                or self.columns(one) != set(types)
-            ),
-        }
-
 
 NewPlayed = Callable[..., Played]
 
@@ -117,9 +31,6 @@ def played(shop: Shop, capsys: pytest.CaptureFixture[str]) -> NewPlayed:
         return Played(made, {"schema.evolution": evolution, **options}, lambda: "".join(capsys.readouterr()))
 
     return make
-
-
-UNTOLD = {name + end for name, kind in KINDS.items() for end in kind.untold}
 
 
 def test_what_is_not_followed_is_read_anew_as_the_message_says(played: NewPlayed) -> None:
@@ -164,7 +75,7 @@ def test_a_table_is_gone_before_it_can_be_read_anew(played: NewPlayed, evolution
     pipeline.shop.run("DROP TABLE retyped, partitioned")
     for table in kinds:
         assert pipeline.called("run FILE --once") == 4
-        first, second = _COMMAND.findall(pipeline.printed())
+        first, second = COMMAND.findall(pipeline.printed())
         assert first.endswith(f".{table}")
         assert (pipeline.called(first), pipeline.called(second)) == (2, 0)
     assert pipeline.called("run FILE --once") == 0
@@ -188,6 +99,15 @@ def test_an_acceptance_that_a_new_reading_has_made_good_is_for_no_later_change(p
     assert pipeline.resolved() == {("schema accept", "t")}
 
 
+def _columns(pipeline: Played, table: str) -> set[str]:
+    """A table's columns but those about the change."""
+    return {
+        name
+        for name in DeltaTable(pipeline.shop.table(table)).to_pyarrow_table().schema.names
+        if not name.startswith("__")
+    }
+
+
 @pytest.mark.parametrize("evolution", ["evolve", "exception"])
 def test_a_changelog_follows_or_is_told_to(played: NewPlayed, evolution: EvolutionMode) -> None:
     """It keeps what older rows have; what happens to whole tables is no change of it."""
@@ -195,10 +115,10 @@ def test_a_changelog_follows_or_is_told_to(played: NewPlayed, evolution: Evoluti
     asked = {"added", "added_default", "dropped", "renamed", "widened", "rekeyed", "commented"}
     stopping = {"retyped", "anew"} | (asked if evolution == "exception" else set())
     assert pipeline.play() == {("schema accept", table) for table in stopping}
-    assert pipeline.columns("retyped") == {"id", "a__1", "b", "a"}
-    assert pipeline.columns("renamed") == {"id", "a", "word"}
-    assert pipeline.columns("dropped") == {"id", "a", "b"}
-    assert pipeline.columns("anew") == {"id", "a__1", "b", "k", "a"}
+    assert _columns(pipeline, "retyped") == {"id", "a__1", "b", "a"}
+    assert _columns(pipeline, "renamed") == {"id", "a", "word"}
+    assert _columns(pipeline, "dropped") == {"id", "a", "b"}
+    assert _columns(pipeline, "anew") == {"id", "a__1", "b", "k", "a"}
     told = {table: sorted((row[0], row[2]) for row in pipeline.found(table)) for table in ("renamed", "rekeyed")}
     assert told["renamed"] == [(1, "ONE"), (1, "one"), (2, "two"), (3, "three"), (4, "four")]
     rekeyed = [(1, "one"), (2, "two"), (2, "two"), *[(3, "three")] * 3, (10, "four"), (10, "one")]
