@@ -18,7 +18,7 @@ from histories.sinks import Mirror, MirroredRows
 from testkit.running import Pipeline
 from testkit.servers.mysql import MySQLServer
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(3600)]
 
 
 @dataclass(frozen=True)
