@@ -64,22 +64,17 @@ def _played(
     return PlayedOnSpark(shop, {"schema.evolution": evolution}, lambda: "".join(capsys.readouterr()), session)
 
 
-@pytest.mark.parametrize("group", [
-    ["retyped", "rounded", "moved"],
-    pytest.param([*KINDS], marks=pytest.mark.nightly, id="all"),
-])  # fmt: skip
-@pytest.mark.parametrize("evolution", ["evolve", pytest.param("exception", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("evolution", ["evolve", "exception"])
 def test_what_stops_is_resolved_as_the_message_says(
     session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str], group: list[str], evolution: str,
+    capsys: pytest.CaptureFixture[str], evolution: str,
 ) -> None:  # fmt: skip
     pipeline = _played(session, mysql_server, unique_name, tmp_path, evolution, capsys)
-    kinds = {name: KINDS[name] for name in group}
-    tables = {name + end for name, kind in kinds.items() for end in ("", *kind.untold)}
+    tables = {name + end for name, kind in KINDS.items() for end in ("", *kind.untold)}
     resolved = {("resnapshot", table) for table in tables & UNTOLD}
     if evolution == "exception":
         resolved |= {("schema accept", table) for table in tables - UNTOLD}
-    assert pipeline.play(kinds) == resolved
+    assert pipeline.play() == resolved
     assert pipeline.unequal() == set()
     mysql_server.execute(f"DROP DATABASE {unique_name}")
 
