@@ -41,7 +41,7 @@ def store() -> Iterator[DurableObjectStore]:
         yield found
 
 
-def _unequal(shop: Shop, store: DurableObjectStore, place: str) -> str:
+def unequal(shop: Shop, store: DurableObjectStore, place: str) -> str:
     """What of the tables in the store is not as at the source; "" for nothing."""
     tables = columns_of(shop.server, shop.name)
     keys = partial(keys_of, shop.server, shop.name)
@@ -95,7 +95,7 @@ def test_nothing_is_lost_or_doubled(shop: Shop, store: DurableObjectStore, mode:
     assert ended.code in (0, 4), ended.stderr
     last = pipeline.run("--once")
     assert last.code == 0, last.stderr
-    assert not _unequal(shop, store, place)
+    assert not unequal(shop, store, place)
 
 
 def test_a_pipeline_ends_while_its_store_is_away(shop: Shop, store: DurableObjectStore) -> None:
@@ -119,4 +119,4 @@ def test_a_pipeline_ends_while_its_store_is_away(shop: Shop, store: DurableObjec
     assert "gave up after 2 attempts" in given_up.errors
     store.start()
     assert pipeline.run("--once").code == 0
-    assert not _unequal(shop, store, place)
+    assert not unequal(shop, store, place)
