@@ -11,7 +11,7 @@ from typing import Any
 from histories.rows import at_source, columns_of, difference, keys_of
 from histories.sinks import DeltaChangelog, DeltaMirror
 from testkit.running import Ended, Pipeline, create_reader, source_of
-from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Shop:
         mode: what the tables are.
     """
 
-    server: MySQLServer
+    server: SQLServer
     name: str
     folder: Path
     mode: str = "mirror"

@@ -320,15 +320,15 @@ def create_selected(chance: Random, tables: Tables) -> list[str] | None:
 def rekey_emptied(chance: Random, tables: Tables) -> list[str] | None:
     """Another key, or none, while a table has no rows."""
     table = _plain(chance, tables)
-    made = table and change_key(chance, {table.name: table})
-    return made and _emptied(chance, table, *made) if table else None
+    made = change_key(chance, {table.name: table}) if table else None
+    return _emptied(chance, table, *made) if table and made else None
 
 
 def recreate_emptied(chance: Random, tables: Tables) -> list[str] | None:
     """An empty table goes, and another of its name comes."""
     table = _plain(chance, tables)
-    made = table and recreate(chance, {table.name: table})
-    return made and _emptied(chance, table, *made) if table else None
+    made = recreate(chance, {table.name: table}) if table else None
+    return _emptied(chance, table, *made) if table and made else None
 
 
 def rename_emptied(chance: Random, tables: Tables) -> list[str] | None:

@@ -48,7 +48,7 @@ def test_parallelism_is_read_anew_for_each_batch(
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.enabled": "true",
         "spark.dynamicAllocation.minExecutors": "1",
-        "spark.dynamicAllocation.schedulerBacklogTimeout": "100ms",
+        "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
         "spark.dynamicAllocation.executorIdleTimeout": "600s",
         "spark.executor.cores": "1",
         "spark.executor.memory": "500m",
@@ -57,6 +57,7 @@ def test_parallelism_is_read_anew_for_each_batch(
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": events.as_uri(),
         "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.databricks.delta.snapshotPartitions": "2",
     }
