@@ -13,6 +13,8 @@ _AWAY = re.compile(
     re.IGNORECASE,
 )
 """Of object stores, as delta-rs tells them."""
+_CAUSE = re.compile(r"\s*\n\s*(?:\x1b\[\d+m)*↳(?:\x1b\[\d+m)*\s*")
+"""A cause is a line of its own, with an arrow in colours before it."""
 
 
 def passes(error: Exception) -> bool:
@@ -30,5 +32,5 @@ def refuses_rows(error: Exception) -> bool:
 
 
 def reason(error: Exception) -> str:
-    """The first line of what is said."""
-    return str(error).strip().partition("\n")[0]
+    """The first line of what is said, with the causes that delta-rs writes below it."""
+    return _CAUSE.sub(": ", str(error).strip()).partition("\n")[0]

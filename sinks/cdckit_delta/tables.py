@@ -12,7 +12,7 @@ from cdckit import MarkKind
 from cdckit.tables.context import TableContext
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.policy import Policy
-from cdckit.tables.segments import Emptied, chosen, emptied, refuse_unfollowed
+from cdckit.tables.segments import Emptied, chosen, emptied
 from cdckit.tables.sources import Sources
 from cdckit.tables.target import BatchId
 from cdckit_delta.arrow_types import arrow_schema
@@ -76,6 +76,7 @@ class LakeTable:
         elif rows.parts:
             self._append(rows, batch)
         evolution.begun({name: one for name, one in asked.read_again.items() if name in begun})
+        evolution.use({name: one for name, one in asked.accepted.items() if name in begun})
 
     def last_batch(self, application: str) -> int | None:
         """The number of the last batch of an application that is here, or waits beside the table."""
@@ -147,8 +148,8 @@ class LakeTable:
             (mark for mark in rows.marks if mark.told or not self._context.marks), key=lambda mark: mark.position
         )
         marks, used = chosen(marks, self._policy.behavior, evolution.accepts(accepted), target)
-        refuse_unfollowed(marks, target)
         if not evolution.present():
+            evolution.use({name: accepted[name] for name in used})
             return  # whatever happened to it, it has never had a row
         here = {part.layout.source for part in rows.parts if part.layout.kind == "rows"}
         self._sources.add(here)

@@ -19,7 +19,7 @@ from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
-from cdckit.tables.segments import Emptied, Segment, chosen, emptied, refuse_unfollowed, segments
+from cdckit.tables.segments import Emptied, Segment, chosen, emptied, segments
 from cdckit.tables.sink import RowEncoder, SparkTableSink
 from cdckit.tables.sources import Sources
 from cdckit.tables.target import BatchId, Target
@@ -158,6 +158,7 @@ class LakeSink(SparkTableSink):
             elif rows.headings:
                 table.target.append(rows.typed(table.columns, table.fitting), number)
             table.begun({name: one for name, one in asked.read_again.items() if name in begun})
+            table.use({name: one for name, one in asked.accepted.items() if name in begun})
         except (PySparkException, Py4JJavaError) as error:
             kind = RetriableSinkError if passes(error) else SinkError
             raise kind(f"table {table.target}: {_reason(error)}") from error
@@ -191,8 +192,8 @@ class LakeSink(SparkTableSink):
         assert isinstance(target, DeltaTarget)
         marks = [mark for mark in rows.marks if mark.told or not self._context.marks]
         marks, used = chosen(marks, self._policy.behavior, table.accepts(accepted), target)
-        refuse_unfollowed(marks, target)
         if not table.present():
+            table.use({name: accepted[name] for name in used})
             return  # whatever happened to it, it has never had a row
         sources = self._sources_of(topic, target)
         here = {head.layout.source for head in rows.headings if head.layout.kind == "rows"}

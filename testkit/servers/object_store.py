@@ -55,6 +55,51 @@ class ObjectStore(Server):
         return True
 
 
+_DURABLE = """
+import base64, json, os, sys
+from pathlib import Path
+from urllib.parse import urlsplit
+from moto.moto_api import recorder
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import run_simple
+from werkzeug.test import Client
+
+journal = Path(os.environ["MOTO_RECORDER_FILEPATH"])
+store = DomainDispatcherApplication(create_backend_app)
+kept = []
+for line in journal.read_text().splitlines() if journal.exists() else ():
+    try:
+        request = json.loads(line)
+    except ValueError:
+        break
+    if request["method"] in ("PUT", "POST", "DELETE"):
+        kept.append(line)
+        body = request["body"] or ""
+        url = urlsplit(request["url"])
+        Client(store).open(
+            url.path, base_url=f"{url.scheme}://{url.netloc}", query_string=url.query, method=request["method"],
+            headers=request["headers"], data=base64.b64decode(body) if request["body_encoded"] else body,
+        )
+journal.write_text("".join(f"{line}\\n" for line in kept))
+recorder.start_recording()
+run_simple(sys.argv[1], int(sys.argv[2]), store, threaded=True, request_handler=MotoRequestHandler)
+"""
+"""A store that does what it was asked to before once more, before it serves: moto alone forgets it."""
+
+
+class DurableObjectStore(ObjectStore):
+    """A store that has its buckets again after a kill: it writes down each request before it carries it out."""
+
+    @property
+    def journal(self) -> Path:
+        """The requests, a line each."""
+        return self.datadir / "requests"
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        command = [str(_python()), "-c", _DURABLE, self.host, str(self.port)]
+        return spawn(command, self.errlog, env={"MOTO_RECORDER_FILEPATH": str(self.journal)}, cwd=self.datadir)
+
+
 @cache
 def _python() -> Path:
     """Return the interpreter of an environment that holds moto and nothing of the tests."""

@@ -19,14 +19,21 @@ from testkit.servers.server import Server
 
 _DEPLOY = "org.apache.spark.deploy"
 _JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-_CORES = 2
 _MEMORY = "2g"
 _DAEMON_MEMORY = "256m"
 _SECONDS = 5.0
 
 
 class SparkCluster(Server):
-    """A master with one worker of two cores, both on loopback; its executors are processes of their own."""
+    """A master with one worker, both on loopback; its executors are processes of their own.
+
+    Args:
+        cores: how many the worker offers.
+    """
+
+    def __init__(self, cores: int = 2) -> None:
+        super().__init__()
+        self._cores = cores
 
     @property
     def url(self) -> str:
@@ -51,7 +58,16 @@ class SparkCluster(Server):
     def _spawn(self) -> subprocess.Popen[bytes]:
         self._web = free_port()
         master = self._start("master.Master", "--port", str(self.port), "--webui-port", str(self._web))
-        worker = ("--cores", str(_CORES), "--memory", _MEMORY, "--work-dir", str(self.datadir), "--webui-port", "0")
+        worker = (
+            "--cores",
+            str(self._cores),
+            "--memory",
+            _MEMORY,
+            "--work-dir",
+            str(self.datadir),
+            "--webui-port",
+            "0",
+        )
         self._worker = self._start("worker.Worker", *worker, self.url)
         return master
 

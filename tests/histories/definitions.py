@@ -317,6 +317,44 @@ def create_selected(chance: Random, tables: Tables) -> list[str] | None:
     return [f"CREATE TABLE `{table.name}` SELECT * FROM `{source.name}`"]
 
 
+def rekey_emptied(chance: Random, tables: Tables) -> list[str] | None:
+    """Another key, or none, while a table has no rows."""
+    table = _plain(chance, tables)
+    made = change_key(chance, {table.name: table}) if table else None
+    return _emptied(chance, table, *made) if table and made else None
+
+
+def recreate_emptied(chance: Random, tables: Tables) -> list[str] | None:
+    """An empty table goes, and another of its name comes."""
+    table = _plain(chance, tables)
+    made = recreate(chance, {table.name: table}) if table else None
+    return _emptied(chance, table, *made) if table and made else None
+
+
+def rename_emptied(chance: Random, tables: Tables) -> list[str] | None:
+    """An empty table gets another name."""
+    table = _plain(chance, tables)
+    free = [name for name in ("t1", "t2", "t3", "t4", "t5") if name not in tables]
+    if not table or not free:
+        return None
+    old = table.name
+    del tables[old]
+    table.name = chance.choice(free)
+    tables[table.name] = table
+    inserted = table.inserted(chance, 4, "INSERT IGNORE")
+    return [f"TRUNCATE TABLE `{old}`", f"RENAME TABLE `{old}` TO `{table.name}`", inserted]
+
+
+def drop_emptied(chance: Random, tables: Tables) -> list[str] | None:
+    """An empty table goes."""
+    made = drop_table(chance, tables)
+    return made and [made[0].replace("DROP", "TRUNCATE"), *made]
+
+
+def _emptied(chance: Random, table: Table, *change: str) -> list[str]:
+    return [f"TRUNCATE TABLE `{table.name}`", *change, table.inserted(chance, 4, "INSERT IGNORE")]
+
+
 def truncate_partition(chance: Random, tables: Tables) -> list[str] | None:
     """The rows of a partition go."""
     return _partition(tables, f"TRUNCATE PARTITION p{chance.randint(0, 3)}")
@@ -342,6 +380,13 @@ def _partition(tables: Tables, change: str) -> list[str] | None:
     return [f"ALTER TABLE parts {change}"] if "parts" in tables else None
 
 
+EMPTIED: dict[str, tuple[int, Definition]] = {
+    "change key of an empty table": (1, rekey_emptied),
+    "recreate an empty table": (1, recreate_emptied),
+    "rename an empty table": (1, rename_emptied),
+    "drop an empty table": (1, drop_emptied),
+}
+"""For sinks that are told that a table was emptied, and not what else happens to it as a whole."""
 DEFINITIONS: dict[str, tuple[int, Definition]] = {
     "add column": (3, add_column),
     "add column with default": (2, add_default),
@@ -369,5 +414,6 @@ DEFINITIONS: dict[str, tuple[int, Definition]] = {
     "drop partition": (1, drop_partition),
     "exchange partition": (1, exchange_partition),
     "rebuild partition": (1, reorganize),
+    **EMPTIED,
 }
 """How often each kind comes, and what makes it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -41,9 +41,11 @@ class Collections:
 
     Attributes:
         longest_wait: how many seconds after a delivery's begin an election may come.
+        prefix: what topics begin with.
     """
 
     longest_wait: ClassVar[float] = 0.5
+    prefix = "p"
 
     def __init__(self, replica_set: MongoReplicaSet, database: str, folder: Path, seed: int) -> None:
         self.replica_set = replica_set
@@ -105,7 +107,7 @@ class Collections:
         """The options of every pipeline's source."""
         return {
             "type": "mongodb",
-            "topic.prefix": "p",
+            "topic.prefix": self.prefix,
             "mongodb.connection.string": self.replica_set.uri,
             "mongodb.heartbeat.frequency.ms": 500,
             "database.include.list": self.database,
@@ -123,11 +125,18 @@ class Collections:
 
 
 def _folded(folder: Path) -> Documents:
-    """The newest state of each document that is there."""
-    documents: Documents = {}
     path = folder / "out.jsonl"
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        record: dict[str, Any] = json.loads(line)
+    return folded(map(json.loads, path.read_text(encoding="utf-8").splitlines() if path.exists() else ()))
+
+
+def folded(records: Iterable[dict[str, Any]]) -> Documents:
+    """The newest state of each document that is there.
+
+    Args:
+        records: topics, keys and values of events, those of a key in their order.
+    """
+    documents: Documents = {}
+    for record in records:
         if record["value"] is None or "op" not in record["value"]:
             continue
         key = record["topic"], record["key"]["id"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,29 +10,20 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from differential.document_workload import DocumentWorkload
-from histories.test_documents import Collections, Documents, document_text, failure_of
-from mongodb.unreplicated import replicate
+from histories.test_documents import Documents, document_text, failure_of
+from histories.unreplicated import UnreplicatedCollections, three_members
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 
-LOST = 10
-"""So many changes are rolled back at a time."""
+__all__ = ["three_members"]
 
 
-@pytest.fixture(scope="module")
-def three_members() -> Iterator[MongoReplicaSet]:
-    """They may be told not to replicate."""
-    with MongoReplicaSet(nodes=3, setParameter="enableTestCommands=1") as made:
-        yield made
-
-
-class MirroredCollections(Collections):
+class MirroredCollections(UnreplicatedCollections):
     """Collections of which a lake has mirrors.
 
     Args:
         session: what reads the lake.
-        replica_set: see `Collections`, as are the others.
+        replica_set: see `UnreplicatedCollections`, as are the others.
         database: which is not there yet.
         folder: of the pipeline's files.
         seed: of the history.
@@ -46,19 +36,6 @@ class MirroredCollections(Collections):
     ) -> None:
         super().__init__(replica_set, database, folder, seed)
         self._session = session
-
-    def elect(self, workload: DocumentWorkload) -> None:
-        """The primary steps down, or dies with changes that it alone has, and takes them back when it returns."""
-        if self.chance.random() < 0.5:
-            super().elect(workload)
-            return
-        old = self.replica_set.primary()
-        others = [node for node in self.replica_set.nodes if node is not old]
-        replicate(others, "alwaysOn")
-        with self.replica_set.client(w=1) as client:
-            workload.by(client[self.database]).change(LOST)
-        old.kill()
-        replicate(others, "off")
 
     def follow(self) -> None:
         """One run of the pipeline into the lake."""

@@ -61,7 +61,15 @@ def test_one_of_several_that_cannot_be_told_apart_is_refused(
 
 @pytest.mark.parametrize("kind", ["untold", "rename"])
 def test_what_the_log_does_not_tell_is_refused_unless_it_is_made_good(kind: str) -> None:
-    refuse_unfollowed([mark(kind, "2"), mark("snapshot_begin", "3")], "t")
+    refuse_unfollowed([mark(kind, "2"), mark("snapshot_begin", "3")], frozenset(), "t")
     for behind in ([], [mark("truncate", "1")], [mark("snapshot_begin", "3", "d.b")]):
         with pytest.raises(SinkError, match=r"table t: at position 2 .*cdc resnapshot FILE --table d\.a"):
-            refuse_unfollowed([mark(kind, "2"), *behind], "t")
+            refuse_unfollowed([mark(kind, "2"), *behind], frozenset(), "t")
+
+
+def test_what_is_gone_by_now_may_be_passed_over() -> None:
+    """The user says so; of two tables only of the one that is named."""
+    marks = [mark("untold", "2"), mark("rename", "3", "d.b")]
+    with pytest.raises(SinkError, match=r"position 3 .*gone by now, `cdc schema accept FILE --table d\.b` goes on"):
+        refuse_unfollowed(marks, {"d.a"}, "t")
+    assert refuse_unfollowed(marks, {"d.a", "d.b", "d.c"}, "t") == {"d.a", "d.b"}

@@ -152,7 +152,12 @@ class ColumnChanges:
         places = {name: place for name, place in taken.places.items() if place != name}
         made = Definition(position, _names(layout), layout.key, places)
         before = self.definitions.newest(taken.history)  # whose places may be others by now
-        if before is None or (made.columns, made.key, made.places) != (before.columns, before.key, before.places):
+        same = before is not None and (made.columns, made.key, made.places) == (
+            before.columns,
+            before.key,
+            before.places,
+        )
+        if not same or told.change.comments:  # else a batch that comes again would ask for the same comment again
             self.definitions.put(taken.history, made)
 
     def _take_parts(self, taken: _Taken, newest: Definition | None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from cdckit.api.marks import MarkKind
+from cdckit.errors import SinkError
 from cdckit.tables.alterations import Altering
 from cdckit.tables.changed_columns import ColumnChanges, Told
 from cdckit.tables.definitions import NOTE, Definitions, Fitting
@@ -91,14 +92,24 @@ class Evolution(Generic[AnyTarget]):
         if not self.columns and not layouts:
             return
         pending = self._accepted.pending(accepted or {})
-        changes = ColumnChanges(
-            self.target, self.policy, self.columns, self._definitions, self._older.copy(), frozenset(pending)
-        )
-        changes.unclaimed = self._unclaimed
-        self._judge(changes, layouts, defining)
+        changes = self._judged(self.policy, frozenset(pending), layouts, defining)
         self._carry_out(changes, {table: pending[table] for table in changes.forced})
         self._known |= {layout.columns for _, layout in layouts}
         self._tolerant |= self._untyped(layouts)
+
+    def _judged(
+        self, policy: Policy, accepted: frozenset[str], layouts: Sequence[tuple[str, Layout]], marks: Sequence[Mark]
+    ) -> ColumnChanges:
+        changes = ColumnChanges(self.target, policy, self.columns, self._definitions, self._older.copy(), accepted)
+        changes.unclaimed = self._unclaimed
+        try:
+            self._judge(changes, layouts, marks)
+        except SinkError:
+            if (otherwise := policy.unasked) is not None:
+                # What would not be followed if it were accepted is to be told of instead, with what resolves it.
+                self._judged(otherwise, accepted, layouts, marks)
+            raise
+        return changes
 
     def _judge(self, changes: ColumnChanges, layouts: Sequence[tuple[str, Layout]], marks: Iterable[Mark]) -> None:
         """In the order of positions; what a mark says goes before the rows behind it."""
@@ -119,7 +130,7 @@ class Evolution(Generic[AnyTarget]):
             self.target.create(changes.columns)
             # Killed between the two, the table has its columns and no note: the next batch judges the same layouts
             # against these.
-            self.target.note({NOTE: changes.definitions.dumps()})
+            self.target.note({NOTE: changes.definitions.dumps(), **self._accepted.notes()})
         self.columns, self._definitions, self._older = changes.columns, changes.definitions, changes.older
         if self._unclaimed:
             self.target.claim()
@@ -147,8 +158,11 @@ class Evolution(Generic[AnyTarget]):
         return frozenset(self._accepted.pending(accepted))
 
     def use(self, accepted: Mapping[str, str]) -> None:
-        """Notes that acceptances were made use of."""
-        self._accepted.use(accepted)
+        """Notes that acceptances were made use of, or are for nothing any more; where there is no table yet, later."""
+        if self.columns:
+            self._accepted.use(accepted)
+        else:
+            self._accepted.used(accepted)
 
     def awaits(self, wanted: Mapping[str, str]) -> frozenset[str]:
         """The source tables that are to be read again and whose rows have not begun to come."""

@@ -56,10 +56,16 @@ def cast(column: pa.Array, kind: pa.DataType, *, tolerant: bool) -> pa.Array:
     """Values as another type; one that is none of it is an error, or null where that is tolerated."""
     if not tolerant or column.type == kind:
         return column.cast(kind)
+    if _is_moment(column.type) != _is_moment(kind) and not {pa.string(), pa.large_string()} & {column.type, kind}:
+        return pa.nulls(len(column), kind)  # Arrow would give the days or microseconds that it counts
     try:
         return column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return pa.concat_arrays([_cast_one(column.slice(row, 1), kind) for row in range(len(column))])
+
+
+def _is_moment(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_temporal(kind))
 
 
 def _cast_one(value: pa.Array, kind: pa.DataType) -> pa.Array:

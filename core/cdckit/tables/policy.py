@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cdckit.tables.behavior import Behavior
 
@@ -20,6 +20,13 @@ class Policy:
     mirror: bool = False
     behavior: Behavior = field(default_factory=Behavior)
     told: bool = False
+
+    @property
+    def unasked(self) -> Policy | None:
+        """What would decide if a mirror, whose user is asked first, did not ask; None where nothing is asked."""
+        if self.behavior.mode != "exception" or not (self.mirror and self.told):
+            return None
+        return replace(self, behavior=replace(self.behavior, mode="evolve"))
 
     def advice(self, source: str) -> str:
         """The command that resolves a change of a source table which cannot be followed."""

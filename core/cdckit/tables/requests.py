@@ -40,6 +40,10 @@ class Requests:
         self._used |= asked
         return {self._note: json.dumps(self._used)}
 
+    def notes(self) -> dict[str, str]:
+        """The note of all that were made use of; nothing where none was."""
+        return {self._note: json.dumps(self._used)} if self._used else {}
+
     def use(self, asked: Mapping[str, str]) -> None:
         """Notes with the table that these were made use of."""
         if notes := self.used(asked):

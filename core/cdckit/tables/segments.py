@@ -140,35 +140,57 @@ def chosen(
         target: what errors call it.
 
     Raises:
-        SinkError: the user wants to be asked first.
+        SinkError: the user wants to be asked first; or what happened cannot be followed, and no later mark makes it
+            good. The message names the table and says what to do.
     """
-    found, used = [], set()
-    for mark in marks:
-        kind = _KINDS.get(mark.kind)
-        action = Action.FOLLOW if kind is None else behavior.action(kind)
-        if action is Action.REFUSE:
-            used.add(mark.table)
-        if used - accepted:
+    actions = [(mark, action) for mark in marks if (action := _action(mark, behavior, target)) is not Action.KEEP]
+    found = [mark for mark, _ in actions]
+    used = set(refuse_unfollowed(found, accepted, target))  # first: an acceptance would not make these right
+    for mark, action in actions:
+        if action is not Action.REFUSE:
+            continue
+        if mark.table not in accepted:
             raise SinkError(
                 f"table {target}: at position {mark.position} {_what(mark)} ({mark.statement}). schema.evolution is "
                 f"'exception': `cdc schema accept FILE --table {mark.table}` has the table follow this once",
                 number="CDC4401",
             )
-        if action is Action.KEEP or (action is Action.TRY and mark.kind in UNFOLLOWED):
-            log.warning("table %s: at position %s %s, and the table keeps its rows", target, mark.position, _what(mark))
-        else:
-            found.append(mark)
+        used.add(mark.table)
     return found, frozenset(used)
 
 
-def refuse_unfollowed(marks: Sequence[Mark], target: object) -> None:
+def _action(mark: Mark, behavior: Behavior, target: object) -> Action:
+    """What is done about a mark: it is kept out of the table, or followed, or the user is asked first."""
+    kind = _KINDS.get(mark.kind)
+    action = Action.FOLLOW if kind is None else behavior.action(kind)
+    if action is Action.TRY and mark.kind in UNFOLLOWED:
+        action = Action.KEEP
+    if action is Action.KEEP:
+        log.warning("table %s: at position %s %s, and the table keeps its rows", target, mark.position, _what(mark))
+    return action
+
+
+def refuse_unfollowed(marks: Sequence[Mark], accepted: Set[str], target: object) -> frozenset[str]:
     """Looks for marks that a mirror cannot follow and that no later one makes good.
+
+    Args:
+        marks: of one target.
+        accepted: the source tables of which the user says that it is to go on nevertheless.
+        target: what errors call it.
+
+    Returns:
+        the source tables whose acceptance was needed.
 
     Raises:
         SinkError: there is one; the message names the table and says what to do.
     """
+    needed = set()
     for mark in unfollowed(marks):
-        raise SinkError(_unfollowed(mark, target), number="CDC4401")
+        if mark.table not in accepted:
+            raise SinkError(_unfollowed(mark, target), number="CDC4401")
+        log.warning("table %s: at position %s %s, and the table keeps its rows", target, mark.position, _what(mark))
+        needed.add(mark.table)
+    return frozenset(needed)
 
 
 def unfollowed(marks: Sequence[Mark]) -> Iterator[Mark]:
@@ -192,7 +214,8 @@ def _shared(mark: Mark, others: Sequence[str], target: object) -> str:
 def _unfollowed(mark: Mark, target: object) -> str:
     return (
         f"table {target}: at position {mark.position} {_what(mark)} ({mark.statement}). "
-        f"`cdc resnapshot FILE --table {mark.table}` reads it anew"
+        f"`cdc resnapshot FILE --table {mark.table}` reads it anew; if it is gone by now, "
+        f"`cdc schema accept FILE --table {mark.table}` goes on"
     )
 
 

@@ -81,7 +81,7 @@ ENTRIES = (
         "CDC4401",
         "a change of definition is refused",
         "`schema.evolution`, or the kind of change, does not let the table follow it.",
-        "`cdc schema accept FILE --table T` has it follow once.",
+        "the command that the message names: `cdc resnapshot`, or `cdc schema accept`.",
     ),
     Entry(
         "CDC4402", "the table is another pipeline's", "Rows would be missing.", "`cdc resnapshot`, or another place."

@@ -1,0 +1,99 @@
+"""Pipelines whose sources go through kinds of changes, and that do what their messages say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cdckit.cli.main import call
+from delta_sink.kinds import KINDS, Kind
+from delta_sink.shop import Shop
+from histories.rows import at_source, columns_of, difference
+from histories.sinks import DeltaMirror, MirroredRows
+from testkit.running import Pipeline
+
+COMMAND = re.compile(r"`cdc ([^`]*)`")
+"""A command that a message names."""
+_MOST_STOPS = 40
+Commands = set[tuple[str, str]]
+"""What was called, and for which table."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A pipeline whose source went through all kinds.
+
+    Attributes:
+        shop: its database and its lake.
+        sink: the sink's options.
+        printed: gives what was printed since it was last asked.
+    """
+
+    shop: Shop
+    sink: Mapping[str, Any]
+    printed: Callable[[], str]
+
+    @property
+    def lake(self) -> MirroredRows:
+        """What reads the mirrors."""
+        return DeltaMirror(self.shop.folder, self.shop.name, self.shop.name)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline."""
+        return self.shop.pipeline(dict(self.sink))
+
+    def called(self, command: str) -> int:
+        """Calls a command as a message prints it."""
+        file = str(self.pipeline.written())
+        return call(["--log-level", "error", *command.replace("FILE", file).split()])
+
+    def stopped(self) -> str:
+        """Delivers what there is; what it says where it stops, or ""."""
+        self.printed()
+        code = self.called("run FILE --once")
+        said = self.printed()
+        assert code == 0 or (code, "error CDC4401: " in said) == (4, True), said
+        return said if code else ""
+
+    def play(self, kinds: Mapping[str, Kind] = KINDS) -> Commands:
+        """Has everything happen at the source; the commands that it took to go on."""
+        self.shop.run("".join(kind.made(name) for name, kind in kinds.items()))
+        assert not self.stopped()
+        self.shop.run("".join(kind.changed(name) for name, kind in kinds.items()))
+        return self.resolved()
+
+    def resolved(self) -> Commands:
+        """Delivers what there is, and does what the pipeline's last words say each time it stops."""
+        named: Commands = set()
+        for _ in range(_MOST_STOPS):
+            if not (said := self.stopped()):
+                return named
+            command = COMMAND.findall(said)[0]
+            words = command.split()
+            one = " ".join(words[:-3]), words[-1].rpartition(".")[2]
+            assert one not in named, f"twice: {said}"
+            named.add(one)
+            assert self.called(command) == 0, self.printed()
+        raise AssertionError(f"still stops after {named}")
+
+    def found(self, table: str) -> list[tuple[Any, ...]]:
+        """The values of a mirror's rows, in order, without where they are from."""
+        values = (tuple(value for name, value in row.items() if name[:2] != "__") for row in self.lake.found(table))
+        return sorted(values, key=str)
+
+    def unequal(self) -> set[str]:
+        """The mirrors that do not have the columns and rows that their sources have, and those of no source."""
+        name = self.shop.name
+        tables = columns_of(self.shop.server, name)
+        rows = self.lake.rows(tables)
+        found = {path.name.rpartition(".")[2] for path in self.lake.paths()}
+        assert found >= set(tables)
+        unequal = {one for one in found - set(tables) if self.lake.found(one)}
+        for one, types in tables.items():
+            columns = {column for column in self.lake.found(one)[0] if not column.startswith("__")}
+            if columns != set(types) or difference(types, at_source(self.shop.server, name, one, types), rows[one]):
+                unequal.add(one)
+        return unequal

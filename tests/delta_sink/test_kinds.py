@@ -1,0 +1,224 @@
+"""Each kind of change of a definition, live: followed, left out, or refused with a command that resolves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from cdckit.tables.behavior import ChangeKind, EvolutionMode
+from delta_sink.kinds import KINDS, UNTOLD
+from delta_sink.played import COMMAND, Played
+from delta_sink.shop import Shop
+from testkit.servers.mariadb import MariaDBServer
+
+NewPlayed = Callable[..., Played]
+
+
+@pytest.fixture
+def played(shop: Shop, capsys: pytest.CaptureFixture[str]) -> NewPlayed:
+    """Makes a pipeline of a mode and options of `schema.evolution`."""
+
+    def make(
+        evolution: EvolutionMode, *, mode: str = "mirror", shop: Shop = shop, **kinds: Collection[ChangeKind]
+    ) -> Played:
+        options = {f"schema.evolution.{name}": ",".join(sorted(chosen)) for name, chosen in kinds.items()}
+        made = replace(shop, mode=mode)
+        return Played(made, {"schema.evolution": evolution, **options}, lambda: "".join(capsys.readouterr()))
+
+    return make
+
+
+def test_what_is_not_followed_is_read_anew_as_the_message_says(played: NewPlayed) -> None:
+    pipeline = played("evolve")
+    assert pipeline.play() == {("resnapshot", table) for table in UNTOLD}
+    assert pipeline.unequal() == set()
+
+
+def test_each_kind_is_asked_for_once(played: NewPlayed) -> None:
+    """What would not be followed, if it were accepted, is read anew."""
+    pipeline = played("exception")
+    accepted = {"moved", *KINDS} - UNTOLD
+    assert pipeline.play() == {
+        *(("resnapshot", table) for table in UNTOLD),
+        *(("schema accept", table) for table in accepted),
+    }
+    assert pipeline.unequal() == set()
+    pipeline.shop.run("".join(f"ALTER TABLE {one} COMMENT 'once more';" for one in ("retyped", "added", "moved_away")))
+    assert pipeline.resolved() == {("schema accept", one) for one in ("retyped", "added", "moved_away")}
+
+
+@pytest.mark.parametrize("evolution", ["evolve", pytest.param("exception", marks=pytest.mark.nightly)])
+def test_the_same_of_mariadb(
+    played: NewPlayed, mariadb_server: MariaDBServer, unique_name: str, tmp_path: Path, evolution: EvolutionMode
+) -> None:
+    shop = Shop(mariadb_server, unique_name, tmp_path)
+    shop.make()
+    pipeline = played(evolution, shop=shop)
+    assert {table for command, table in pipeline.play() if command == "resnapshot"} == UNTOLD
+    assert pipeline.unequal() == set()
+    mariadb_server.execute(f"DROP DATABASE {unique_name}")
+
+
+@pytest.mark.parametrize("evolution", ["evolve", "exception"])
+def test_a_table_is_gone_before_it_can_be_read_anew(played: NewPlayed, evolution: EvolutionMode) -> None:
+    """Then the message's other command goes on."""
+    pipeline = played(evolution, exclude={ChangeKind.DROP_TABLE})
+    kinds = {"retyped": KINDS["retyped"], "partitioned": KINDS["partitioned"]}
+    pipeline.shop.run("".join(kind.made(name) for name, kind in kinds.items()))
+    assert pipeline.called("run FILE --once") == 0
+    pipeline.shop.run("".join(kind.changed(name) for name, kind in kinds.items()))
+    pipeline.shop.run("DROP TABLE retyped, partitioned")
+    for table in kinds:
+        assert pipeline.called("run FILE --once") == 4
+        first, second = COMMAND.findall(pipeline.printed())
+        assert first.endswith(f".{table}")
+        assert (pipeline.called(first), pipeline.called(second)) == (2, 0)
+    assert pipeline.called("run FILE --once") == 0
+    assert pipeline.found("retyped") == [(1, "one", "I"), (2, "two", "2"), (3, "three", "3"), (4, "four", "4")]
+    assert pipeline.found("partitioned") == [*FIRST, (4, 4, "four")]
+    pipeline.shop.run(kinds["partitioned"].made("partitioned") + kinds["partitioned"].changed("partitioned"))
+    assert pipeline.resolved() >= {("resnapshot", "partitioned")}, "an acceptance is for one change"
+
+
+def test_an_acceptance_that_a_new_reading_has_made_good_is_for_no_later_change(played: NewPlayed) -> None:
+    pipeline = played("exception")
+    kind = KINDS["retyped"]
+    pipeline.shop.run(kind.made("t"))
+    assert pipeline.called("run FILE --once") == 0
+    pipeline.shop.run(kind.changed("t"))
+    for command in ("schema accept", "resnapshot"):
+        assert pipeline.called(f"{command} FILE --table {pipeline.shop.name}.t") == 0
+    assert pipeline.called("run FILE --once") == 0
+    assert pipeline.unequal() == set()
+    pipeline.shop.run("ALTER TABLE t ADD COLUMN c INT")
+    assert pipeline.resolved() == {("schema accept", "t")}
+
+
+def _columns(pipeline: Played, table: str) -> set[str]:
+    """A table's columns but those about the change."""
+    return {
+        name
+        for name in DeltaTable(pipeline.shop.table(table)).to_pyarrow_table().schema.names
+        if not name.startswith("__")
+    }
+
+
+@pytest.mark.parametrize("evolution", ["evolve", "exception"])
+def test_a_changelog_follows_or_is_told_to(played: NewPlayed, evolution: EvolutionMode) -> None:
+    """It keeps what older rows have; what happens to whole tables is no change of it."""
+    pipeline = played(evolution, mode="changelog")
+    asked = {"added", "added_default", "dropped", "renamed", "widened", "rekeyed", "commented"}
+    stopping = {"retyped", "anew"} | (asked if evolution == "exception" else set())
+    assert pipeline.play() == {("schema accept", table) for table in stopping}
+    assert _columns(pipeline, "retyped") == {"id", "a__1", "b", "a"}
+    assert _columns(pipeline, "renamed") == {"id", "a", "word"}
+    assert _columns(pipeline, "dropped") == {"id", "a", "b"}
+    assert _columns(pipeline, "anew") == {"id", "a__1", "b", "k", "a"}
+    told = {table: sorted((row[0], row[2]) for row in pipeline.found(table)) for table in ("renamed", "rekeyed")}
+    assert told["renamed"] == [(1, "ONE"), (1, "one"), (2, "two"), (3, "three"), (4, "four")]
+    rekeyed = [(1, "one"), (2, "two"), (2, "two"), *[(3, "three")] * 3, (10, "four"), (10, "one")]
+    assert told["rekeyed"] == rekeyed
+
+
+KEPT_BY_TRY = {"retyped", "rounded", "moved_away", "swapped", "swapped_two", "partitioned"}
+
+
+def test_nothing_stops_what_only_tries(played: NewPlayed) -> None:
+    """What cannot be followed leaves rows as they were; what has no place is null."""
+    pipeline = played("try_evolve")
+    assert pipeline.play() == set()
+    assert pipeline.unequal() == KEPT_BY_TRY
+    assert pipeline.found("retyped") == [(1, None, "one"), (2, 2, "two"), (3, 3, "three"), (4, 4, "four")]
+    assert pipeline.found("moved_away") == [(1, 10, "one"), (4, 4, "four")]
+
+
+def test_nothing_is_lost_where_it_is_lenient(played: NewPlayed) -> None:
+    pipeline = played("lenient")
+    assert pipeline.play() == set()
+    assert pipeline.unequal() == KEPT_BY_TRY | {
+        "dropped", "renamed", "moved", "truncated", "gone", "anew", "same_anew",
+    }  # fmt: skip
+    assert pipeline.found("dropped") == [(1, 10, None), (2, 2, "two"), (3, 3, "three"), (4, 4, None)]
+    assert pipeline.found("renamed") == [
+        (1, 1, None, "ONE"), (2, 2, "two", None), (3, 3, "three", None), (4, 4, None, "four"),
+    ]  # fmt: skip
+    kept = [(1, 1, "one"), (2, 2, "two"), (3, 3, "three")]
+    assert pipeline.found("truncated") == pipeline.found("same_anew") == [*kept, (4, 4, "four")]
+    assert pipeline.found("moved") == kept
+    assert pipeline.found("gone") == kept[1:]
+    assert pipeline.found("anew") == [*((*row, None) for row in kept), (None, None, None, "x")]
+
+
+FIRST = [(1, 1, "one"), (2, 2, "two"), (3, 3, "three")]
+IGNORED = {
+    "added": [*FIRST, (4, 4, "four")],
+    "added_default": [*FIRST, (4, None, None)],
+    "dropped": [(1, 10, None), *FIRST[1:], (4, 4, None)],
+    "renamed": [(1, 1, "ONE"), *FIRST[1:], (4, 4, "four")],
+    "widened": [(1, None, "one"), *FIRST[1:]],
+    "retyped": [(1, None, "one"), *FIRST[1:], (4, 4, "four")],
+    "truncated": [*FIRST, (4, 4, "four")],
+    "partitioned": [*FIRST, (4, 4, "four")],
+    "gone": FIRST[1:],
+    "moved": FIRST,
+    "moved_away": [(1, 10, "one"), (4, 4, "four")],
+    "anew": [*FIRST, (None, None, None)],
+    "same_anew": [*FIRST, (4, 4, "four")],
+}
+"""What tables come to whose kind is left out."""
+
+
+def test_columns_stay_where_changes_are_ignored(played: NewPlayed) -> None:
+    pipeline = played("ignore")
+    assert pipeline.play() == set()
+    assert pipeline.unequal() == {*IGNORED, "rounded", "swapped", "swapped_two"}
+    assert {table: pipeline.found(table) for table in IGNORED} == IGNORED
+
+
+HALVES = (
+    {
+        ChangeKind.ADD_COLUMN, ChangeKind.DROP_COLUMN, ChangeKind.ALTER_COLUMN_TYPE, ChangeKind.ALTER_KEY,
+        ChangeKind.CREATE_TABLE, ChangeKind.DROP_TABLE,
+    },
+    {ChangeKind.RENAME_COLUMN, ChangeKind.RENAME_TABLE, ChangeKind.COMMENT, ChangeKind.TRUNCATE_TABLE},
+)  # fmt: skip
+TABLES = {
+    **{name: kind.kinds for name, kind in KINDS.items()},
+    "moved": {ChangeKind.DROP_TABLE},
+    "moved_away": {ChangeKind.RENAME_TABLE},
+    "swapped": {ChangeKind.RENAME_TABLE},
+    "swapped_two": {ChangeKind.RENAME_TABLE},
+}
+"""The tables that there are, each with the kinds of what happens to it."""
+
+
+def _choices() -> Iterator[Any]:
+    for way in ("include", "exclude"):
+        for half in HALVES:
+            marks = [] if way == "include" else [pytest.mark.nightly]
+            yield pytest.param("evolve", way, half, id=f"evolve-{way}-{len(half)}", marks=marks)
+        yield pytest.param(
+            "exception", way, HALVES[0], id=f"exception-{way}", marks=pytest.mark.nightly if way == "include" else []
+        )
+
+
+@pytest.mark.parametrize(("mode", "way", "half"), list(_choices()))
+def test_kinds_that_are_left_out_leave_the_tables(
+    played: NewPlayed, mode: EvolutionMode, way: str, half: set[ChangeKind]
+) -> None:
+    """Those that are chosen are followed, or asked for; the others are as where all are ignored."""
+    chosen = half if way == "include" else set(ChangeKind) - half
+    pipeline = played(mode, **{way: half})
+    concerned = {table for table, kinds in TABLES.items() if kinds <= chosen}
+    stopping = concerned if mode == "exception" else concerned & UNTOLD
+    assert pipeline.play() == {("resnapshot" if table in UNTOLD else "schema accept", table) for table in stopping}
+    left = {*IGNORED, "rounded", "swapped", "swapped_two"} - concerned
+    assert pipeline.unequal() == left
+    assert {table: pipeline.found(table) for table in IGNORED.keys() & left} == {
+        table: rows for table, rows in IGNORED.items() if table in left
+    }
