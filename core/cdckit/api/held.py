@@ -50,12 +50,14 @@ class Image(NamedTuple):
         row: the row, in a form that equal rows share and others do not, and that `Images.fields` reads; None: there is
             no such row any more.
         position: where in the source's log; "" where that is not known.
+        told: the row's hash as the pipeline's ledger has it; empty where it keeps none.
     """
 
     topic: str
     key: bytes | None
     row: bytes | None
     position: str
+    told: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

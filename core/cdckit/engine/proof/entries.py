@@ -9,7 +9,7 @@ from cdckit.api.held import Image
 from cdckit.engine.proof.hashing import Hash
 from cdckit.errors import SinkError
 
-_PLAIN = struct.Struct("<16s16sIB")
+PLAIN = struct.Struct("<16s16sIB")
 _POSITIONED = struct.Struct("<16s16sIB96s")
 _LONGEST_POSITION = 96
 _NOTHING = bytes(16)
@@ -37,7 +37,7 @@ class Entries:
     def __init__(self, digest: Hash, *, positioned: bool = False) -> None:
         self._digest = digest
         self._positioned = positioned
-        self._packed = _POSITIONED if positioned else _PLAIN
+        self._packed = _POSITIONED if positioned else PLAIN
         self.width = self._packed.size
         self._topics: dict[str, tuple[int, bytes]] = {}
 
@@ -65,7 +65,7 @@ class Entries:
             SinkError: a position is longer than any source writes it.
         """
         pack, digest, topics, positioned = self._packed.pack, self._digest, self._topics, self._positioned
-        for topic, key, row, position in images:
+        for topic, key, row, position, _ in images:
             number, name = topics.get(topic) or self._topic(topic)
             if key is None:
                 hashed, content, kind = _NOTHING, _NOTHING, EMPTIED
@@ -80,7 +80,7 @@ class Entries:
 
     def read(self, data: bytes) -> Iterator[Entry]:
         """The entries that were put together, of those that keep no position."""
-        return _PLAIN.iter_unpack(data)
+        return PLAIN.iter_unpack(data)
 
     def read_placed(self, data: bytes) -> Iterator[PlacedEntry]:
         """The entries that were put together, of those that keep positions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -12,7 +12,7 @@ from cdckit.api.record import Record
 from cdckit.api.serializer import Serializer
 from cdckit.api.sink import Sink, SinkContext
 from cdckit.api.struct import Struct
-from cdckit.engine.proof.canonical import RowReader
+from cdckit.engine.proof.canonical import OfRow, RowReader
 from cdckit.errors import ConfigError
 
 _EVENT = frozenset({"before", "after", "source", "op"})
@@ -29,12 +29,15 @@ class MessageImages(Images):
         serializer: the pipeline's.
         sink: the pipeline's, not open.
         context: what a runner would give the sink.
+        told: for a topic, makes the hash of a row as the pipeline's ledger has it.
 
     Raises:
         ConfigError: keys or values are not JSON, or the sink cannot be read back.
     """
 
-    def __init__(self, serializer: Serializer, sink: Sink, context: SinkContext) -> None:
+    def __init__(
+        self, serializer: Serializer, sink: Sink, context: SinkContext, told: Mapping[str, OfRow] | None = None
+    ) -> None:
         super().__init__()
         if (serializer.key_form, serializer.value_form) != ("json", "json"):
             raise ConfigError(
@@ -47,6 +50,7 @@ class MessageImages(Images):
         self._shown: dict[str, Shown] = {}
         self._envelopes: dict[str, bool] = {}
         self._readers: dict[str, RowReader] = {}
+        self._told = told or {}
 
     def show(self, topic: str, shown: Shown) -> None:
         """Other columns that a message has besides are not looked at."""
@@ -94,7 +98,7 @@ class MessageImages(Images):
     def _reader(self, topic: str) -> RowReader:
         reader = self._readers.get(topic)
         if reader is None:
-            reader = RowReader(topic, self._envelopes.get(topic), self._shown.get(topic))
+            reader = RowReader(topic, self._envelopes.get(topic), self._shown.get(topic), self._told.get(topic))
             self._readers[topic] = reader
         return reader
 

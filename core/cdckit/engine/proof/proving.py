@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,9 +15,12 @@ from cdckit.api.record import Offset
 from cdckit.api.sink import Sink
 from cdckit.connector.resnapshot import named
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.ledger.blame import with_witness
+from cdckit.engine.ledger.witness import Witness, row_hash
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_context
 from cdckit.engine.proof.awaiting import await_passed
 from cdckit.engine.proof.beside import Beside
+from cdckit.engine.proof.canonical import OfRow
 from cdckit.engine.proof.comparing import Mismatch
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.hashing import HashName, hash_of
@@ -72,6 +76,7 @@ class Proof:
         self._tell = tell
         self._place = StatePlace.of(pipeline)
         digest = hash_of(wishes.hash)
+        self._told = _told(pipeline, stopping)
         self._plain = Entries(digest)
         self._digest = digest
         self._begun = time.monotonic()
@@ -96,7 +101,7 @@ class Proof:
             found = rounds.run(self._chosen(encoder, folder))
         if not found:
             raise ConfigError("source: no table is captured, so that nothing can be compared: check the include lists")
-        return found
+        return with_witness(self._pipeline, found, self._stopping)
 
     def _room(self) -> Path:
         self._pipeline.folder.mkdir(parents=True, exist_ok=True)
@@ -105,7 +110,8 @@ class Proof:
     def _images(self, encoder: Encoder) -> Images:
         sink = make_sink(self._pipeline)
         if isinstance(sink, Sink):
-            return MessageImages(encoder.serializer, sink, sink_context(self._pipeline.name, encoder.serializer))
+            context = sink_context(self._pipeline.name, encoder.serializer)
+            return MessageImages(encoder.serializer, sink, context, self._told)
         return sink.images()
 
     def _chosen(self, encoder: Encoder, folder: Path) -> tuple[str, ...]:
@@ -149,6 +155,14 @@ class Proof:
     def pipeline(self) -> ResolvedPipeline:
         """Whose sink it is."""
         return self._pipeline
+
+
+def _told(pipeline: ResolvedPipeline, stopping: Callable[[], bool]) -> dict[str, OfRow]:
+    """By topic what makes the hashes of rows as the ledger has them."""
+    known = Witness(pipeline, stopping).known() if pipeline.ledger else None
+    if known is None:
+        return {}
+    return {topic: partial(row_hash, table.form) for topic, table in known[1].items() if table.form is not None}
 
 
 class _Rounds:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 Outcome = Literal["equal", "unequal", "undecided"]
+LostBy = Literal["capture", "delivery", ""]
 FILE = "proof.json"
 _VERSION = 1
 _CODES = {"equal": 0, "unequal": 1, "undecided": 5}
@@ -28,6 +29,8 @@ class Difference:
         sink: the row in the sink; None: there is none.
         source_position: where the log tells of the source's row.
         sink_position: the same of the sink's.
+        hashes: those of the row at the source and in the sink, as the ledger has them; empty where there is none.
+        lost_by: who lost it, where the ledger tells.
     """
 
     key: str
@@ -37,6 +40,8 @@ class Difference:
     sink: dict[str, Any] | None
     source_position: str
     sink_position: str
+    hashes: tuple[bytes, bytes] = (b"", b"")
+    lost_by: LostBy = ""
 
 
 @dataclass(frozen=True, slots=True)

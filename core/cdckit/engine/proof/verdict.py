@@ -149,7 +149,8 @@ def _differences(found: Found, images: Images, still: Mapping[bytes, Mismatch]) 
             row, held = _fields(images, source), _fields(images, sink)
             columns = () if row is None or held is None else _changed(row, held)
             positions = ("" if each is None else each.position for each in (source, sink))
-            yield Difference(known.key.decode(), one.fault, columns, row, held, *positions)
+            hashes = (source.told if source else b"", sink.told if sink else b"")
+            yield Difference(known.key.decode(), one.fault, columns, row, held, *positions, hashes)
 
 
 def _fields(images: Images, image: Image | None) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import Batch, Offset
@@ -16,6 +17,9 @@ from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.errors import RetriableSinkError
+
+if TYPE_CHECKING:
+    from cdckit.engine.ledger.ledger import Ledger
 
 
 class Progress:
@@ -41,6 +45,7 @@ class Progress:
         kept: SinkOffset | None = None,
         pace: Pace | None = None,
         ahead: Forecaster | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -55,6 +60,7 @@ class Progress:
         self._kept = kept
         self._pace = pace or Pace()
         self._ahead = ahead
+        self._ledger = ledger
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
@@ -76,6 +82,8 @@ class Progress:
             away.since = time.monotonic()
         self._sink.write(messages)
         away.since = None
+        if self._ledger is not None:
+            self._ledger.take(messages)
 
     def took(self, batch: Batch) -> None:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""
@@ -89,6 +97,8 @@ class Progress:
         if batch.offset is not None:
             self.offset = batch.offset
             self._behind = batch.repeats
+            if self._ledger is not None:
+                self._ledger.took(batch)
             late = time.monotonic() >= self._due
             if batch.save or (late and self._kept is None):
                 self.save()
@@ -127,15 +137,31 @@ class Progress:
         if self._kept is None:
             if self._written:
                 self._flush()
+            if self._ledger is not None:
+                self._ledger.drop()
         elif self._behind:
             self.offset = self._kept.rollback()
+            if self._ledger is not None:
+                self._ledger.load(self.offset)
             self._behind = self._written = False
             self._records = self._log_bytes = 0
+
+    def begin_anew(self) -> None:
+        """What lies behind the offset is gone at the source: all rows are read again.
+
+        Raises:
+            SinkError: the sink cannot go on.
+        """
+        self.rewind()
+        if self._ledger is not None:
+            self._ledger.begin_anew()
 
     def _deliver(self, kept: SinkOffset) -> None:
         """Commits what the offset tells of, unless the sink has more than that."""
         if self._behind or self.offset is None or not (self._written or self.offset != kept.committed):
             return
+        if self._ledger is not None:
+            self._ledger.saving(self.offset)
         self._away.begin()
         try:
             kept.commit(self.offset)
@@ -159,6 +185,8 @@ class Progress:
         if self._kept is None:
             # The offset must not be ahead of the sink: what is acknowledged now is all that lies before it.
             self._flush()
+            if self._ledger is not None:
+                self._ledger.saving(offset)
         self._state.save_offset(offset)
         self._saved = offset
         # Behind the save: what the source lets go of now (signals, a place in the log) nobody will ask for again.
