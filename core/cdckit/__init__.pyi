@@ -12,6 +12,7 @@ from .api.checks import (
 )
 from .api.event_traits import EventTraits as EventTraits
 from .api.held import (
+    Barrier as Barrier,
     HeldMessage as HeldMessage,
     HeldMessages as HeldMessages,
     Image as Image,

@@ -9,7 +9,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from cdckit import Image, SinkError
+from cdckit import Barrier, Image, SinkError
 from cdckit.tables.images import TableImages
 from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.row_texts import put_together, split
@@ -30,20 +30,38 @@ class LakeImages(TableImages):
         super().__init__(config)
         self._place, self._storage = config.place, config.storage
         self._opened: dict[str, DeltaTable] = {}
+        self._barrier: Barrier | None = None
+
+    def until(self, barrier: Barrier) -> bool:
+        """By the versions of the tables, each of which says which batch it has."""
+        self._barrier = barrier
+        return bool(barrier.application)
 
     def _schema(self, topic: str) -> pa.Schema | None:
-        table = self._newest(DeltaTarget(self._place, self._storage, topic))
+        target = DeltaTarget(self._place, self._storage, topic)
+        table = self._version(target, self._side_version(target))
         if table is None:
             return None
         self._opened[topic] = table
         return pa.schema(table.schema())
 
-    def _newest(self, target: DeltaTarget) -> DeltaTable | None:
-        """A table as it is now."""
+    def _version(self, target: DeltaTarget, applied: int | None = None) -> DeltaTable | None:
+        """A table as it is now, or as it was at the barrier.
+
+        Args:
+            target: the table.
+            applied: the last version of the changes beside it that it may have.
+        """
         try:
-            return target.table if target.exists() else None
+            table = target.table if target.exists() else None
+            return table if table is None or self._barrier is None else _at(table, self._barrier, applied)
         except (DeltaError, OSError) as error:
             raise SinkError(f"table {target}: {error}; nothing can be compared") from error
+
+    def _side_version(self, target: DeltaTarget) -> int | None:
+        """The last version of the changes beside a mirror that counts; None: there are none, or all count."""
+        side = self._version(target.beside(SUFFIX)) if self._barrier is not None and self._mirror else None
+        return None if side is None else int(side.version())
 
     def _scan(self, topic: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         table = self._opened.pop(topic)
@@ -60,7 +78,7 @@ class LakeImages(TableImages):
 
     def _waiting(self, topic: str) -> dict[bytes | None, _Waiting]:
         """By key, the newest of the changes that wait beside a mirror."""
-        side = self._newest(DeltaTarget(self._place, self._storage, topic).beside(SUFFIX))
+        side = self._version(DeltaTarget(self._place, self._storage, topic).beside(SUFFIX))
         if side is None or not side.file_uris():
             return {}
         names = [*self._columns[topic], POSITION, OP, ABSENT]
@@ -81,6 +99,21 @@ class LakeImages(TableImages):
             for number, image in enumerate(images):
                 found[image.key] = _Waiting(image, tuple(at for at, flags in kept if flags[number]))
         return found
+
+
+def _at(table: DeltaTable, barrier: Barrier, applied: int | None) -> DeltaTable | None:
+    """A table as it was at the barrier; None: it was not there yet."""
+
+    def behind() -> bool:
+        beside = table.transaction_version(f"{barrier.application}/applied") or 0
+        batch = table.transaction_version(barrier.application) or 0
+        return batch > barrier.batch or (applied is not None and beside > applied)
+
+    while behind():
+        if table.version() == 0:
+            return None
+        table.load_as_version(table.version() - 1)
+    return table
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,11 @@ class SourceConfig(PluginConfig):
         return None
 
     @property
+    def ends_exactly(self) -> bool:
+        """Whether its log can be read up to just the offset that another reader of it has saved."""
+        return False
+
+    @property
     def no_sums(self) -> str | None:
         """Why the changes of its log do not add up to its rows, for a pipeline's `ledger`; None: they do.
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from cdckit.api.held import HeldMessage, Image, Images, Shown
-from cdckit.api.record import Record
+from cdckit.api.held import Barrier, HeldMessage, Image, Images, Shown
+from cdckit.api.record import Record, lane_of
 from cdckit.api.serializer import Serializer
 from cdckit.api.sink import Sink, SinkContext
 from cdckit.api.struct import Struct
@@ -51,6 +51,7 @@ class MessageImages(Images):
         self._envelopes: dict[str, bool] = {}
         self._readers: dict[str, RowReader] = {}
         self._told = told or {}
+        self._reached: Mapping[str, str] = {}
 
     def show(self, topic: str, shown: Shown) -> None:
         """Other columns that a message has besides are not looked at."""
@@ -78,6 +79,11 @@ class MessageImages(Images):
         """Those of the message's row."""
         return self._reader(topic).fields(row)
 
+    def until(self, barrier: Barrier) -> bool:
+        """By the positions of messages, where the sink keeps them all."""
+        self._reached = barrier.reached if self._sink.keeps_all else {}
+        return bool(self._reached)
+
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """Those of the sink's messages."""
         held = self._sink.read_back(self._context, topics)
@@ -86,7 +92,10 @@ class MessageImages(Images):
             yield list(self._images(batch))
 
     def _images(self, batch: Iterable[HeldMessage]) -> Iterator[Image]:
+        reached = self._reached
         for topic, key, value, position, partial in batch:
+            if reached and position > reached.get(lane_of(position), ""):
+                continue
             if partial:
                 self.undecidable[topic] = _PARTIAL
             image = self._reader(topic).image(key, value, position)

@@ -10,13 +10,15 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cdckit.api.held import Images
+from cdckit.api.held import Barrier, Images
 from cdckit.api.record import Offset
 from cdckit.api.sink import Sink
 from cdckit.connector.resnapshot import named
+from cdckit.engine.barrier import asked_for
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.ledger.blame import with_witness
 from cdckit.engine.ledger.witness import Witness, row_hash
+from cdckit.engine.metrics.status import pipeline_status
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_context
 from cdckit.engine.proof.awaiting import await_passed
 from cdckit.engine.proof.beside import Beside
@@ -32,6 +34,8 @@ from cdckit.engine.state.place import StatePlace
 from cdckit.errors import ConfigError
 
 _MOST_ROUNDS = 5
+_BARRIER_SECONDS = 15.0
+"""A pipeline that runs tells a place with its next saved offset; one of an older version never does."""
 _SHOWN_KEYS = 1000
 """Of so many differing keys of a topic the rows are read again to be shown."""
 
@@ -135,11 +139,19 @@ class Proof:
         self._tell("waiting for the pipeline to come up to the source")
         return await_passed(self._place, passed, self._wishes.wait_seconds, self._stopping)
 
+    def _barrier(self) -> Barrier | None:
+        """A place that the pipeline tells, where it runs and its source can be read up to just there."""
+        if not self._pipeline.source_config.ends_exactly or self._pipeline.runner != "direct":
+            return None
+        if pipeline_status(self._place).state != "running":
+            return None
+        return asked_for(self._pipeline.folder, min(self._wishes.wait_seconds, _BARRIER_SECONDS), self._stopping)
+
     def round(
         self, beside: Beside, encoder: Encoder, images: Images, placed: Entries, keys: set[bytes], at: Path
     ) -> Found:
         """One round."""
-        made = Round(beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping)
+        made = Round(beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping, self._barrier)
         return made.run(self.awaits)
 
     def told(self, what: str) -> None:

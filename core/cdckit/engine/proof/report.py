@@ -60,6 +60,8 @@ class TableProof:
         seconds: how long it took.
         note: why it is undecided, and what else should be known.
         differences: some of the rows that differ.
+        exact: whether both sides were read at that very place; else rows that changed meanwhile may be as any change
+            since has left them.
         plain_key: whether keys are numbers and texts as the source itself has them, of one table alone.
     """
 
@@ -75,6 +77,7 @@ class TableProof:
     note: str = ""
     differences: tuple[Difference, ...] = field(default=(), repr=False)
     plain_key: bool = False
+    exact: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What is kept: no value of any row."""
@@ -86,6 +89,7 @@ class TableProof:
             "extra": self.extra,
             "changed": self.changed,
             "position": self.position,
+            "exact": self.exact,
             "seconds": round(self.seconds, 3),
             "note": self.note,
         }

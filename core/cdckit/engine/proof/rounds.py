@@ -2,8 +2,10 @@
 
 1. All rows, and the log from where their reading began up to its end now, P: what comes of both is the source at P.
 2. The pipeline is waited for until it has passed P.
-3. What the sink holds is read. It may be further than P already.
-4. The log from P to its end by then tells which rows the sink may have otherwise, and how.
+3. A pipeline that runs is asked for a place behind P at which the sink can be read although it moves on. The log up to
+   there makes the source the source at that place, and both are compared as they are.
+4. Where it tells none, what the sink holds is read as it is. It may be further than P already. The log from P to its
+   end by then tells which rows the sink may have otherwise, and how.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cdckit.api.held import Image, Images, Shown
+from cdckit.api.held import Barrier, Image, Images, Shown
 from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.struct import Struct
@@ -49,6 +51,7 @@ class Found:
         behind: why the pipeline did not come up to P; None: it did.
         source: images of wanted keys at the source.
         sink: the same in the sink.
+        exact: whether both sides were read at one place.
     """
 
     routes: dict[str, Route] = field(default_factory=dict)
@@ -61,6 +64,7 @@ class Found:
     behind: str | None = None
     source: dict[bytes, Image] = field(default_factory=dict)
     sink: dict[bytes, Image] = field(default_factory=dict)
+    exact: bool = False
 
 
 class Round:
@@ -75,6 +79,7 @@ class Round:
         wanted: the hashes of keys whose images are to be kept.
         folder: for what does not fit into memory.
         stopping: once true, it ends.
+        asks: asks the pipeline for a place at which both sides can be read; None: it tells none.
     """
 
     def __init__(
@@ -87,7 +92,9 @@ class Round:
         wanted: Collection[bytes],
         folder: Path,
         stopping: Callable[[], bool],
+        asks: Callable[[], Barrier | None],
     ) -> None:
+        self._asks = asks
         self._beside = beside
         self._chain = chain
         self._images = images
@@ -116,11 +123,23 @@ class Round:
             self._take(batch, self._base, found.source)
         found.behind = awaits(lambda offset: self._beside.passed(offset, point))
         if found.behind is None:
+            self._meet(point)
             self._read_sink()
-            for batch in self._beside.changes(self._beside.end()):
-                self._take(batch, self._later, None)
+            if not found.exact:
+                for batch in self._beside.changes(self._beside.end()):
+                    self._take(batch, self._later, None)
             self._compare()
         return found
+
+    def _meet(self, point: Offset) -> None:
+        """Brings the source to a place at which the sink can be read, where the pipeline tells one."""
+        barrier = self._asks()
+        if barrier is None or not self._beside.passed(barrier.offset, point) or not self._images.until(barrier):
+            return
+        self._found.exact = True
+        self._found.position = position_text(barrier.offset)
+        for batch in self._beside.changes(barrier.offset):
+            self._take(batch, self._base, self._found.source)
 
     # -- the source
 

@@ -11,6 +11,7 @@ from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.connector.signals.inbox import FOLDER
+from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.engine.quarantine.delivery import tolerant
 from cdckit.engine.runners.garbage import spare_collections
@@ -83,7 +84,10 @@ class DirectRunner(Runner):
         interval = self.pipeline.offset_flush_interval_ms / 1000
         away, pace, ahead = self.figures.sink_away, self.figures.pace, self.forecaster(source)
         ledger = self._ledger(encode, state)
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead, ledger)
+        barriers = BarrierRequests(self.pipeline.folder)
+        progress = Progress(
+            saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead, ledger, barriers
+        )
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:

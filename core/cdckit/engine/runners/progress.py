@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cdckit.api.held import Barrier
 from cdckit.api.messages import Messages
-from cdckit.api.record import Batch, Offset
+from cdckit.api.record import Batch, Offset, lane_of
 from cdckit.api.sink import Sink
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.metrics.absence import Absence
 from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.notices import RunNotices
@@ -46,6 +49,7 @@ class Progress:
         pace: Pace | None = None,
         ahead: Forecaster | None = None,
         ledger: Ledger | None = None,
+        barriers: BarrierRequests | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -61,6 +65,10 @@ class Progress:
         self._pace = pace or Pace()
         self._ahead = ahead
         self._ledger = ledger
+        self._barriers = barriers
+        self._positions: Sequence[str] = ()
+        """Those of the last messages, and of the last before the offset."""
+        self._reached: Sequence[str] = ()
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
@@ -82,6 +90,7 @@ class Progress:
             away.since = time.monotonic()
         self._sink.write(messages)
         away.since = None
+        self._positions = messages.positions or self._positions
         if self._ledger is not None:
             self._ledger.take(messages)
 
@@ -97,6 +106,7 @@ class Progress:
         if batch.offset is not None:
             self.offset = batch.offset
             self._behind = batch.repeats
+            self._reached = self._positions
             if self._ledger is not None:
                 self._ledger.took(batch)
             late = time.monotonic() >= self._due
@@ -181,6 +191,7 @@ class Progress:
     def _keep(self, offset: Offset | None) -> None:
         self._due = time.monotonic() + self._interval
         if offset is None or offset == self._saved:
+            self._answer()
             return
         if self._kept is None:
             # The offset must not be ahead of the sink: what is acknowledged now is all that lies before it.
@@ -201,3 +212,13 @@ class Progress:
             counts=self._counts.take(),
         )
         self._records = self._log_bytes = 0
+        self._answer()
+
+    def _answer(self) -> None:
+        """Tells whoever asks up to where the sink has everything, where that can be told from what it has besides."""
+        barriers, reached = self._barriers, self._reached
+        if barriers is None or self._kept is not None or self._behind or self._saved is None or not barriers.waiting:
+            return
+        last = max(reached, default="")
+        if last and self.offset == self._saved:
+            barriers.answer(Barrier(self._saved, {lane_of(last): last}))

@@ -9,6 +9,7 @@ from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.connector.signals.inbox import FOLDER
+from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.chain import make_chain
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.garbage import spare_collections
@@ -65,8 +66,10 @@ class TableRun:
         runner.notices.started(runner.name, saved)
         interval = self._pipeline.offset_flush_interval_ms / 1000
         notices, figures, ahead = runner.notices, runner.figures, runner.forecaster(source)
+        barriers, transforms = BarrierRequests(self._pipeline.folder), Transforms(chain)
+        name = context.name
         progress = TableProgress(
-            saved, interval, sink, batches, Transforms(chain), state, source, notices, counts, figures, ahead
+            saved, interval, sink, batches, transforms, state, source, notices, counts, figures, ahead, barriers, name
         )
         spare_collections()
         looks = Looks(source, chain, runner.notices)
