@@ -20,6 +20,7 @@ from cdckit.engine.proof.hashing import HashName
 from cdckit.engine.proof.proving import Proof, Wishes
 from cdckit.engine.proof.repair import Repair
 from cdckit.engine.proof.report import Difference, TableProof, exit_code, keep
+from cdckit.engine.proof.resuming import resumed
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError, StoppedError
@@ -49,6 +50,10 @@ _AGAIN_SECONDS = 2.0
     help="Read no more rows a second from the source.",
 )  # fmt: skip
 @click.option("--repair", is_flag=True, help="Have rows that are missing or changed read again, and compare once more.")
+@click.option(
+    "--resume", is_flag=True,
+    help="Compare table by table, and keep what is decided: one that was killed goes on with this.",
+)  # fmt: skip
 @click.option("--ledger", is_flag=True, help="Compare the sink with the pipeline's ledger, without the source.")
 @click.option("--hash", "name", type=click.Choice(["xxh3", "blake2b"]), default="xxh3", show_default=True)
 def diff(
@@ -59,6 +64,7 @@ def diff(
     wait: float,
     max_load: int | None,
     repair: bool,
+    resume: bool,
     ledger: bool,
     name: HashName,
 ) -> int:
@@ -73,6 +79,8 @@ def diff(
         try:
             if ledger:
                 found = _by_ledger(pipeline, tables, stopping)
+            elif resume:
+                found = resumed(pipeline, wishes, stopping, log.info)
             else:
                 found = Proof(pipeline, wishes, stopping, log.info).tables()
             if repair:

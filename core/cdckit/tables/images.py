@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +15,10 @@ from cdckit.api.record import Record
 from cdckit.errors import SinkError
 from cdckit.tables.documents import DOCUMENT
 from cdckit.tables.encoder import TableEncoder
-from cdckit.tables.layout import ABSENT, OP, POSITION, Layout
+from cdckit.tables.groups import Group
+from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.options import TableOptions
 from cdckit.tables.row_texts import joined, keys, split, texts, unescaped
-from cdckit.tables.sink import Packet, rows_of
 
 _PARTIAL = (
     "rows changed while it was read, and the source's log did not carry all values of them (binlog_row_image): compare "
@@ -82,23 +82,23 @@ class TableImages(Images):
 
     def of(self, records: Sequence[Record]) -> Iterator[Image]:
         """As the rows of a mirror; rows of several layouts are put in order by their positions."""
-        packets = list(self._encoder(records))
-        images = (image for packet in packets for image in self._packet(packet))
-        if len({packet.topic for packet in packets}) == len(packets):
+        groups, emptied = self._encoder.gathered(records)
+        images = chain(
+            chain.from_iterable(map(self._group, groups)),
+            (Image(topic, None, None, mark.position) for topic, mark in emptied),
+        )
+        topics = [*(group.topic for group in groups), *(topic for topic, _ in emptied)]
+        if len(set(topics)) == len(topics):
             yield from images
         else:
             yield from sorted(images, key=lambda image: image.position)
 
-    def _packet(self, packet: Packet) -> Iterator[Image]:
-        if packet.mark is not None:
-            yield Image(packet.topic, None, None, packet.position)
-            return
-        layout = Layout.loads(packet.layout)
-        for rows in rows_of(packet.data):
-            if ABSENT in rows.schema.names or layout.unavailable:
-                self.undecidable[packet.topic] = _PARTIAL
-            gone = pc.equal(rows.column(OP), "d").to_pylist()
-            yield from self._images(packet.topic, rows, gone, rows.column(POSITION).to_pylist())
+    def _group(self, group: Group) -> Iterator[Image]:
+        layout, rows = group.batch()
+        if ABSENT in rows.schema.names or layout.unavailable:
+            self.undecidable[group.topic] = _PARTIAL
+        gone = pc.equal(rows.column(OP), "d").to_pylist() if "d" in layout.ops else ()
+        return self._images(group.topic, rows, gone, rows.column(POSITION).to_pylist())
 
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """The rows of the newest version of each table, whatever is written meanwhile."""
@@ -120,7 +120,7 @@ class TableImages(Images):
     def _rows(self, topic: str, rows: pa.RecordBatch) -> Iterator[Image]:
         positions = rows.column(POSITION).to_pylist()
         if self._mirror:
-            yield from self._images(topic, rows, [False] * len(positions), positions)
+            yield from self._images(topic, rows, (), positions)
             return
         emptied = [
             position for op, position in zip(rows.column("__op").to_pylist(), positions, strict=True) if op == "t"

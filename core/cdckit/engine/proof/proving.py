@@ -29,6 +29,7 @@ from cdckit.engine.proof.hashing import HashName, hash_of
 from cdckit.engine.proof.messages import MessageImages
 from cdckit.engine.proof.report import TableProof
 from cdckit.engine.proof.rounds import Found, Round, routes_of
+from cdckit.engine.proof.routes import Route, shared
 from cdckit.engine.proof.verdict import Verdict
 from cdckit.engine.state.place import StatePlace
 from cdckit.errors import ConfigError
@@ -118,13 +119,35 @@ class Proof:
             return MessageImages(encoder.serializer, sink, context, self._told)
         return sink.images()
 
+    def groups(self) -> list[list[str]]:
+        """The tables that are to be compared, those together whose rows arrive at the same topics.
+
+        Raises:
+            ConfigError: a table's name is unknown, or none is captured.
+            CdcError: the source cannot be read.
+        """
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="proof-", dir=self._room())))
+            encoder = make_encoder(self._pipeline)
+            stack.callback(encoder.close)
+            routes = self._routes(encoder, folder)
+        wanted = self._wanted(routes)
+        found = [sorted(route.table for route in arriving) for _, arriving in shared(routes)]
+        return sorted(group for group in found if wanted & {*group})
+
+    def _routes(self, encoder: Encoder, folder: Path) -> Mapping[str, Route]:
+        with self.beside((), folder / "routes") as beside:
+            return routes_of(beside, encoder.chain)
+
+    def _wanted(self, routes: Mapping[str, Route]) -> set[str]:
+        return set(named(self._wishes.tables, list(routes)) if self._wishes.tables else routes)
+
     def _chosen(self, encoder: Encoder, folder: Path) -> tuple[str, ...]:
         """The tables that were asked for, and those whose rows arrive at the same topics."""
         if not self._wishes.tables:
             return ()
-        with self.beside((), folder / "routes") as beside:
-            routes = routes_of(beside, encoder.chain)
-        wanted = named(self._wishes.tables, list(routes))
+        routes = self._routes(encoder, folder)
+        wanted = self._wanted(routes)
         topics = {routes[name].topic for name in wanted}
         return tuple(
             name for name, route in routes.items() if name in wanted or (route.topic and route.topic in topics)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 Outcome = Literal["equal", "unequal", "undecided"]
 LostBy = Literal["capture", "delivery", ""]
@@ -93,6 +93,14 @@ class TableProof:
             "seconds": round(self.seconds, 3),
             "note": self.note,
         }
+
+    @classmethod
+    def from_json(cls, table: str, kept: Mapping[str, Any]) -> Self:
+        """Reads what `to_json` gave; damage shows as an error of `cdckit.connector.damage`."""
+        return cls(table, **{name: kept[name] for name in _KEPT})
+
+
+_KEPT = ("topic", "outcome", "rows", "missing", "extra", "changed", "position", "seconds", "note", "exact")
 
 
 def keep(folder: Path, tables: Sequence[TableProof]) -> None:

@@ -30,6 +30,8 @@ from cdckit.errors import StoppedError
 
 MOST_KEYS = 100_000
 """Of so many differing keys of a topic a round keeps the hashes; beyond that they are counted."""
+_TOGETHER, _MOST_RECORDS = 16, 4096
+"""So many batches, or records, are taken together at the most."""
 _QUIET = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
 
 Await = Callable[[Callable[[Offset], bool]], str | None]
@@ -115,19 +117,16 @@ class Round:
             CdcError: source or sink cannot be read.
         """
         found = self._found
-        for batch in self._beside.rows():
-            self._take(batch, self._base, found.source)
+        self._take_all(self._beside.rows(), self._base, found.source)
         point = self._beside.end()
         found.position = position_text(point)
-        for batch in self._beside.changes(point):
-            self._take(batch, self._base, found.source)
+        self._take_all(self._beside.changes(point), self._base, found.source)
         found.behind = awaits(lambda offset: self._beside.passed(offset, point))
         if found.behind is None:
             self._meet(point)
             self._read_sink()
             if not found.exact:
-                for batch in self._beside.changes(self._beside.end()):
-                    self._take(batch, self._later, None)
+                self._take_all(self._beside.changes(self._beside.end()), self._later, None)
             self._compare()
         return found
 
@@ -138,20 +137,29 @@ class Round:
             return
         self._found.exact = True
         self._found.position = position_text(barrier.offset)
-        for batch in self._beside.changes(barrier.offset):
-            self._take(batch, self._base, self._found.source)
+        self._take_all(self._beside.changes(barrier.offset), self._base, self._found.source)
 
     # -- the source
 
-    def _take(self, batch: Batch, spill: Spill, kept: dict[bytes, Image] | None) -> None:
-        self._go_on()
-        for mark in batch.marks:
-            self._mark(mark)
-        records = [record for record in batch.records if _tells_a_row(record)]
-        if not records:
-            return
-        images = self._images.of(self._through(records))
-        spill.add(self._plain.of(images if kept is None else self._kept(images, kept)))
+    def _take_all(self, batches: Iterable[Batch], spill: Spill, kept: dict[bytes, Image] | None) -> None:
+        """Takes some batches together, as columns have a price of their own, which many rows share."""
+        records: list[Record] = []
+        waiting = 0
+        for batch in batches:
+            self._go_on()
+            if batch.marks or waiting >= _TOGETHER or len(records) >= _MOST_RECORDS:
+                self._take(records, spill, kept)
+                records, waiting = [], 0
+            for mark in batch.marks:
+                self._mark(mark)
+            records += filter(_tells_a_row, batch.records)
+            waiting += 1
+        self._take(records, spill, kept)
+
+    def _take(self, records: Sequence[Record], spill: Spill, kept: dict[bytes, Image] | None) -> None:
+        if records:
+            images = self._images.of(self._through(records))
+            spill.add(self._plain.of(images if kept is None else self._kept(images, kept)))
 
     def _mark(self, mark: TableMark) -> None:
         if mark.kind is MarkKind.SNAPSHOT_BEGIN:
