@@ -14,6 +14,7 @@ from .api.dataset import Dataset as Dataset, DatasetKind as DatasetKind, dataset
 from .api.event_traits import EventTraits as EventTraits
 from .api.group import Group as Group
 from .api.held import (
+    Barrier as Barrier,
     HeldMessage as HeldMessage,
     HeldMessages as HeldMessages,
     Image as Image,

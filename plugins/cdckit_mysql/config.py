@@ -124,6 +124,21 @@ class MySqlConfig(
         }
         return super().whole(tables).model_copy(update=update)
 
+    @property
+    def ends_exactly(self) -> bool:
+        """An offset is a place in the log between two transactions."""
+        return True
+
+    @property
+    def no_sums(self) -> str | None:
+        """Where nobody is locked out, the log tells again what the snapshot has seen."""
+        if self.snapshot_locking_mode in ("none", "custom"):
+            return (
+                f"snapshot.locking.mode '{self.snapshot_locking_mode}' lets the log tell again what the snapshot has "
+                "read: set it to minimal"
+            )
+        return None
+
     def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
         """In SQL."""
         return " OR ".join(

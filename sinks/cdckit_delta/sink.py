@@ -12,7 +12,17 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from cdckit import ConfigError, Finding, MarkKind, Record, RetriableSinkError, RoutedMark, RowsRefusedError, SinkError
+from cdckit import (
+    ConfigError,
+    Finding,
+    Images,
+    MarkKind,
+    Record,
+    RetriableSinkError,
+    RoutedMark,
+    RowsRefusedError,
+    SinkError,
+)
 from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
@@ -20,6 +30,7 @@ from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.target import BatchId
 from cdckit_delta.checks import check_place
 from cdckit_delta.config import DeltaConfig
+from cdckit_delta.images import LakeImages
 from cdckit_delta.passing import passes, reason, refuses_rows
 from cdckit_delta.rows import TableRows, WaitingRows
 from cdckit_delta.tables import Asked, LakeTable
@@ -212,6 +223,10 @@ class DeltaSink(DirectTableSink):
         """None of what was committed comes again."""
         if self._written:
             self._written = Written((), self._last_batch)
+
+    def images(self) -> Images:
+        """What reads the tables back, which `open` is not needed for."""
+        return LakeImages(self.config)
 
     def close(self) -> None:
         """Ends the writing threads, and removes the files of what waits."""

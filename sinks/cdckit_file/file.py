@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from cdckit import Finding, HeldMessages, Messages, Sink, SinkContext, SinkError, why_unwritable
 from cdckit_file.config import FileConfig
@@ -21,6 +22,8 @@ class FileSink(Sink):
 
     A file that was renamed or removed, as programs do that rotate logs, is made anew before the next lines.
     """
+
+    keeps_all: ClassVar[bool] = True
 
     def __init__(self, config: FileConfig) -> None:
         self.path: Path = config.path

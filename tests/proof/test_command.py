@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -87,3 +90,29 @@ def test_repair_reads_again_what_is_missing_or_changed(
         assert call(["diff", file, "--repair"]) == 0, capfd.readouterr()
         read = [event["key"]["id"] for event in pipeline.events()[before:]]
     assert sorted(read) == [3, 4]
+
+
+def test_a_proof_that_was_killed_goes_on(
+    db_server: MySQLServer, database: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for table in ("a", "b", "c"):
+        fill(db_server, database, 400, table)
+    pipeline = to_file(db_server, database, tmp_path)
+    deliver(pipeline)
+    file, begun = str(pipeline.written()), pipeline.state / "proof-begun.json"
+    command = [sys.executable, "-m", "cdckit", "diff", file, "--resume", "--max-load", "200"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 120
+        while not begun.exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+    decided = json.loads(begun.read_text())["tables"]
+    assert f"{database}.a" in decided
+    assert f"{database}.c" not in decided
+    assert call(["diff", file, "--resume"]) == 0
+    printed = capfd.readouterr()
+    assert f"{database}.a: equal, as it was found before" in printed.err
+    assert [printed.out.count(f"{database}.{table}   equal") for table in ("a", "b", "c")] == [1, 1, 1]
+    assert not begun.exists()

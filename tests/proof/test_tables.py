@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from proof.shop import change, fill, piped, proved
-from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 pytestmark = [
     pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.parametrize("db_server", ["mysql"], indirect=True),
@@ -22,7 +22,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("mode", ["mirror", pytest.param("changelog", marks=pytest.mark.nightly)])
 def test_a_table_is_equal_until_a_fault_is_planted(
-    session: SparkSession, db_server: MySQLServer, database: str, tmp_path: Path, mode: str
+    session: SparkSession, db_server: SQLServer, database: str, tmp_path: Path, mode: str
 ) -> None:
     fill(db_server, database, 120)
     db_server.execute(f"create table {database}.big (id bigint unsigned primary key, at time, y year, f float)")

@@ -90,10 +90,11 @@ class OutboxTable:
 
     def timestamp(self, row: Struct) -> int | None:
         """The event's time in milliseconds since 1970, or None where the row has none."""
-        value = None if self._time is None else self._time.of(row)
+        value: int | None = None if self._time is None else self._time.of(row)
         if value is None:
             return None
-        return -(-value // self._unit) if value < 0 else value // self._unit  # towards zero, as Java does
+        whole = abs(value) // self._unit
+        return -whole if value < 0 else whole  # towards zero, as Java does
 
     def partition(self, row: Struct) -> int | None:
         """The record's partition, or None where no column says it."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from cdckit.api.record import Record
+from cdckit.api.record import Offset, Record
 
 
 class HeldMessage(NamedTuple):
@@ -50,12 +50,45 @@ class Image(NamedTuple):
         row: the row, in a form that equal rows share and others do not, and that `Images.fields` reads; None: there is
             no such row any more.
         position: where in the source's log; "" where that is not known.
+        told: the row's hash as the pipeline's ledger has it; empty where it keeps none.
     """
 
     topic: str
     key: bytes | None
     row: bytes | None
     position: str
+    told: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A place at which a pipeline had just saved its offset: all before it was in the sink then.
+
+    Attributes:
+        offset: the offset.
+        reached: of a sink of messages, by lane the position of the last one before it.
+        application: of a sink of tables, by what name its batches are known there.
+        batch: the number of the last batch before it.
+    """
+
+    offset: Offset
+    reached: Mapping[str, str] = field(default_factory=dict)
+    application: str = ""
+    batch: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """It as JSON has it."""
+        return {
+            "offset": self.offset,
+            "reached": dict(self.reached),
+            "application": self.application,
+            "batch": self.batch,
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
+        """Reads what `to_json` gave; damage shows as a KeyError, TypeError or ValueError."""
+        return cls(dict(told["offset"]), dict(told["reached"]), str(told["application"]), int(told["batch"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +137,10 @@ class Images(ABC):
     @abstractmethod
     def of(self, records: Sequence[Record]) -> Iterable[Image]:
         """The images of some records behind the transforms, in their order."""
+
+    def until(self, barrier: Barrier) -> bool:
+        """Has `held` give what the sink held at a place, whatever has come since; False: it cannot, as by default."""
+        return False
 
     @abstractmethod
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:

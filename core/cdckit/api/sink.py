@@ -103,6 +103,9 @@ class Sink(ABC):
     in_tasks: ClassVar[bool] = False
     """Whether several processes may each write their own share at the same time, as Spark's tasks do."""
 
+    keeps_all: ClassVar[bool] = False
+    """Whether what it was given stays there whatever comes later, so that what it held at a place can be read back."""
+
     @property
     def transactions(self) -> Transactions | None:
         """For a sink that keeps the offset itself; None: the runner saves it after a flush.

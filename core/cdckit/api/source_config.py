@@ -55,6 +55,20 @@ class SourceConfig(PluginConfig):
         return None
 
     @property
+    def ends_exactly(self) -> bool:
+        """Whether its log can be read up to just the offset that another reader of it has saved."""
+        return False
+
+    @property
+    def no_sums(self) -> str | None:
+        """Why the changes of its log do not add up to its rows, for a pipeline's `ledger`; None: they do.
+
+        They do where each change is told once with the row before it, and the log goes on just where the snapshot's
+        rows end.
+        """
+        return "this source does not promise that its changes add up to its rows"
+
+    @property
     def new_tables(self) -> Literal["snapshot", "warn", "off"] | None:
         """What becomes of the rows of tables that its lists capture now, and did not when the offset was saved.
 

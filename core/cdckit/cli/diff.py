@@ -14,14 +14,16 @@ import click
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import INTERRUPTED, Chosen, Command, pipeline_options
 from cdckit.cli.tables import print_table
+from cdckit.connector.resnapshot import named
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.proof.hashing import HashName
 from cdckit.engine.proof.proving import Proof, Wishes
 from cdckit.engine.proof.repair import Repair
 from cdckit.engine.proof.report import Difference, TableProof, exit_code, keep
+from cdckit.engine.proof.resuming import resumed
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.errors import StoppedError
+from cdckit.errors import ConfigError, StoppedError
 
 log = logging.getLogger("cdckit.proof")
 
@@ -48,6 +50,11 @@ _AGAIN_SECONDS = 2.0
     help="Read no more rows a second from the source.",
 )  # fmt: skip
 @click.option("--repair", is_flag=True, help="Have rows that are missing or changed read again, and compare once more.")
+@click.option(
+    "--resume", is_flag=True,
+    help="Compare table by table, and keep what is decided: one that was killed goes on with this.",
+)  # fmt: skip
+@click.option("--ledger", is_flag=True, help="Compare the sink with the pipeline's ledger, without the source.")
 @click.option("--hash", "name", type=click.Choice(["xxh3", "blake2b"]), default="xxh3", show_default=True)
 def diff(
     chosen: Chosen,
@@ -57,6 +64,8 @@ def diff(
     wait: float,
     max_load: int | None,
     repair: bool,
+    resume: bool,
+    ledger: bool,
     name: HashName,
 ) -> int:
     """Compare what the sink of the pipeline in FILE holds with its source; the pipeline runs on meanwhile.
@@ -68,7 +77,12 @@ def diff(
         spare_collections()
         wishes = Wishes(tables, name, wait, max_load)
         try:
-            found = Proof(pipeline, wishes, stopping, log.info).tables()
+            if ledger:
+                found = _by_ledger(pipeline, tables, stopping)
+            elif resume:
+                found = resumed(pipeline, wishes, stopping, log.info)
+            else:
+                found = Proof(pipeline, wishes, stopping, log.info).tables()
             if repair:
                 found = _repaired(pipeline, wishes, stopping, found)
         except StoppedError:
@@ -79,6 +93,25 @@ def diff(
     else:
         _print(found, show)
     return exit_code(found)
+
+
+def _by_ledger(pipeline: ResolvedPipeline, tables: Sequence[str], stopping: StopSignal) -> list[TableProof]:
+    """What the ledger says of the sink.
+
+    Raises:
+        ConfigError: there is no ledger, or a table's name is unknown to it.
+    """
+    from cdckit.engine.ledger.blame import proofs  # noqa: PLC0415 - it needs an extra
+
+    if not pipeline.ledger:
+        raise ConfigError("--ledger: this pipeline keeps none: 'ledger: true', and rows read anew (cdc resnapshot)")
+    found = proofs(pipeline, stopping)
+    if not found:
+        raise ConfigError("--ledger: the ledger tells of no table yet: run the pipeline first")
+    if tables:
+        wanted = named(tables, [name for each in found for name in each.table.split(", ")])
+        found = [each for each in found if {*wanted} & {*each.table.split(", ")}]
+    return found
 
 
 def _repaired(
@@ -115,6 +148,7 @@ def _difference(each: Difference) -> dict[str, Any]:
         "sink": each.sink,
         "source_position": each.source_position,
         "sink_position": each.sink_position,
+        **({"lost_by": each.lost_by} if each.lost_by else {}),
     }
 
 
@@ -122,9 +156,11 @@ def _print(found: Sequence[TableProof], show: int) -> None:
     print_table(_COLUMNS, map(_row, found))
     differing = [(each, one) for each in found for one in each.differences[:show]]
     if differing:
+        columns = ("table", "key", "fault", "source", "sink", "position in the sink")
+        blamed = any(one.lost_by for _, one in differing)
         print_table(
-            ("table", "key", "fault", "source", "sink", "position in the sink"),
-            [_differing(each, one) for each, one in differing],
+            (*columns, "lost by") if blamed else columns,
+            [(*_differing(each, one), one.lost_by) if blamed else _differing(each, one) for each, one in differing],
         )
 
 

@@ -142,6 +142,10 @@ class PipelineConfig(PluginConfig):
     """How long, in milliseconds, before the log is purged that a pipeline has yet to read it warns; 0: only where it
     would be purged before the pipeline has caught up.
     """
+    ledger: bool = False
+    """Whether sums over the rows that the source has told of are kept with the offset, so that `cdc diff` can say who
+    lost a row, and can compare the sink without the source. On the direct runner, with a sink of messages in JSON.
+    """
     metrics_address: Address | None = None
     """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any
     free one. By default nowhere.
@@ -249,6 +253,7 @@ class ResolvedPipeline:
         forecast_warning_ms: how long before a purge of the log is warned of, in milliseconds.
         metrics: where metrics are served, and to whom; None: nowhere.
         errors: what becomes of records that cannot be delivered.
+        ledger: whether sums over rows are kept with the offset.
         warnings: what the user should know, a sentence each.
         file: the file that describes it; None: it comes from elsewhere.
         as_written: whether nothing was set beside the file.
@@ -273,6 +278,7 @@ class ResolvedPipeline:
     forecast_warning_ms: int = 3_600_000
     metrics: MetricsAccess | None = None
     errors: ErrorHandling = field(default_factory=ErrorHandling)
+    ledger: bool = False
     warnings: tuple[str, ...] = ()
     file: Path | None = None
     as_written: bool = True

@@ -9,6 +9,7 @@ from cdckit.api.sink import TableSink
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.ledger.requirements import unmet as ledger_unmet
 from cdckit.engine.lineage.transport import require_lineage
 from cdckit.errors import ConfigError, Problem
 from cdckit.tables.direct import DirectTableSink
@@ -54,6 +55,8 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             problems += _speculation(pipeline, made_by)
             problems += _tolerance_on_spark(pipeline, made_by)
             problems += _direct_tables(pipeline, made_by)
+        if component is pipeline.sink:
+            problems += ledger_unmet(pipeline, made_by)
         if pipeline.runner == "direct" and component is pipeline.sink:
             problems += _tables_on_direct(pipeline, made_by)
     return problems

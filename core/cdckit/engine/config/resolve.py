@@ -82,6 +82,7 @@ def resolve(raw: RawPipeline, *, incomplete: bool = False, needed: Collection[st
         forecast_warning_ms=pipeline.forecast_warning_ms,
         metrics=pipeline.metrics,
         errors=error_handling(pipeline, name, store, sink),
+        ledger=pipeline.ledger,
         warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(raw)),
     )
 

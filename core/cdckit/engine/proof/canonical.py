@@ -6,6 +6,7 @@ A field that is null and one that is not there are the same: a topic keeps event
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -19,6 +20,10 @@ _SORTED = orjson.OPT_SORT_KEYS
 _TRUNCATE = "t"
 
 
+OfRow = Callable[[Mapping[str, Any]], bytes]
+"""Makes the hash of a row."""
+
+
 class RowReader:
     """Reads the rows out of the messages of one topic.
 
@@ -26,9 +31,13 @@ class RowReader:
         topic: its name.
         envelope: whether values are change events; None: as each looks.
         shown: what of a row is compared; None: all of it.
+        told: makes the hash of a row that the ledger has; None: there is no ledger.
     """
 
-    def __init__(self, topic: str, envelope: bool | None = None, shown: Shown | None = None) -> None:
+    def __init__(
+        self, topic: str, envelope: bool | None = None, shown: Shown | None = None, told: OfRow | None = None
+    ) -> None:
+        self._told = told
         self.topic = topic
         self._envelope = envelope
         self._columns = None if shown is None or shown.columns is None else sorted(shown.columns)
@@ -51,7 +60,10 @@ class RowReader:
             return Image(self.topic, None, None, position) if emptied else None
         if type(key) is dict and key.keys() == _WITH_SCHEMA:
             key = key["payload"]
-        return Image(self.topic, orjson.dumps(key, option=_SORTED), self._row(value), position)
+        told = b""
+        if self._told is not None and type(value) is dict and type(row := value.get("after")) is dict:
+            told = self._told(row)
+        return Image(self.topic, orjson.dumps(key, option=_SORTED), self._row(value), position, told)
 
     def _row(self, value: Any) -> bytes | None:
         if value is None:
@@ -76,7 +88,7 @@ class RowReader:
         for at in self._times:
             text = values[at]
             if isinstance(text, str) and "." in text and not (text[-1] == "Z" and text[-2] != "0"):
-                values[at] = _FRACTION.sub(_without_zeros, text)
+                values[at] = shortened(text)
         return values
 
     def fields(self, row: bytes) -> dict[str, Any]:
@@ -95,6 +107,11 @@ _WITH_SCHEMA = {"schema", "payload"}
 
 def _is_event(value: dict[str, Any]) -> bool:
     return "op" in value and "source" in value and "after" in value
+
+
+def shortened(time: str) -> str:
+    """A time as text without zeros at the end of its fraction."""
+    return _FRACTION.sub(_without_zeros, time)
 
 
 def _without_zeros(fraction: re.Match[str]) -> str:

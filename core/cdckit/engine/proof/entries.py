@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import add, itemgetter
+from typing import Any
 
 from cdckit.api.held import Image
 from cdckit.engine.proof.hashing import Hash
 from cdckit.errors import SinkError
 
-_PLAIN = struct.Struct("<16s16sIB")
+PLAIN = struct.Struct("<16s16sIB")
 _POSITIONED = struct.Struct("<16s16sIB96s")
+_KIND = struct.Struct("<IB")
 _LONGEST_POSITION = 96
 _NOTHING = bytes(16)
 
@@ -37,8 +41,7 @@ class Entries:
     def __init__(self, digest: Hash, *, positioned: bool = False) -> None:
         self._digest = digest
         self._positioned = positioned
-        self._packed = _POSITIONED if positioned else _PLAIN
-        self.width = self._packed.size
+        self.width = (_POSITIONED if positioned else PLAIN).size
         self._topics: dict[str, tuple[int, bytes]] = {}
 
     @property
@@ -64,23 +67,40 @@ class Entries:
         Raises:
             SinkError: a position is longer than any source writes it.
         """
-        pack, digest, topics, positioned = self._packed.pack, self._digest, self._topics, self._positioned
-        for topic, key, row, position in images:
-            number, name = topics.get(topic) or self._topic(topic)
-            if key is None:
-                hashed, content, kind = _NOTHING, _NOTHING, EMPTIED
-            elif row is None:
-                hashed, content, kind = digest(name + key), _NOTHING, GONE
-            else:
-                hashed, content, kind = digest(name + key), digest(key + b"\0" + row), ROW
-            if positioned:
-                yield pack(hashed, content, number, kind, _place(position))
-            else:
-                yield pack(hashed, content, number, kind)
+        for topic, group in groupby(images, key=itemgetter(0)):
+            yield from self._of_topic(topic, zip(*group, strict=True))
+
+    def _of_topic(self, topic: str, columns: Iterator[tuple[Any, ...]]) -> Iterable[bytes]:
+        """The entries of one topic's images, which come column by column."""
+        _, keys, rows, positions, _ = columns
+        number, name = self._topic(topic)
+        if None in keys or None in rows:
+            entries = self._mixed(number, name, keys, rows)
+        else:
+            hashed = map(self._digest, [name + key for key in keys])
+            contents = map(self._digest, [b"%b\0%b" % each for each in zip(keys, rows, strict=True)])
+            kind = _KIND.pack(number, ROW)
+            entries = [key + content + kind for key, content in zip(hashed, contents, strict=True)]
+        if self._positioned:
+            return map(add, entries, map(_place, positions))
+        return entries
+
+    def _mixed(
+        self, number: int, name: bytes, keys: Sequence[bytes | None], rows: Sequence[bytes | None]
+    ) -> list[bytes]:
+        digest, pack = self._digest, PLAIN.pack
+        return [
+            pack(_NOTHING, _NOTHING, number, EMPTIED)
+            if key is None
+            else pack(digest(name + key), _NOTHING, number, GONE)
+            if row is None
+            else pack(digest(name + key), digest(b"%b\0%b" % (key, row)), number, ROW)
+            for key, row in zip(keys, rows, strict=True)
+        ]
 
     def read(self, data: bytes) -> Iterator[Entry]:
         """The entries that were put together, of those that keep no position."""
-        return _PLAIN.iter_unpack(data)
+        return PLAIN.iter_unpack(data)
 
     def read_placed(self, data: bytes) -> Iterator[PlacedEntry]:
         """The entries that were put together, of those that keep positions."""
@@ -94,4 +114,4 @@ def _place(position: str) -> bytes:
     text = position.encode()
     if len(text) > _LONGEST_POSITION:
         raise SinkError(f"position {position}: it is longer than {_LONGEST_POSITION} bytes, which no source writes")
-    return text
+    return text.ljust(_LONGEST_POSITION, b"\0")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from cdckit.api.held import HeldMessage, Image, Images, Shown
-from cdckit.api.record import Record
+from cdckit.api.held import Barrier, HeldMessage, Image, Images, Shown
+from cdckit.api.record import Record, lane_of
 from cdckit.api.serializer import Serializer
 from cdckit.api.sink import Sink, SinkContext
 from cdckit.api.struct import Struct
-from cdckit.engine.proof.canonical import RowReader
+from cdckit.engine.proof.canonical import OfRow, RowReader
 from cdckit.errors import ConfigError
 
 _EVENT = frozenset({"before", "after", "source", "op"})
@@ -29,12 +29,15 @@ class MessageImages(Images):
         serializer: the pipeline's.
         sink: the pipeline's, not open.
         context: what a runner would give the sink.
+        told: for a topic, makes the hash of a row as the pipeline's ledger has it.
 
     Raises:
         ConfigError: keys or values are not JSON, or the sink cannot be read back.
     """
 
-    def __init__(self, serializer: Serializer, sink: Sink, context: SinkContext) -> None:
+    def __init__(
+        self, serializer: Serializer, sink: Sink, context: SinkContext, told: Mapping[str, OfRow] | None = None
+    ) -> None:
         super().__init__()
         if (serializer.key_form, serializer.value_form) != ("json", "json"):
             raise ConfigError(
@@ -47,6 +50,8 @@ class MessageImages(Images):
         self._shown: dict[str, Shown] = {}
         self._envelopes: dict[str, bool] = {}
         self._readers: dict[str, RowReader] = {}
+        self._told = told or {}
+        self._reached: Mapping[str, str] = {}
 
     def show(self, topic: str, shown: Shown) -> None:
         """Other columns that a message has besides are not looked at."""
@@ -74,6 +79,11 @@ class MessageImages(Images):
         """Those of the message's row."""
         return self._reader(topic).fields(row)
 
+    def until(self, barrier: Barrier) -> bool:
+        """By the positions of messages, where the sink keeps them all."""
+        self._reached = barrier.reached if self._sink.keeps_all else {}
+        return bool(self._reached)
+
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """Those of the sink's messages."""
         held = self._sink.read_back(self._context, topics)
@@ -82,7 +92,10 @@ class MessageImages(Images):
             yield list(self._images(batch))
 
     def _images(self, batch: Iterable[HeldMessage]) -> Iterator[Image]:
+        reached = self._reached
         for topic, key, value, position, partial in batch:
+            if reached and position > reached.get(lane_of(position), ""):
+                continue
             if partial:
                 self.undecidable[topic] = _PARTIAL
             image = self._reader(topic).image(key, value, position)
@@ -94,7 +107,7 @@ class MessageImages(Images):
     def _reader(self, topic: str) -> RowReader:
         reader = self._readers.get(topic)
         if reader is None:
-            reader = RowReader(topic, self._envelopes.get(topic), self._shown.get(topic))
+            reader = RowReader(topic, self._envelopes.get(topic), self._shown.get(topic), self._told.get(topic))
             self._readers[topic] = reader
         return reader
 

@@ -6,28 +6,37 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cdckit.api.held import Images
+from cdckit.api.held import Barrier, Images
 from cdckit.api.record import Offset
 from cdckit.api.sink import Sink
 from cdckit.connector.resnapshot import named
+from cdckit.engine.barrier import asked_for
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.ledger.blame import with_witness
+from cdckit.engine.ledger.witness import Witness, row_hash
+from cdckit.engine.metrics.status import pipeline_status
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_context
 from cdckit.engine.proof.awaiting import await_passed
 from cdckit.engine.proof.beside import Beside
+from cdckit.engine.proof.canonical import OfRow
 from cdckit.engine.proof.comparing import Mismatch
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.hashing import HashName, hash_of
 from cdckit.engine.proof.messages import MessageImages
 from cdckit.engine.proof.report import TableProof
 from cdckit.engine.proof.rounds import Found, Round, routes_of
+from cdckit.engine.proof.routes import Route, shared
 from cdckit.engine.proof.verdict import Verdict
 from cdckit.engine.state.place import StatePlace
 from cdckit.errors import ConfigError
 
 _MOST_ROUNDS = 5
+_BARRIER_SECONDS = 15.0
+"""A pipeline that runs tells a place with its next saved offset; one of an older version never does."""
 _SHOWN_KEYS = 1000
 """Of so many differing keys of a topic the rows are read again to be shown."""
 
@@ -72,6 +81,7 @@ class Proof:
         self._tell = tell
         self._place = StatePlace.of(pipeline)
         digest = hash_of(wishes.hash)
+        self._told = _told(pipeline, stopping)
         self._plain = Entries(digest)
         self._digest = digest
         self._begun = time.monotonic()
@@ -96,7 +106,7 @@ class Proof:
             found = rounds.run(self._chosen(encoder, folder))
         if not found:
             raise ConfigError("source: no table is captured, so that nothing can be compared: check the include lists")
-        return found
+        return with_witness(self._pipeline, found, self._stopping)
 
     def _room(self) -> Path:
         self._pipeline.folder.mkdir(parents=True, exist_ok=True)
@@ -105,16 +115,39 @@ class Proof:
     def _images(self, encoder: Encoder) -> Images:
         sink = make_sink(self._pipeline)
         if isinstance(sink, Sink):
-            return MessageImages(encoder.serializer, sink, sink_context(self._pipeline.name, encoder.serializer))
+            context = sink_context(self._pipeline.name, encoder.serializer)
+            return MessageImages(encoder.serializer, sink, context, self._told)
         return sink.images()
+
+    def groups(self) -> list[list[str]]:
+        """The tables that are to be compared, those together whose rows arrive at the same topics.
+
+        Raises:
+            ConfigError: a table's name is unknown, or none is captured.
+            CdcError: the source cannot be read.
+        """
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="proof-", dir=self._room())))
+            encoder = make_encoder(self._pipeline)
+            stack.callback(encoder.close)
+            routes = self._routes(encoder, folder)
+        wanted = self._wanted(routes)
+        found = [sorted(route.table for route in arriving) for _, arriving in shared(routes)]
+        return sorted(group for group in found if wanted & {*group})
+
+    def _routes(self, encoder: Encoder, folder: Path) -> Mapping[str, Route]:
+        with self.beside((), folder / "routes") as beside:
+            return routes_of(beside, encoder.chain)
+
+    def _wanted(self, routes: Mapping[str, Route]) -> set[str]:
+        return set(named(self._wishes.tables, list(routes)) if self._wishes.tables else routes)
 
     def _chosen(self, encoder: Encoder, folder: Path) -> tuple[str, ...]:
         """The tables that were asked for, and those whose rows arrive at the same topics."""
         if not self._wishes.tables:
             return ()
-        with self.beside((), folder / "routes") as beside:
-            routes = routes_of(beside, encoder.chain)
-        wanted = named(self._wishes.tables, list(routes))
+        routes = self._routes(encoder, folder)
+        wanted = self._wanted(routes)
         topics = {routes[name].topic for name in wanted}
         return tuple(
             name for name, route in routes.items() if name in wanted or (route.topic and route.topic in topics)
@@ -129,11 +162,19 @@ class Proof:
         self._tell("waiting for the pipeline to come up to the source")
         return await_passed(self._place, passed, self._wishes.wait_seconds, self._stopping)
 
+    def _barrier(self) -> Barrier | None:
+        """A place that the pipeline tells, where it runs and its source can be read up to just there."""
+        if not self._pipeline.source_config.ends_exactly or self._pipeline.runner != "direct":
+            return None
+        if pipeline_status(self._place).state != "running":
+            return None
+        return asked_for(self._pipeline.folder, min(self._wishes.wait_seconds, _BARRIER_SECONDS), self._stopping)
+
     def round(
         self, beside: Beside, encoder: Encoder, images: Images, placed: Entries, keys: set[bytes], at: Path
     ) -> Found:
         """One round."""
-        made = Round(beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping)
+        made = Round(beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping, self._barrier)
         return made.run(self.awaits)
 
     def told(self, what: str) -> None:
@@ -149,6 +190,14 @@ class Proof:
     def pipeline(self) -> ResolvedPipeline:
         """Whose sink it is."""
         return self._pipeline
+
+
+def _told(pipeline: ResolvedPipeline, stopping: Callable[[], bool]) -> dict[str, OfRow]:
+    """By topic what makes the hashes of rows as the ledger has them."""
+    known = Witness(pipeline, stopping).known() if pipeline.ledger else None
+    if known is None:
+        return {}
+    return {topic: partial(row_hash, table.form) for topic, table in known[1].items() if table.form is not None}
 
 
 class _Rounds:

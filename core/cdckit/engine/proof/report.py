@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 Outcome = Literal["equal", "unequal", "undecided"]
+LostBy = Literal["capture", "delivery", ""]
 FILE = "proof.json"
 _VERSION = 1
 _CODES = {"equal": 0, "unequal": 1, "undecided": 5}
@@ -28,6 +29,8 @@ class Difference:
         sink: the row in the sink; None: there is none.
         source_position: where the log tells of the source's row.
         sink_position: the same of the sink's.
+        hashes: those of the row at the source and in the sink, as the ledger has them; empty where there is none.
+        lost_by: who lost it, where the ledger tells.
     """
 
     key: str
@@ -37,6 +40,8 @@ class Difference:
     sink: dict[str, Any] | None
     source_position: str
     sink_position: str
+    hashes: tuple[bytes, bytes] = (b"", b"")
+    lost_by: LostBy = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ class TableProof:
         seconds: how long it took.
         note: why it is undecided, and what else should be known.
         differences: some of the rows that differ.
+        exact: whether both sides were read at that very place; else rows that changed meanwhile may be as any change
+            since has left them.
         plain_key: whether keys are numbers and texts as the source itself has them, of one table alone.
     """
 
@@ -70,6 +77,7 @@ class TableProof:
     note: str = ""
     differences: tuple[Difference, ...] = field(default=(), repr=False)
     plain_key: bool = False
+    exact: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What is kept: no value of any row."""
@@ -81,9 +89,18 @@ class TableProof:
             "extra": self.extra,
             "changed": self.changed,
             "position": self.position,
+            "exact": self.exact,
             "seconds": round(self.seconds, 3),
             "note": self.note,
         }
+
+    @classmethod
+    def from_json(cls, table: str, kept: Mapping[str, Any]) -> Self:
+        """Reads what `to_json` gave; damage shows as an error of `cdckit.connector.damage`."""
+        return cls(table, **{name: kept[name] for name in _KEPT})
+
+
+_KEPT = ("topic", "outcome", "rows", "missing", "extra", "changed", "position", "seconds", "note", "exact")
 
 
 def keep(folder: Path, tables: Sequence[TableProof]) -> None:

@@ -2,8 +2,10 @@
 
 1. All rows, and the log from where their reading began up to its end now, P: what comes of both is the source at P.
 2. The pipeline is waited for until it has passed P.
-3. What the sink holds is read. It may be further than P already.
-4. The log from P to its end by then tells which rows the sink may have otherwise, and how.
+3. A pipeline that runs is asked for a place behind P at which the sink can be read although it moves on. The log up to
+   there makes the source the source at that place, and both are compared as they are.
+4. Where it tells none, what the sink holds is read as it is. It may be further than P already. The log from P to its
+   end by then tells which rows the sink may have otherwise, and how.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cdckit.api.held import Image, Images, Shown
+from cdckit.api.held import Barrier, Image, Images, Shown
 from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.struct import Struct
@@ -28,6 +30,8 @@ from cdckit.errors import StoppedError
 
 MOST_KEYS = 100_000
 """Of so many differing keys of a topic a round keeps the hashes; beyond that they are counted."""
+_TOGETHER, _MOST_RECORDS = 16, 4096
+"""So many batches, or records, are taken together at the most."""
 _QUIET = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
 
 Await = Callable[[Callable[[Offset], bool]], str | None]
@@ -49,6 +53,7 @@ class Found:
         behind: why the pipeline did not come up to P; None: it did.
         source: images of wanted keys at the source.
         sink: the same in the sink.
+        exact: whether both sides were read at one place.
     """
 
     routes: dict[str, Route] = field(default_factory=dict)
@@ -61,6 +66,7 @@ class Found:
     behind: str | None = None
     source: dict[bytes, Image] = field(default_factory=dict)
     sink: dict[bytes, Image] = field(default_factory=dict)
+    exact: bool = False
 
 
 class Round:
@@ -75,6 +81,7 @@ class Round:
         wanted: the hashes of keys whose images are to be kept.
         folder: for what does not fit into memory.
         stopping: once true, it ends.
+        asks: asks the pipeline for a place at which both sides can be read; None: it tells none.
     """
 
     def __init__(
@@ -87,7 +94,9 @@ class Round:
         wanted: Collection[bytes],
         folder: Path,
         stopping: Callable[[], bool],
+        asks: Callable[[], Barrier | None],
     ) -> None:
+        self._asks = asks
         self._beside = beside
         self._chain = chain
         self._images = images
@@ -108,31 +117,49 @@ class Round:
             CdcError: source or sink cannot be read.
         """
         found = self._found
-        for batch in self._beside.rows():
-            self._take(batch, self._base, found.source)
+        self._take_all(self._beside.rows(), self._base, found.source)
         point = self._beside.end()
         found.position = position_text(point)
-        for batch in self._beside.changes(point):
-            self._take(batch, self._base, found.source)
+        self._take_all(self._beside.changes(point), self._base, found.source)
         found.behind = awaits(lambda offset: self._beside.passed(offset, point))
         if found.behind is None:
+            self._meet(point)
             self._read_sink()
-            for batch in self._beside.changes(self._beside.end()):
-                self._take(batch, self._later, None)
+            if not found.exact:
+                self._take_all(self._beside.changes(self._beside.end()), self._later, None)
             self._compare()
         return found
 
+    def _meet(self, point: Offset) -> None:
+        """Brings the source to a place at which the sink can be read, where the pipeline tells one."""
+        barrier = self._asks()
+        if barrier is None or not self._beside.passed(barrier.offset, point) or not self._images.until(barrier):
+            return
+        self._found.exact = True
+        self._found.position = position_text(barrier.offset)
+        self._take_all(self._beside.changes(barrier.offset), self._base, self._found.source)
+
     # -- the source
 
-    def _take(self, batch: Batch, spill: Spill, kept: dict[bytes, Image] | None) -> None:
-        self._go_on()
-        for mark in batch.marks:
-            self._mark(mark)
-        records = [record for record in batch.records if _tells_a_row(record)]
-        if not records:
-            return
-        images = self._images.of(self._through(records))
-        spill.add(self._plain.of(images if kept is None else self._kept(images, kept)))
+    def _take_all(self, batches: Iterable[Batch], spill: Spill, kept: dict[bytes, Image] | None) -> None:
+        """Takes some batches together, as columns have a price of their own, which many rows share."""
+        records: list[Record] = []
+        waiting = 0
+        for batch in batches:
+            self._go_on()
+            if batch.marks or waiting >= _TOGETHER or len(records) >= _MOST_RECORDS:
+                self._take(records, spill, kept)
+                records, waiting = [], 0
+            for mark in batch.marks:
+                self._mark(mark)
+            records += filter(_tells_a_row, batch.records)
+            waiting += 1
+        self._take(records, spill, kept)
+
+    def _take(self, records: Sequence[Record], spill: Spill, kept: dict[bytes, Image] | None) -> None:
+        if records:
+            images = self._images.of(self._through(records))
+            spill.add(self._plain.of(images if kept is None else self._kept(images, kept)))
 
     def _mark(self, mark: TableMark) -> None:
         if mark.kind is MarkKind.SNAPSHOT_BEGIN:

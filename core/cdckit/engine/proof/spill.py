@@ -34,7 +34,7 @@ class Spill:
         """Takes entries; those of one bucket stay in their order. One without a key goes into every bucket."""
         parts, before = self._parts, self._held
         for entry in entries:
-            if entry[:16] == _ALL:
+            if not entry[0] and entry[:16] == _ALL:
                 for part in parts:
                     part.append(entry)
             else:

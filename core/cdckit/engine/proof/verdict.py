@@ -63,7 +63,8 @@ class Verdict:
             unsettled = [f"{route.table}: {found.unsettled[route.table]}" for route in routes
                          if route.table in found.unsettled]  # fmt: skip
             differing = found.differing.get(topic, {})
-            still = {key: one for key, one in differing.items() if _stands_still(one, before.get(topic, {}))}
+            known = before.get(topic, {})
+            still = {key: one for key, one in differing.items() if _counts(one, known, exact=found.exact)}
             if not last and (unsettled or len(still) < len(differing)):
                 judged.again += [route.table for route in routes]
             elif unsettled:
@@ -117,6 +118,7 @@ class Verdict:
             note="; ".join(self._notes(found, topic, routes, gone if missing else None, moving)),
             differences=tuple(_differences(found, self._images, still)),
             plain_key=len(routes) == 1 and routes[0].plain_key,
+            exact=found.exact,
         )
 
     def _gone(self, topic: str, routes: Sequence[Route]) -> str | None:
@@ -137,7 +139,10 @@ class Verdict:
             yield f"not compared, as they tell of the event: {', '.join(left_out)}"
 
 
-def _stands_still(one: Mismatch, before: Mapping[bytes, Mismatch]) -> bool:
+def _counts(one: Mismatch, before: Mapping[bytes, Mismatch], *, exact: bool) -> bool:
+    """Whether a row differs for good: at one place of both sides, or without a move between two rounds."""
+    if exact:
+        return one.key in before
     return not one.moved and one.same_as(before.get(one.key))
 
 
@@ -148,8 +153,9 @@ def _differences(found: Found, images: Images, still: Mapping[bytes, Mismatch]) 
         if known is not None and known.key is not None:
             row, held = _fields(images, source), _fields(images, sink)
             columns = () if row is None or held is None else _changed(row, held)
-            positions = ("" if each is None else each.position for each in (source, sink))
-            yield Difference(known.key.decode(), one.fault, columns, row, held, *positions)
+            places = (source.position if source else "", sink.position if sink else "")
+            hashes = (source.told if source else b"", sink.told if sink else b"")
+            yield Difference(known.key.decode(), one.fault, columns, row, held, *places, hashes)
 
 
 def _fields(images: Images, image: Image | None) -> dict[str, Any] | None:

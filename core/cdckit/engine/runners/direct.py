@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from cdckit.api.sink import Sink, TableSink
 from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.connector.signals.inbox import FOLDER
+from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.engine.quarantine.delivery import tolerant
 from cdckit.engine.runners.garbage import spare_collections
@@ -35,6 +37,9 @@ from cdckit.errors import (
     StoppedError,
 )
 from cdckit.tables.direct import DirectTableSink
+
+if TYPE_CHECKING:
+    from cdckit.engine.ledger.ledger import Ledger
 
 log = logging.getLogger("cdckit.runner")
 
@@ -79,7 +84,11 @@ class DirectRunner(Runner):
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
         away, pace, ahead = self.figures.sink_away, self.figures.pace, self.forecaster(source)
-        progress = Progress(saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead)
+        ledger = self._ledger(encode, state)
+        barriers = BarrierRequests(self.pipeline.folder)
+        progress = Progress(
+            saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead, ledger, barriers
+        )
         spare_collections()
         looks = Looks(source, encode.chain, self.notices)
         try:
@@ -100,6 +109,13 @@ class DirectRunner(Runner):
             kind = self.pipeline.sink.registration.name
             raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it", number="CDC2401")
         return sink
+
+    def _ledger(self, encode: Encoder, state: StateStore) -> Ledger | None:
+        if not self.pipeline.ledger:
+            return None
+        from cdckit.engine.ledger.keeper import ledger_of  # noqa: PLC0415 - it needs an extra
+
+        return ledger_of(self.pipeline, encode, state)
 
     def _kept_by(self, sink: Sink, state: StateStore) -> SinkOffset | None:
         """The offset that the sink keeps, and the state has, too, by then; None where the state alone keeps it."""
@@ -130,7 +146,7 @@ class DirectRunner(Runner):
                     if self.stopping():
                         return
             except SnapshotDueError:  # the source has said why
-                progress.rewind()
+                progress.begin_anew()
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error, retries, progress)
             else:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from cdckit.api.held import Barrier
 from cdckit.api.messages import Messages
-from cdckit.api.record import Batch, Offset
+from cdckit.api.record import Batch, Offset, lane_of
 from cdckit.api.sink import Sink
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.metrics.absence import Absence
 from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.errors import RetriableSinkError
+
+if TYPE_CHECKING:
+    from cdckit.engine.ledger.ledger import Ledger
 
 
 class Progress:
@@ -41,6 +48,8 @@ class Progress:
         kept: SinkOffset | None = None,
         pace: Pace | None = None,
         ahead: Forecaster | None = None,
+        ledger: Ledger | None = None,
+        barriers: BarrierRequests | None = None,
     ) -> None:
         self.offset = saved
         self._saved = saved
@@ -55,6 +64,11 @@ class Progress:
         self._kept = kept
         self._pace = pace or Pace()
         self._ahead = ahead
+        self._ledger = ledger
+        self._barriers = barriers
+        self._positions: Sequence[str] = ()
+        """Those of the last messages, and of the last before the offset."""
+        self._reached: Sequence[str] = ()
         self._behind = False
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
@@ -76,6 +90,9 @@ class Progress:
             away.since = time.monotonic()
         self._sink.write(messages)
         away.since = None
+        self._positions = messages.positions or self._positions
+        if self._ledger is not None:
+            self._ledger.take(messages)
 
     def took(self, batch: Batch) -> None:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""
@@ -89,6 +106,9 @@ class Progress:
         if batch.offset is not None:
             self.offset = batch.offset
             self._behind = batch.repeats
+            self._reached = self._positions
+            if self._ledger is not None:
+                self._ledger.took(batch)
             late = time.monotonic() >= self._due
             if batch.save or (late and self._kept is None):
                 self.save()
@@ -127,15 +147,31 @@ class Progress:
         if self._kept is None:
             if self._written:
                 self._flush()
+            if self._ledger is not None:
+                self._ledger.drop()
         elif self._behind:
             self.offset = self._kept.rollback()
+            if self._ledger is not None:
+                self._ledger.load(self.offset)
             self._behind = self._written = False
             self._records = self._log_bytes = 0
+
+    def begin_anew(self) -> None:
+        """What lies behind the offset is gone at the source: all rows are read again.
+
+        Raises:
+            SinkError: the sink cannot go on.
+        """
+        self.rewind()
+        if self._ledger is not None:
+            self._ledger.begin_anew()
 
     def _deliver(self, kept: SinkOffset) -> None:
         """Commits what the offset tells of, unless the sink has more than that."""
         if self._behind or self.offset is None or not (self._written or self.offset != kept.committed):
             return
+        if self._ledger is not None:
+            self._ledger.saving(self.offset)
         self._away.begin()
         try:
             kept.commit(self.offset)
@@ -155,10 +191,13 @@ class Progress:
     def _keep(self, offset: Offset | None) -> None:
         self._due = time.monotonic() + self._interval
         if offset is None or offset == self._saved:
+            self._answer()
             return
         if self._kept is None:
             # The offset must not be ahead of the sink: what is acknowledged now is all that lies before it.
             self._flush()
+            if self._ledger is not None:
+                self._ledger.saving(offset)
         self._state.save_offset(offset)
         self._saved = offset
         # Behind the save: what the source lets go of now (signals, a place in the log) nobody will ask for again.
@@ -173,3 +212,13 @@ class Progress:
             counts=self._counts.take(),
         )
         self._records = self._log_bytes = 0
+        self._answer()
+
+    def _answer(self) -> None:
+        """Tells whoever asks up to where the sink has everything, where that can be told from what it has besides."""
+        barriers, reached = self._barriers, self._reached
+        if barriers is None or self._kept is not None or self._behind or self._saved is None or not barriers.waiting:
+            return
+        last = max(reached, default="")
+        if last and self.offset == self._saved:
+            barriers.answer(Barrier(self._saved, {lane_of(last): last}))

@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from cdckit.api.held import Barrier
 from cdckit.api.marks import MarkKind, RoutedMark
 from cdckit.api.record import Batch, Offset, Record, lane_of
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
@@ -43,6 +45,8 @@ class TableProgress:
         counts: the source's.
         figures: are told how long the sink has not answered, and of what was read.
         ahead: looks how long the log is kept.
+        barriers: says who asks for a place.
+        application: by what name the pipeline's batches are known in the tables.
         settle: returns once the records that the sink was not given are safe in quarantine.
         isolation: looks for records that a table refuses; None: they stop the pipeline.
 
@@ -63,6 +67,8 @@ class TableProgress:
         counts: SourceCounts,
         figures: Figures,
         ahead: Forecaster,
+        barriers: BarrierRequests,
+        application: str,
         settle: Callable[[], None] = lambda: None,
         isolation: Isolation | None = None,
     ) -> None:
@@ -78,6 +84,7 @@ class TableProgress:
         self._counts = counts
         self._away, self._pace = figures.sink_away, figures.pace
         self._ahead = ahead
+        self._barriers, self._application = barriers, application
         self._settle = settle
         self._isolation = isolation
         self._marked = False
@@ -244,6 +251,7 @@ class TableProgress:
     def _keep(self) -> None:
         self._due = time.monotonic() + self._interval
         if self.offset is None or self.offset == self._saved or self._behind:
+            self._answer()
             return
         self._settle()
         self.batches.saving(self.offset, self._reached)
@@ -264,6 +272,15 @@ class TableProgress:
             counts=self._counts.take(),
         )
         self._clear()
+        self._answer()
+
+    def _answer(self) -> None:
+        """Tells whoever asks which batch is the last before the saved offset."""
+        if self._behind or self._saved is None or self.offset != self._saved or not self._barriers.waiting:
+            return
+        if not self.batches.begun and self.batches.planned_end is None:
+            application = f"{self._application}/{self.batches.generation}"
+            self._barriers.answer(Barrier(self._saved, {}, application, self.batches.number))
 
     def _clear(self) -> None:
         self._rows = self._log_bytes = 0

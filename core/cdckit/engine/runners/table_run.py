@@ -11,6 +11,7 @@ from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.connector.signals.inbox import FOLDER
+from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.chain import TransformChain, make_chain
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.quarantine.entries import Entries
@@ -74,10 +75,11 @@ class TableRun:
         runner.notices.started(runner.name, saved)
         interval = self._pipeline.offset_flush_interval_ms / 1000
         notices, figures, ahead = runner.notices, runner.figures, runner.forecaster(source)
+        barriers, name = BarrierRequests(self._pipeline.folder), context.name
         transforms, settle = self._tolerant(chain, faulty)
         parts = (saved, interval, sink, batches, transforms, state, source, notices, counts, figures, ahead)
         isolation = None if faulty is None else Isolation(faulty, self._pipeline.sink.registration.name)
-        progress = TableProgress(*parts, settle, isolation)
+        progress = TableProgress(*parts, barriers, name, settle, isolation)
         spare_collections()
         looks = Looks(source, chain, runner.notices)
         retries = Retries(source.retry_schedule(), runner.stopping)

@@ -15,6 +15,7 @@ from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit.engine.serializers.json_text import Text, TextCompiler
+from cdckit.engine.serializers.row_texts import OfText, RowTexts
 from cdckit.engine.serializers.simple_text import simple_text
 from cdckit.errors import TransformError
 
@@ -29,9 +30,9 @@ class JsonSerializer(Serializer):
     def __init__(self, config: JsonConfig) -> None:
         self.config = config
         self.header_form = "json" if config.header_format == "json" else "text"
-        payloads = PayloadCompiler(config)
+        payloads = self._payloads = PayloadCompiler(config)
         keys = TextCompiler(payloads, with_schema=_first(config.key_schemas_enable, config.schemas_enable))
-        of_values = _first(config.value_schemas_enable, config.schemas_enable)
+        of_values = self._of_values = _first(config.value_schemas_enable, config.schemas_enable)
         of_headers = _first(config.header_schemas_enable, of_values)
         self._header_texts = TextCompiler(payloads, with_schema=of_headers)
         self._key = self._column(keys)
@@ -46,6 +47,16 @@ class JsonSerializer(Serializer):
             return "", ""
         before, after = self._header_texts.around(STRING)
         return f'{before.decode()}"', f'"{after.decode()}'
+
+    def noting_rows(self, of_text: OfText) -> RowTexts:
+        """From now on the texts of rows are noted, those of the messages that were written last.
+
+        Args:
+            of_text: brings texts to one form, where a row may be written in more than one.
+        """
+        rows = RowTexts(self._payloads, with_schema=self._of_values, of_text=of_text)
+        self._value = self._noting_column(rows)
+        return rows
 
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:
         """The keys as JSON texts."""
@@ -97,6 +108,37 @@ class JsonSerializer(Serializer):
                         filled = texts.filled_text(template)
                     append(filled(datum.fills))
                 elif type(datum) is Struct:
+                    if datum.schema is not schema:
+                        schema = datum.schema
+                        text = texts.text(schema)
+                    append(text(datum))
+                else:
+                    append(None if datum is None else _single(texts, datum))
+            return out
+
+        return encode
+
+    def _noting_column(self, rows: RowTexts) -> Column:
+        """As `_column`, for values whose rows are noted."""
+        texts = rows.texts
+
+        def encode(data: Sequence[Datum | None]) -> list[bytes | None]:
+            rows.clear()
+            schema: Schema | None = None
+            template: Template | None = None
+            text: Text = _never
+            filled: Text = _never
+            out: list[bytes | None] = []
+            append = out.append
+            for datum in data:
+                if type(datum) is TemplateStruct:
+                    if datum.template is not template:
+                        template = datum.template
+                        filled = rows.filled_text(template, len(out))
+                    append(filled(datum.fills))
+                elif type(datum) is Struct:
+                    template = None
+                    rows.note(datum, len(out))
                     if datum.schema is not schema:
                         schema = datum.schema
                         text = texts.text(schema)

@@ -62,6 +62,11 @@ class TableBatches:
         return self._note.generation
 
     @property
+    def number(self) -> int:
+        """The number of the last batch."""
+        return self._note.number
+
+    @property
     def begun(self) -> Sequence[BegunBatch]:
         """The batches that were begun behind the saved offset, in order."""
         return [BegunBatch(number, reached) for number, reached in self._note.begun]

@@ -1,0 +1,141 @@
+"""The ledger in the state store, together with the offset that it belongs to.
+
+A store saves one value at a time. So each table keeps its last two states, each with a number, and the head says which
+number belongs to which offset, to the next and to the one before. All of that is saved before the offset is: whichever
+of the two a crash leaves there, the ledger that goes with it is there, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from cdckit.api.record import Offset
+from cdckit.api.state_store import Json, StateStore
+from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.engine.ledger.table import TableLedger
+from cdckit.errors import StateError
+
+HEAD = "ledger"
+"""The key of the head in the state store; a table's is this, a slash, and the topic."""
+
+
+class Readable(Protocol):
+    """A state store, or a look at one."""
+
+    def get(self, key: str) -> Json:
+        """A value kept under `key`, or None."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Up to where the tables of one number tell.
+
+    Attributes:
+        number: the number.
+        offset: the offset.
+        reached: by lane the position of the last record before it.
+    """
+
+    number: int
+    offset: Offset | None
+    reached: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Head:
+    """What the tables have in common.
+
+    Attributes:
+        places: the one that was saved last, and the one before.
+        topics: the topics that have a table.
+        whole: whether a table that was never told of has no rows.
+        lists: which tables were captured then.
+    """
+
+    places: list[Place]
+    topics: list[str]
+    whole: bool
+    lists: Mapping[str, str]
+
+    def place(self, offset: Offset | None) -> Place | None:
+        """The one of an offset."""
+        return next((place for place in self.places if place.offset == offset), None)
+
+    def save(self, state: StateStore) -> None:
+        """Keeps it."""
+        places = [[place.number, place.offset, place.reached] for place in self.places]
+        state.put(HEAD, {"places": places, "topics": self.topics, "whole": self.whole, "lists": dict(self.lists)})
+
+
+def read_head(state: Readable) -> Head | None:
+    """The head; None where there is no ledger.
+
+    Raises:
+        StateError: it is damaged.
+    """
+    kept = state.get(HEAD)
+    if kept is None:
+        return None
+    try:
+        places = [Place(int(number), offset, dict(reached)) for number, offset, reached in kept["places"]]
+        return Head(places, list(kept["topics"]), bool(kept["whole"]), dict(kept["lists"]))
+    except DAMAGE as error:
+        raise _damaged(kept, error) from error
+
+
+def read_tables(state: Readable, topics: list[str], number: int) -> dict[str, TableLedger]:
+    """The tables as they were saved last up to a number.
+
+    Raises:
+        StateError: one is damaged.
+    """
+    found = {}
+    for topic in topics:
+        states = _states(state, topic)
+        newest = states[0][0] if states else 0
+        for of, kept in states:
+            if of <= number:
+                found[topic] = _table(kept)
+                found[topic].changed = of != newest
+                break
+    return found
+
+
+def save_table(state: StateStore, topic: str, table: TableLedger, number: int, before: int) -> None:
+    """Keeps a table's state of a number, and the last one up to the number before, where that is not 0."""
+    older = [[of, kept] for of, kept in _states(state, topic) if of <= before][:1]
+    state.put(f"{HEAD}/{topic}", [[number, table.to_json()], *older])
+
+
+def forget(state: StateStore) -> None:
+    """Removes the ledger."""
+    head = read_head(state)
+    if head is not None:
+        for topic in head.topics:
+            state.put(f"{HEAD}/{topic}", None)
+        state.put(HEAD, None)
+
+
+def _states(state: Readable, topic: str) -> list[tuple[int, Any]]:
+    """A table's states, the newest first."""
+    kept = state.get(f"{HEAD}/{topic}") or []
+    try:
+        return [(int(number), one) for number, one in kept]
+    except DAMAGE as error:
+        raise _damaged(kept, error) from error
+
+
+def _table(kept: Any) -> TableLedger:
+    try:
+        return TableLedger.from_json(kept)
+    except DAMAGE as error:
+        raise _damaged(kept, error) from error
+
+
+def _damaged(kept: Any, error: Exception) -> StateError:
+    return StateError(
+        f"what the state keeps of the ledger is damaged ({reason_of(error)}): {str(kept)[:200]}; restore the state "
+        "from a copy, or run once with 'ledger: false', which forgets it"
+    )

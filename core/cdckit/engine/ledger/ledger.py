@@ -1,0 +1,232 @@
+"""The ledger of a running pipeline: of each topic the rows that its events come to, as sums of hashes.
+
+An event adds the hash of the row after it and takes that of the row before it away. So the sums are those of the rows
+that the source told of, whatever became of the messages; saved with the offset, they count each event once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from cdckit.api.messages import Messages
+from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, lane_of
+from cdckit.api.schema import Schema
+from cdckit.api.state_store import StateStore
+from cdckit.engine.ledger.kept import Head, Place, read_head, read_tables, save_table
+from cdckit.engine.ledger.row_form import RowForm, digest
+from cdckit.engine.ledger.table import TableLedger
+from cdckit.engine.serializers.row_texts import NO_ROW, RowTexts, Run
+
+_READ = "r"
+_TRUNCATE = "t"
+_INCREMENTAL = "incremental"
+_FORM = "ledger.form"
+
+
+def form_of(schema: Schema) -> RowForm:
+    """The form of the rows of a schema."""
+    made: RowForm | None = schema.derived.get(_FORM)
+    if made is None:
+        made = schema.derived[_FORM] = RowForm.of(schema)
+    return made
+
+
+class Ledger:
+    """Adds up what the source tells of.
+
+    Args:
+        rows: the texts of rows, which the serializer notes.
+        state: the pipeline's, held.
+        saved: the saved offset.
+        lists: which tables are captured.
+        left_out: why rows of a table from before the pipeline are not told of; None: they are.
+    """
+
+    def __init__(
+        self,
+        rows: RowTexts,
+        state: StateStore,
+        saved: Offset | None,
+        lists: Mapping[str, str],
+        left_out: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
+        self._rows = rows
+        self._left_out = left_out
+        self._state = state
+        self._lists = dict(lists)
+        self.load(saved)
+
+    # -- what is kept
+
+    def load(self, saved: Offset | None) -> None:
+        """Goes on from a saved offset.
+
+        Raises:
+            StateError: what is kept is damaged.
+        """
+        head = read_head(self._state)
+        place = None if head is None or saved is None else head.place(saved)
+        self._place = place or Place(0, saved)
+        self._settled, self._reached = dict(self._place.reached), dict[str, str]()
+        self._tables: dict[str, TableLedger] = {}
+        self._known: set[str] = set()
+        self._touched: dict[str, TableLedger] = {}
+        self._last = 0 if head is None else max(one.number for one in head.places)
+        self._whole = saved is None
+        if head is not None and place is not None:
+            self._whole = head.whole and head.lists == self._lists
+            self._tables = read_tables(self._state, head.topics, place.number)
+            self._known = set(self._tables)
+        for table in self._tables.values():
+            table.drop()
+
+    def saving(self, offset: Offset) -> None:
+        """The offset is about to be saved: keeps what goes with it.
+
+        Raises:
+            StateError: it cannot be kept.
+        """
+        number, before = self._last + 1, self._place
+        for topic, table in self._tables.items():
+            if table.changed:
+                save_table(self._state, topic, table, number, before.number if topic in self._known else 0)
+                self._known.add(topic)
+                table.changed = False
+        self._place = Place(number, offset, dict(self._settled))
+        self._last = number
+        Head([self._place, before], list(self._tables), self._whole, self._lists).save(self._state)
+
+    # -- what comes
+
+    def take(self, messages: Messages) -> None:
+        """Takes the rows of messages, which the serializer has just written."""
+        if not messages.topics:
+            return
+        runs = self._rows.runs
+        ends = [*(run.first for run in runs[1:]), len(messages)]
+        for run, end in zip(runs, ends, strict=True):
+            topics = messages.topics[run.first : end]
+            topic = topics[0]
+            if topics.count(topic) == len(topics):
+                self._take(topic, run, messages.positions[run.first])
+            else:
+                for each in set(topics):
+                    self._table(each).spoil("rows of one event go to several topics")
+        self._look_for_partial_rows(messages)
+        for position in {messages.positions[0], max(messages.positions)}:
+            lane = lane_of(position)
+            self._reached[lane] = max(position, self._reached.get(lane, ""))
+        self._rows.clear()
+
+    def _take(self, topic: str, run: Run, position: str) -> None:
+        table = self._table(topic)
+        if not run.op or run.row is None or run.source is None:
+            table.spoil("its values are no change events with rows: a transform took before and after away")
+        elif run.op == _TRUNCATE:
+            self._empty(table, run)
+        elif run.op != _READ or run.source.get("snapshot") != _INCREMENTAL:
+            self._add(table, run, position)
+        run.befores.clear()
+        run.afters.clear()
+
+    def _empty(self, table: TableLedger, run: Run) -> None:
+        if len(table.sources) > 1:
+            table.spoil("its rows are those of several tables, one of which was emptied")
+        else:
+            table.pending.empty()
+
+    def _add(self, table: TableLedger, run: Run, position: str) -> None:
+        assert run.row is not None
+        assert run.source is not None
+        source, form = _table_of(run.source), form_of(run.row)
+        self._begin(table, run.op, source, form)
+        if source not in table.sources:
+            table.sources.add(source)
+            if (why := self._left_out(source)) is not None:
+                table.spoil(why)
+        if table.void:
+            return
+        befores, afters = run.befores, run.afters
+        if table.form is not form and table.form is not None:
+            if not table.form.covers(form):
+                lost = table.form.lost(form)
+                table.spoil(f"its definition changed at position {position}: {lost} went or became otherwise")
+                return
+            if len(table.form.columns) != len(form.columns):
+                befores, afters = ([*map(table.form.of_text, texts)] for texts in (befores, afters))
+        if run.op == "u" and (NO_ROW in befores or len(befores) != len(afters)):
+            table.spoil(f"an update at position {position} or behind it does not tell the row before")
+            return
+        table.pending.put += map(digest, afters)
+        table.pending.gone += map(digest, befores)
+        table.pending.fold()
+
+    def _begin(self, table: TableLedger, op: str, source: str, form: RowForm) -> None:
+        """What a row means for the whole: a snapshot's first one, or the first one of a table."""
+        if op == _READ:
+            table.seen = True
+            if not table.reading and not table.interrupted:
+                table.begin(form, source)
+            return
+        table.reading = False
+        if table.form is None:
+            table.form = form
+            if not self._whole:
+                table.spoil(_BEGAN_LATE)
+
+    def _look_for_partial_rows(self, messages: Messages) -> None:
+        headers = messages.headers
+        if headers.count(headers[0]) == len(headers) and not _partial(headers[0]):
+            return
+        for number, each in enumerate(headers):
+            if _partial(each):
+                where = messages.positions[number]
+                self._table(messages.topics[number]).spoil(
+                    f"the log did not carry all values of a row at position {where} (binlog_row_image)"
+                )
+
+    def _table(self, topic: str) -> TableLedger:
+        table = self._touched.get(topic)
+        if table is None:
+            table = self._touched[topic] = self._tables.setdefault(topic, TableLedger())
+        return table
+
+    # -- how far it is
+
+    def took(self, batch: Batch) -> None:
+        """The batch that was taken is whole."""
+        if batch.offset is None:
+            return
+        for table in self._touched.values():
+            table.settle()
+        if batch.save and not batch.records:
+            for table in self._tables.values():
+                table.read()
+        self._touched.clear()
+        self._settled |= self._reached
+        self._reached = {}
+
+    def drop(self) -> None:
+        """What came behind the last offset comes again."""
+        for table in self._tables.values():
+            table.drop()
+        self._touched.clear()
+        self._reached = {}
+
+    def begin_anew(self) -> None:
+        """The log is lost, and all rows are read again."""
+        self._whole = True
+        self._tables = {topic: TableLedger() for topic in self._tables}
+        self._touched.clear()
+
+
+_BEGAN_LATE = "the ledger began when there were rows already: `cdc resnapshot` has them read again"
+
+
+def _partial(headers: Sequence[tuple[str, bytes | None]]) -> bool:
+    return any(name == UNAVAILABLE_HEADER for name, _ in headers)
+
+
+def _table_of(source: object) -> str:
+    get = source.get  # type: ignore[attr-defined]
+    return f"{get('db')}.{get('table') or get('collection')}"

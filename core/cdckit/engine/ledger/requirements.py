@@ -1,0 +1,45 @@
+"""Where the ledger cannot be kept: said by the option at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdckit.api.sink import TableSink
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.serializers.json_config import JsonConfig
+
+
+def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
+    """Why a pipeline cannot keep a ledger, a sentence each.
+
+    Args:
+        pipeline: the pipeline.
+        sink: what makes its sink.
+    """
+    if not pipeline.ledger:
+        return []
+    config = pipeline.source_config
+    problems = [*_of_the_way(pipeline), *_of_the_serializer(pipeline)]
+    if isinstance(sink, type) and issubclass(sink, TableSink):
+        problems.append(f"adds up rows in messages, and the sink '{pipeline.sink.registration.name}' keeps tables")
+    if skipped := config.skipped & {"c", "u", "d"}:
+        problems.append(f"needs all changes, and 'source.skipped.operations' leaves out '{','.join(sorted(skipped))}'")
+    problems += [why for why in (config.no_sums, config.partial_updates) if why is not None]
+    return [f"ledger: {problem}" for problem in problems]
+
+
+def _of_the_way(pipeline: ResolvedPipeline) -> Iterator[str]:
+    if pipeline.runner == "spark":
+        yield "needs one process that takes the changes in order: set 'runner: direct'"
+    if not pipeline.position_header:
+        yield "needs 'position.header: true', by which the sink's messages up to its offset are found"
+    if pipeline.errors.tolerance != "none":
+        yield "needs 'errors.tolerance: none': rows that are set aside would be taken for lost ones"
+
+
+def _of_the_serializer(pipeline: ResolvedPipeline) -> Iterator[str]:
+    serializer = pipeline.serializer.config
+    if not isinstance(serializer, JsonConfig) or pipeline.key_serializer or pipeline.header_serializer:
+        yield "reads rows as the serializer json writes them: keys, values and headers are to be its own"
+    elif serializer.decimal_format == "NUMERIC":
+        yield "needs 'serializer.decimal.format: BASE64', as numbers lose digits where they are read"

@@ -1,0 +1,172 @@
+"""The texts of the rows in events, noted while the JSON serializer writes the events: each is written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from cdckit.api.schema import Schema
+from cdckit.api.struct import Struct, Template
+from cdckit.connector.envelope import is_envelope
+from cdckit.engine.serializers.json_payload import PayloadCompiler
+from cdckit.engine.serializers.json_text import Text, TextCompiler
+from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
+
+NO_ROW = b"null"
+_IMAGES = ("before", "after")
+_PLAIN_LENGTHS = {ZONED_TIMESTAMP.name: 20, ZONED_TIME.name: 9}
+"""How long times are that have no fraction, which is written in more than one way."""
+
+OfText = Callable[[Schema], Callable[[bytes], bytes]]
+"""For rows of a schema what brings their texts to one form, where they are written in more than one."""
+
+
+@dataclass(slots=True)
+class Run:
+    """Events one behind the other that have all but their rows in common.
+
+    Attributes:
+        first: the number of the first one's message.
+        op: the operation; "" for values that are no events.
+        source: the source block.
+        row: the schema of the rows.
+        befores: the rows before, as far as events have them.
+        afters: the rows after.
+    """
+
+    first: int
+    op: str
+    source: Struct | None = None
+    row: Schema | None = None
+    befores: list[bytes] = field(default_factory=list)
+    afters: list[bytes] = field(default_factory=list)
+
+
+class RowTexts:
+    """Those of the messages that were written last.
+
+    Args:
+        payloads: makes values into what `orjson` writes.
+        with_schema: whether their schema stands before values.
+        of_text: brings texts to one form.
+    """
+
+    def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, of_text: OfText) -> None:
+        self.texts = _RowTextCompiler(payloads, with_schema=with_schema, of_text=of_text)
+        self._payloads = payloads
+        self._of_text = of_text
+        self.runs: list[Run] = []
+
+    def filled_text(self, template: Template, first: int) -> Text:
+        """The function that writes a template's struct, which notes its rows in a run that begins here."""
+        text, run = self.texts.noting(template)
+        self.runs.append(Run(first, run.op, run.source, run.row, run.befores, run.afters))
+        return text
+
+    def note(self, datum: Struct, first: int) -> None:
+        """Notes the rows of a struct that is no template's."""
+        run = _run_of(datum.schema, datum, first)
+        self.runs.append(run)
+        if run.row is not None:
+            payload = self._payloads.payload(run.row)
+            of_text = self._of_text(run.row) if _special(run.row) else bytes
+            for name, noted in zip(_IMAGES, (run.befores, run.afters), strict=True):
+                if (row := datum[name]) is not None:
+                    noted.append(of_text(orjson.dumps(payload(row))))
+
+    def clear(self) -> None:
+        """Forgets them."""
+        for run in self.runs:
+            run.befores.clear()
+            run.afters.clear()
+        self.runs.clear()
+
+
+class _RowTextCompiler(TextCompiler):
+    """Makes functions that note rows."""
+
+    def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, of_text: OfText) -> None:
+        super().__init__(payloads, with_schema=with_schema)
+        self.cache_key = (*self.cache_key, "rows", id(self))
+        self._of_text = of_text
+
+    def noting(self, template: Template) -> tuple[Text, Run]:
+        """The function that writes a template's struct, and what it notes rows in."""
+        if template.derived is None:
+            template.derived = {}
+        made: tuple[Text, Run] | None = template.derived.get(self.cache_key)
+        if made is None:
+            run = _run_of(template.schema, Struct(template.schema, template.values), 0)
+            bind = self._binder(template)
+            text = bind(*self._pieces(template), run.befores.append, run.afters.append)
+            made = template.derived[self.cache_key] = text, run
+        return made
+
+    def _compile_binder(self, template: Template) -> Callable[..., Text]:
+        scope: dict[str, Any] = {"dumps": self._dumps}
+        fields, names = template.schema.fields, []
+        lines, parts = [], ["p0"]
+        for number, hole in enumerate(template.holes):
+            schema, fill = _schema_at(template.schema, hole), f"f{number}"
+            names.append(fill)
+            expression = self._fill(fill, schema, scope)
+            if len(hole) == 1 and fields[hole[0]].name in _IMAGES and schema.fields:
+                lines += self._noted(fill, expression, fields[hole[0]].name, schema, scope)
+                expression = f"r{number}"
+            parts += [expression, f"p{number + 1}"]
+        source = (
+            f"def bind({', '.join(f'p{n}' for n in range(len(names) + 1))}, note_before, note_after):\n"
+            f"    def text(fills):\n"
+            f"        {', '.join(names)}, = fills\n"
+            f"{''.join(f'        {line}{chr(10)}' for line in lines)}"
+            f"        return b''.join(({', '.join(parts)}))\n"
+            f"    return text\n"
+        )
+        exec(source, scope)  # noqa: S102 - generated from the schema alone
+        bind: Callable[..., Text] = scope["bind"]
+        return bind
+
+    def _noted(self, fill: str, written: str, name: str, schema: Schema, scope: dict[str, Any]) -> list[str]:
+        """The lines that write a row and note it."""
+        row, note = f"r{fill[1:]}", f"note_{name}"
+        lines = [f"{row} = {written}"]
+        plain = _plain_where(schema, fill)
+        if plain == "True":
+            return [*lines, f"{note}({row})"]
+        form = f"form_{fill}"
+        scope[form] = self._of_text(schema)
+        return [*lines, f"{note}({row} if {fill} is None or ({plain}) else {form}({row}))"]
+
+
+def _run_of(schema: Schema, event: Struct, first: int) -> Run:
+    if not is_envelope(schema) or "after" not in schema.index:
+        return Run(first, "")
+    row = schema.fields[schema.index["after"]].schema
+    return Run(first, str(event["op"]), event["source"], row if row.type == "struct" else None)
+
+
+def _special(schema: Schema) -> bool:
+    return any(field.schema.name == JSON.name or field.schema.name in _PLAIN_LENGTHS for field in schema.fields)
+
+
+def _plain_where(schema: Schema, fill: str) -> str:
+    """The condition under which a row is written in one way alone."""
+    conditions = []
+    for number, each in enumerate(schema.fields):
+        if each.schema.name == JSON.name:
+            return "False"
+        length = _PLAIN_LENGTHS.get(each.schema.name or "")
+        if length is not None:
+            if each.schema.default is not None:
+                return "False"
+            conditions.append(f"((v := {fill}.values[{number}]) is None or len(v) == {length})")
+    return " and ".join(conditions) or "True"
+
+
+def _schema_at(schema: Schema, hole: tuple[int, ...]) -> Schema:
+    for index in hole:
+        schema = schema.fields[index].schema
+    return schema
