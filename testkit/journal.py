@@ -50,6 +50,10 @@ class Journal:
         with self._lock:
             return {key: len(changes) for key, changes in self._changes.items()}
 
+    def of(self, key: Key) -> Sequence[Change]:
+        """The changes of one key so far."""
+        return self._changes.get(key, ())
+
     def changes(self) -> dict[Key, list[Change]]:
         """Everything; the writers must have ended."""
         return dict(self._changes)
