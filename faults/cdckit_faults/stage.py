@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from cdckit_faults.drivers.driver import Captured, Driver, Folders, Start
+from cdckit_faults.drivers.driver import Driver, Folders, Start, Systems
 from cdckit_faults.harm.clock import Clock
 from cdckit_faults.harm.disk import Disk
 from cdckit_faults.harm.line import Line
@@ -19,10 +18,11 @@ from cdckit_faults.tables import SCRIPT
 from testkit.journal import Journal
 from testkit.running import PASSWORD, USER
 from testkit.servers.kafka import KafkaBroker
+from testkit.servers.spark_cluster import SparkCluster
 from testkit.topology import Topology
 from testkit.writers import ShopWriter
 
-PATIENCE = 90.0
+PATIENCE = 60.0
 """How many seconds a pipeline may take to come to the end of the log, on a busy machine."""
 _NAP = 0.03
 _ROWS = 300
@@ -30,7 +30,7 @@ _ROWS = 300
 _PAUSE = 0.02
 """So many seconds the load waits between transactions."""
 
-NewDriver = Callable[[Folders, Captured], Driver]
+NewDriver = Callable[[Folders, Systems], Driver]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Place:
     folder: Path
     disk: Disk
     broker: KafkaBroker | None = None
-    cluster: Any = None
+    cluster: SparkCluster | None = None
 
 
 class Stage:
@@ -73,8 +73,16 @@ class Stage:
         place.topology.primary.run_sql(f"CREATE DATABASE {place.database}; USE {place.database}; {SCRIPT}")
         journal = Journal()
         self.load = ShopWriter(place.topology.primary, place.database, journal, seed, accounts=_ROWS, pause=_PAUSE)
-        captured = Captured("127.0.0.1", self.line.port, USER, PASSWORD, place.database)
-        self.driver = new_driver(Folders(place.folder, place.disk.folder), captured)
+        systems = Systems(
+            "127.0.0.1",
+            self.line.port,
+            USER,
+            PASSWORD,
+            place.database,
+            place.broker.bootstrap if place.broker else "",
+            place.cluster.url if place.cluster else "",
+        )
+        self.driver = new_driver(Folders(place.folder, place.disk.folder), systems)
         self.judge = Judge(journal)
         self.clock = Clock(place.folder)
         self.ends_as: str | None = None

@@ -1,4 +1,4 @@
-"""The tables that are captured, and their topics."""
+"""The tables that are systems, and their topics."""
 
 from __future__ import annotations
 

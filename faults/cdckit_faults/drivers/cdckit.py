@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cdckit_faults.drivers.driver import Captured, Driver, Folders, Refusal, Start
+from cdckit_faults.drivers.driver import Driver, Folders, Refusal, Start, Systems
 from cdckit_faults.drivers.lines import Lines
 from cdckit_faults.history.gtids import GtidSet
 from cdckit_faults.history.record import Record
@@ -30,10 +30,10 @@ class Cdckit(Driver):
         "corrupt": Refusal(frozenset({3, 5}), r"error CDC[35]\d{3}: .+"),
     }
 
-    def __init__(self, folders: Folders, captured: Captured) -> None:
-        super().__init__(folders, captured)
+    def __init__(self, folders: Folders, systems: Systems) -> None:
+        super().__init__(folders, systems)
         self._state = folders.data / "state"
-        self._lines = Lines(folders.data / "out.jsonl", topics_of(captured.database))
+        self._lines = Lines(folders.data / "out.jsonl", topics_of(systems.database))
 
     def command(self, how: Start) -> Sequence[str | Path]:
         """`cdc run`, after the pipeline file was written."""
@@ -77,11 +77,11 @@ class Cdckit(Driver):
         return {
             "type": "mysql",
             "topic.prefix": PREFIX,
-            "database.hostname": self.captured.host,
-            "database.port": self.captured.port,
-            "database.user": self.captured.user,
-            "database.password": self.captured.password,
-            "database.include.list": self.captured.database,
+            "database.hostname": self.systems.host,
+            "database.port": self.systems.port,
+            "database.user": self.systems.user,
+            "database.password": self.systems.password,
+            "database.include.list": self.systems.database,
             "database.ssl.mode": "disabled",
             "include.schema.changes": False,
             "snapshot.mode": "when_needed" if how.new_snapshot else "initial",

@@ -21,15 +21,17 @@ _GRACE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
-    """What is captured: a database of a MySQL server.
+class Systems:
+    """What stands around a pipeline: the database that it captures, and what it delivers to and runs on.
 
     Attributes:
-        host: of the line to the server.
-        port: of the line to the server.
+        host: of the line to the MySQL server.
+        port: of the line to the MySQL server.
         user: has the privileges that capturing needs.
         password: the user's.
         database: the one database that is captured.
+        bootstrap: of Kafka, in its lane.
+        master: of the cluster of Spark, in its lane.
     """
 
     host: str
@@ -37,6 +39,8 @@ class Captured:
     user: str
     password: str
     database: str
+    bootstrap: str = ""
+    master: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +103,9 @@ class Driver(ABC):
     refusals: ClassVar[Mapping[str, Refusal]] = {}
     memory_mib: ClassVar[int] = 64
 
-    def __init__(self, folders: Folders, captured: Captured) -> None:
+    def __init__(self, folders: Folders, systems: Systems) -> None:
         self.folders = folders
-        self.captured = captured
+        self.systems = systems
         self._process: subprocess.Popen[bytes] | None = None
         self._runs = 0
 

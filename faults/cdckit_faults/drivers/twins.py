@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from cdckit_faults.drivers.driver import Captured, Driver, Folders
+from cdckit_faults.drivers.driver import Driver, Folders, Systems
 from cdckit_faults.history.record import Record
 from cdckit_faults.series import Product
 from cdckit_faults.stage import NewDriver
@@ -73,8 +73,8 @@ def twin_of(product: Product, twin: str | None) -> Product:
 def _made(driver: type[Driver], twin: str) -> NewDriver:
     """A driver of which one method tells something else than what is so."""
 
-    def make(folders: Folders, captured: Captured) -> Driver:
-        return _CLASSES[twin](driver)(folders, captured)
+    def make(folders: Folders, systems: Systems) -> Driver:
+        return _CLASSES[twin](driver)(folders, systems)
 
     return make
 

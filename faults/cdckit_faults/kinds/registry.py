@@ -6,11 +6,11 @@ import random
 from collections.abc import Collection, Iterable
 
 from cdckit_faults.drivers.driver import Driver
-from cdckit_faults.kinds import connection, delivery, process, server
+from cdckit_faults.kinds import broker, connection, delivery, process, server, spark
 from cdckit_faults.kinds.kind import Fault, Kind
 
 KINDS: dict[str, Kind] = {
-    kind.name: kind for module in (process, connection, server, delivery) for kind in module.KINDS
+    kind.name: kind for module in (process, connection, server, delivery, broker, spark) for kind in module.KINDS
 }
 
 
