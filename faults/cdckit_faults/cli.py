@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import sys
+import time
 from collections.abc import Sequence
 
 import click
@@ -35,13 +37,28 @@ def main() -> None:
 
 @main.command("list")
 @_driver
-def list_kinds(name: str) -> None:
+@_json
+def list_kinds(name: str, *, as_json: bool) -> None:
     """Lists the kinds of faults, and whether a driver takes them."""
+    taken = taken_by(product(name).drivers)
+    if as_json:
+        click.echo(json.dumps([_listed(kind, taken=kind in taken) for kind in KINDS.values()]))
+        return
     table = Table("kind", "harms", "what happens", "what has to hold beside", name, box=rich.box.SIMPLE)
     for kind in KINDS.values():
-        taken = any(takes(driver, kind) for driver in product(name).drivers)
-        table.add_row(kind.name, kind.group, kind.summary, kind.holds, "taken" if taken else "not taken")
+        table.add_row(kind.name, kind.group, kind.summary, kind.holds, "taken" if kind in taken else "not taken")
     Console().print(table)
+
+
+def _listed(kind: Kind, *, taken: bool) -> dict[str, object]:
+    return {
+        "kind": kind.name,
+        "harms": kind.group,
+        "what": kind.summary,
+        "holds": kind.holds,
+        "lane": kind.lane,
+        "taken": taken,
+    }
 
 
 @main.command()
@@ -49,17 +66,26 @@ def list_kinds(name: str) -> None:
 @click.option("--faults", type=click.IntRange(1), default=30, show_default=True, help="So many are played.")
 @click.option("--seed", type=int, help="Chooses the faults and makes the load; random where none is named.")
 @click.option("--kinds", default="", help="Kinds or lanes (file, kafka, spark), with commas; else all but spark's.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="No fault begins after so long.")
 @click.option("--markdown", is_flag=True, help="The table as a page has it.")
 @_json
 @_twin
 def run(
-    name: str, faults: int, seed: int | None, kinds: str, *, markdown: bool, as_json: bool, twin: str | None
+    name: str,
+    faults: int,
+    seed: int | None,
+    kinds: str,
+    minutes: float | None,
+    *,
+    markdown: bool,
+    as_json: bool,
+    twin: str | None,
 ) -> None:
     """Plays a series of faults; ends with 1 where something did not hold."""
     seed = secrets.randbits(32) if seed is None else seed
     made = twin_of(product(name), twin)
     series = planned(_chosen(made, kinds), faults, seed)
-    outcomes = _play(made, series, seed, quiet=as_json or markdown)
+    outcomes = _play(made, series, seed, quiet=as_json or markdown, minutes=minutes)
     if as_json:
         click.echo(json.dumps(report.as_json(name, seed, outcomes)))
     elif markdown:
@@ -90,8 +116,11 @@ def replay(faults: Sequence[str], seed: int, name: str, *, as_json: bool, twin: 
     _end(outcomes)
 
 
-def _play(made: Product, faults: Sequence[Fault], seed: int, *, quiet: bool) -> list[Outcome]:
+def _play(
+    made: Product, faults: Sequence[Fault], seed: int, *, quiet: bool, minutes: float | None = None
+) -> list[Outcome]:
     """Plays them, and tells of each on the terminal as it ends."""
+    end = time.monotonic() + 60 * minutes if minutes else math.inf
     click.echo(f"seed {seed}: {len(faults)} faults", err=True)
     outcomes = []
     try:
@@ -99,6 +128,8 @@ def _play(made: Product, faults: Sequence[Fault], seed: int, *, quiet: bool) -> 
             outcomes.append(outcome)
             if not quiet or outcome.verdict is not Verdict.HELD:
                 click.echo(report.line(number, outcome), err=quiet)
+            if time.monotonic() > end:
+                break
     except ServerUnavailableError as error:
         raise click.ClickException(str(error)) from error
     return outcomes

@@ -76,7 +76,12 @@ class CdckitKafka(Cdckit):
             yield record_of(topic, json.loads(message.key() or b""), json.loads(value) if value else None)
 
     def _end(self, topic: str) -> int:
-        with suppress(KafkaException):  # no such topic yet, or no broker
-            ends = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=_SECONDS)
-            return ends[1] if ends else 0
+        """Where the topic ends; 0 where there is none yet, or no broker.
+
+        What is known of a topic is asked for each time: a client remembers for long that there was none of that name.
+        """
+        with suppress(KafkaException):
+            if not self._consumer.list_topics(topic, timeout=_SECONDS).topics[topic].error:
+                ends = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=_SECONDS)
+                return ends[1] if ends else 0
         return 0

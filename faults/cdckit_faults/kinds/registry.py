@@ -43,4 +43,7 @@ def read_fault(name: str) -> Fault:
     kind, _, seed = name.partition(":")
     if kind not in KINDS:
         raise ValueError(f"{name}: there is no kind {kind!r}; the kinds are {', '.join(KINDS)}")
-    return Fault(KINDS[kind], int(seed, 16))
+    try:
+        return Fault(KINDS[kind], int(seed, 16))
+    except ValueError as error:
+        raise ValueError(f"{name}: {seed!r} is no seed; a fault's name is KIND:SEED, the seed hexadecimal") from error
