@@ -78,7 +78,7 @@ def played(product: Product, faults: Sequence[Fault], seed: int) -> Iterator[Out
         AssertionError: the pipeline does not even come up.
         ServerUnavailableError: a server can neither be found nor fetched.
     """
-    in_lanes = sorted(faults, key=lambda fault: fault.kind.lane)
+    in_lanes = sorted(faults, key=lambda fault: fault.kind.lane, reverse=True)  # what costs most comes first
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cdckit-faults-")))
         servers = stack.enter_context(topology(servers=max(fault.kind.servers for fault in faults), **_LOG))
