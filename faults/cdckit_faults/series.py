@@ -20,8 +20,6 @@ from testkit.servers.kafka import KafkaBroker
 from testkit.servers.spark_cluster import SparkCluster
 from testkit.topology import topology
 
-_LOG = {"binlog_expire_logs_seconds": 0}
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -81,7 +79,7 @@ def played(product: Product, faults: Sequence[Fault], seed: int) -> Iterator[Out
     in_lanes = sorted(faults, key=lambda fault: fault.kind.lane, reverse=True)  # what costs most comes first
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cdckit-faults-")))
-        servers = stack.enter_context(topology(servers=max(fault.kind.servers for fault in faults), **_LOG))
+        servers = stack.enter_context(topology(servers=max(fault.kind.servers for fault in faults)))
         for lane, found in groupby(in_lanes, key=lambda fault: fault.kind.lane):
             with _place(folder / lane, lane) as (made, broker, cluster), disk(made / "data") as data:
                 place = Place(servers, f"faults_{lane}", made, data, broker, cluster)

@@ -90,6 +90,7 @@ class Driver(ABC):
     """One pipeline, of which one process runs at a time.
 
     Attributes:
+        runs: how many processes it has had.
         name: of the product, for the command line.
         lane: the kinds of faults that fit it: `file`, `kafka` or `spark`.
         repeats_in_run: whether a connection that is lost has the product repeat within a run what it has not saved.
@@ -107,7 +108,7 @@ class Driver(ABC):
         self.folders = folders
         self.systems = systems
         self._process: subprocess.Popen[bytes] | None = None
-        self._runs = 0
+        self.runs = 0
 
     @abstractmethod
     def command(self, how: Start) -> Sequence[str | Path]:
@@ -128,7 +129,7 @@ class Driver(ABC):
     @property
     def log(self) -> str:
         """What the newest run has said so far."""
-        return self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
+        return self.said()
 
     @property
     def pid(self) -> int | None:
@@ -138,13 +139,21 @@ class Driver(ABC):
     @property
     def code(self) -> int | None:
         """The exit code of the newest run, below 0 where a signal ended it; None while it runs."""
+        return self.ended_with()
+
+    def said(self) -> str:
+        """See `log`."""
+        return self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
+
+    def ended_with(self) -> int | None:
+        """See `code`."""
         return self._process.poll() if self._process is not None else None
 
     def start(self, how: Start) -> None:
         """Starts the pipeline."""
         assert self.pid is None, "one process at a time"
         self._log.unlink(missing_ok=True)
-        self._runs += 1
+        self.runs += 1
         command = [*how.wrapper, *self.command(how)]
         self._process = spawn(command, self._log, env={**self.environment(), **how.environment}, cwd=self.folders.own)
 
@@ -176,4 +185,4 @@ class Driver(ABC):
 
     @property
     def _log(self) -> Path:
-        return self.folders.own / f"run-{self._runs}.log"
+        return self.folders.own / f"run-{self.runs}.log"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from cdckit_faults.drivers.driver import Driver, Folders, Systems
+from cdckit_faults.drivers.driver import Driver
 from cdckit_faults.history.record import Record
 from cdckit_faults.series import Product
 from cdckit_faults.stage import NewDriver
@@ -59,6 +59,8 @@ def _is_one(record: Record, chance: random.Random) -> bool:
     return record.change.token is not None and record.change.op != "r" and chance.randrange(_EVERY) == 0
 
 
+Overriding = Callable[[type[Driver]], Mapping[str, object]]
+"""The methods of a driver's twin that tell something else."""
 HARMS: dict[str, Harmed] = {"drop": dropped, "double": doubled, "reorder": reordered, "alter": altered}
 """What is done to the records."""
 TWINS = (*HARMS, "swallow", "mumble")
@@ -71,50 +73,37 @@ def twin_of(product: Product, twin: str | None) -> Product:
 
 
 def _made(driver: type[Driver], twin: str) -> NewDriver:
-    """A driver of which one method tells something else than what is so."""
-
-    def make(folders: Folders, systems: Systems) -> Driver:
-        return _CLASSES[twin](driver)(folders, systems)
-
-    return make
+    """A driver that tells something else than what is so."""
+    return type(f"{twin.title()}{driver.__name__}", (driver,), dict(_OVERRIDING[twin](driver)))
 
 
-def _harming(harm: Harmed) -> Callable[[type[Driver]], type[Driver]]:
-    def of(driver: type[Driver]) -> type[Driver]:
-        class Harming(driver):  # type: ignore[misc, valid-type] - its base is known when it is made
-            """Delivers other records than the pipeline has."""
+def _harming(harm: Harmed) -> Overriding:
+    """Delivers other records than the pipeline has."""
 
-            def delivered(self) -> Iterator[Record]:
-                yield from harm(list(super().delivered()), random.Random(self._runs))
+    def of(driver: type[Driver]) -> Mapping[str, object]:
+        def delivered(self: Driver) -> Iterator[Record]:
+            return harm(list(driver.delivered(self)), random.Random(self.runs))
 
-        return Harming
+        return {"delivered": delivered}
 
     return of
 
 
-def _swallowing(driver: type[Driver]) -> type[Driver]:
-    class Swallowing(driver):  # type: ignore[misc, valid-type] - as above
-        """Ends with 0, whatever has happened."""
+def _swallowing(driver: type[Driver]) -> Mapping[str, object]:
+    """Ends with 0, whatever has happened."""
 
-        @property
-        def code(self) -> int | None:
-            return None if super().code is None else 0
+    def ended_with(self: Driver) -> int | None:
+        return None if driver.ended_with(self) is None else 0
 
-    return Swallowing
+    return {"ended_with": ended_with}
 
 
-def _mumbling(driver: type[Driver]) -> type[Driver]:
-    class Mumbling(driver):  # type: ignore[misc, valid-type] - as above
-        """Ends as it should and says nothing of the reason."""
-
-        @property
-        def log(self) -> str:
-            return "something went wrong"
-
-    return Mumbling
+def _mumbling(_driver: type[Driver]) -> Mapping[str, object]:
+    """Ends as it should, and says nothing of the reason."""
+    return {"said": lambda _: "something went wrong"}
 
 
-_CLASSES: dict[str, Callable[[type[Driver]], type[Driver]]] = {
+_OVERRIDING: Mapping[str, Overriding] = {
     **{name: _harming(harm) for name, harm in HARMS.items()},
     "swallow": _swallowing,
     "mumble": _mumbling,
