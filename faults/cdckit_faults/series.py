@@ -15,7 +15,7 @@ from cdckit_faults.drivers.driver import Driver
 from cdckit_faults.harm.disk import disk
 from cdckit_faults.history.findings import BrokenPromiseError, Finding, Verdict
 from cdckit_faults.kinds.kind import Fault
-from cdckit_faults.stage import NewDriver, Place, Stage
+from cdckit_faults.stage import PATIENCE, NewDriver, Place, Stage
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.spark_cluster import SparkCluster
 from testkit.topology import topology
@@ -64,13 +64,14 @@ class Product:
         return self.made(next(driver for driver in self.drivers if driver.lane == lane))
 
 
-def played(product: Product, faults: Sequence[Fault], seed: int) -> Iterator[Outcome]:
+def played(product: Product, faults: Sequence[Fault], seed: int, patience: float = PATIENCE) -> Iterator[Outcome]:
     """Plays faults, lane by lane, and tells of each when it is over.
 
     Args:
         product: what is driven.
         faults: which its drivers take.
         seed: of the load.
+        patience: how many seconds a pipeline may take to come to the end of the log, once nothing arrives.
 
     Raises:
         AssertionError: the pipeline does not even come up.
@@ -83,7 +84,7 @@ def played(product: Product, faults: Sequence[Fault], seed: int) -> Iterator[Out
         for lane, found in groupby(in_lanes, key=lambda fault: fault.kind.lane):
             with _place(folder / lane, lane) as (made, broker, cluster), disk(made / "data") as data:
                 place = Place(servers, f"faults_{lane}", made, data, broker, cluster)
-                yield from _on(Stage(place, product.of(lane), seed), list(found))
+                yield from _on(Stage(place, product.of(lane), seed, patience), list(found))
 
 
 @contextmanager

@@ -67,7 +67,7 @@ class Stage:
         notes: what has happened in the fault that is played, for the table.
     """
 
-    def __init__(self, place: Place, new_driver: NewDriver, seed: int) -> None:
+    def __init__(self, place: Place, new_driver: NewDriver, seed: int, patience: float = PATIENCE) -> None:
         self.place = place
         self.line = Line(place.topology.primary.port)
         place.topology.primary.run_sql(f"CREATE DATABASE {place.database}; USE {place.database}; {SCRIPT}")
@@ -85,6 +85,7 @@ class Stage:
         self.driver = new_driver(Folders(place.folder, place.disk.folder), systems)
         self.judge = Judge(journal)
         self.clock = Clock(place.folder)
+        self._patience = patience
         self.ends_as: str | None = None
         self.notes: list[str] = []
 
@@ -150,11 +151,11 @@ class Stage:
         Raises:
             BrokenPromiseError: the pipeline has ended, or delivers nothing more although it could.
         """
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         while True:
             ended = self.driver.code is not None
             if self.take():
-                deadline = max(deadline, time.monotonic() + PATIENCE / 3)
+                deadline = max(deadline, time.monotonic() + self._patience / 3)
             elif not self.judge.missing():
                 return
             elif ended:
@@ -222,11 +223,11 @@ class Stage:
         """What is only stuck arrives after a new start."""
         self.driver.kill()
         self.start()
-        if self.wait_until(lambda: bool(self.take()) or not self.judge.missing(), PATIENCE / 3):
-            self.wait_until(lambda: not self.take() and not self.judge.missing(), PATIENCE / 3)
+        if self.wait_until(lambda: bool(self.take()) or not self.judge.missing(), self._patience / 3):
+            self.wait_until(lambda: not self.take() and not self.judge.missing(), self._patience / 3)
             if not self.judge.missing():
                 raise BrokenPromiseError(
-                    Verdict.STUCK, f"nothing came for {PATIENCE:.0f} s, until it was started again"
+                    Verdict.STUCK, f"nothing came for {self._patience:.0f} s, until it was started again"
                 )
 
 
