@@ -107,6 +107,18 @@ def test_a_disk_without_room_says_so(tmp_path: Path) -> None:
     assert list((tmp_path / "data").iterdir()) == []
 
 
+def test_a_disk_that_a_killed_process_has_left_is_unmounted(tmp_path: Path) -> None:
+    program = "import os, pathlib, sys; from cdckit_faults.harm.disk import disk; "
+    program += "made = disk(pathlib.Path(sys.argv[1])); made.__enter__(); os.kill(os.getpid(), 9)"
+    root = Path(__file__).parents[2]
+    places = {"PYTHONPATH": os.pathsep.join(map(str, (root, root / "faults")))}
+    left = tmp_path / "left"
+    subprocess.run([sys.executable, "-c", program, left], check=False, env={**os.environ, **places})
+    assert left.is_dir()
+    with disk(tmp_path / "data"):
+        assert not left.is_mount()
+
+
 def test_files_that_may_not_grow_say_so(tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"x" * 1000)
     program = "import sys; sys.stdin.readline(); open('out', 'ab', 0).write(b'x' * 200)"

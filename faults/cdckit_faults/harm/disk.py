@@ -15,6 +15,9 @@ from typing import ClassVar
 _ROOMY = "2g"
 """The size of a file system that is not full; it takes memory only for what it holds."""
 
+_NAMED = "cdckit-faults-"
+"""A file system is named by the process that has made it."""
+
 
 class Disk(ABC):
     """The disk of a pipeline's data.
@@ -72,13 +75,26 @@ class LimitedFiles(Disk):
 def disk(folder: Path) -> Iterator[Disk]:
     """A disk in a new folder; a file system of its own where this user may mount one."""
     folder.mkdir(parents=True)
-    if not _mount("-t", "tmpfs", "-o", f"size={_ROOMY}", "cdckit-faults", folder):
+    _sweep()
+    if not _mount("-t", "tmpfs", "-o", f"size={_ROOMY}", f"{_NAMED}{os.getpid()}", folder):
         yield LimitedFiles(folder)
         return
     try:
         yield SmallFileSystem(folder)
     finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
+        _unmount(folder)
+
+
+def _sweep() -> None:
+    """Unmounts what processes have left that were killed."""
+    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
+        name, folder, *_ = line.split()
+        if name.startswith(_NAMED) and not Path("/proc", name.removeprefix(_NAMED)).exists():
+            _unmount(Path(folder))
+
+
+def _unmount(folder: Path) -> None:
+    subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def _mount(*arguments: str | Path) -> bool:

@@ -13,8 +13,7 @@ from testkit.topology import detach, follow
 _DEFINITIONS = (
     "ALTER TABLE {table} ADD COLUMN c{number} VARCHAR(30) DEFAULT 'new'",
     "ALTER TABLE {table} ADD COLUMN c{number} INT FIRST",
-    "ALTER TABLE {table} ADD COLUMN c{number} DATETIME(3) NULL, ADD COLUMN d{number} DECIMAL(12, 4) NULL, "
-    "DROP COLUMN d{number}",
+    "ALTER TABLE {table} ADD COLUMN c{number} DATETIME(3) NULL, ADD COLUMN cc{number} DECIMAL(12, 4) NULL",
     "ALTER TABLE {table} ADD COLUMN c{number} BIGINT UNSIGNED NOT NULL DEFAULT 1",
     "ALTER TABLE {table} MODIFY token VARCHAR({length}) NOT NULL",
     "ALTER TABLE {table} ADD INDEX (token)",
