@@ -6,13 +6,14 @@ import json
 import os
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from cdckit_faults.cli import main
-from cdckit_faults.drivers.twins import twin_of
+from cdckit_faults.drivers.twins import TWINS, twin_of
 from cdckit_faults.history.findings import Verdict
 from cdckit_faults.kinds.kind import Fault
 from cdckit_faults.kinds.registry import KINDS, planned, read_fault, taken_by
@@ -118,3 +119,11 @@ def test_each_kind_is_listed(name: str) -> None:
     assert {kind["kind"]: kind["taken"] for kind in listed} == {
         kind.name: kind in taken_by(PRODUCTS[name]) for kind in KINDS.values()
     }
+
+
+def test_the_page_has_each_kind_and_twin() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
+    for kind in KINDS.values():
+        assert f"| `{kind.name}` | {kind.group} | {kind.summary} | {kind.holds} |" in page
+    assert all(f"| `{twin}` |" in page for twin in TWINS)
+    assert all(f"| {verdict} |" in page for verdict in Verdict)
