@@ -23,7 +23,11 @@ _ACCOUNTS_A_STATEMENT = 5000
 
 
 class Writer(ABC):
-    """One session that commits transaction after transaction until its context ends."""
+    """One session that commits transaction after transaction until its context ends.
+
+    Attributes:
+        commits: how many transactions it has made.
+    """
 
     def __init__(self, server: SQLServer, database: str, journal: Journal, seed: int, pause: float) -> None:
         self.random = random.Random(seed)
@@ -32,6 +36,7 @@ class Writer(ABC):
         self._database = database
         self._turn = threading.Lock()
         self.move(server)
+        self.commits = 0
         self._pending: list[tuple[Key, Change]] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write)
@@ -65,6 +70,7 @@ class Writer(ABC):
         """Ends the transaction in hand."""
         self._journal.commits(self._pending)
         self._pending.clear()
+        self.commits += 1
         self._cursor.connection.commit()
 
     def _write(self) -> None:

@@ -15,7 +15,7 @@ from cdckit_faults.drivers.driver import Driver
 from cdckit_faults.harm.disk import disk
 from cdckit_faults.history.findings import BrokenPromiseError, Finding, Verdict
 from cdckit_faults.kinds.kind import Fault
-from cdckit_faults.stage import PATIENCE, NewDriver, Place, Stage
+from cdckit_faults.stage import NewDriver, Place, Stage
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.spark_cluster import SparkCluster
 from testkit.topology import topology
@@ -64,14 +64,15 @@ class Product:
         return self.made(next(driver for driver in self.drivers if driver.lane == lane))
 
 
-def played(product: Product, faults: Sequence[Fault], seed: int, patience: float = PATIENCE) -> Iterator[Outcome]:
+def played(product: Product, faults: Sequence[Fault], seed: int, patience: float | None = None) -> Iterator[Outcome]:
     """Plays faults, lane by lane, and tells of each when it is over.
 
     Args:
         product: what is driven.
         faults: which its drivers take.
         seed: of the load.
-        patience: how many seconds a pipeline may take to come to the end of the log, once nothing arrives.
+        patience: how many seconds a pipeline may take to come to the end of the log, once nothing arrives;
+            None: what its driver says.
 
     Raises:
         AssertionError: the pipeline does not even come up.
@@ -109,11 +110,13 @@ def _played(stage: Stage, fault: Fault) -> Outcome:
     records, repeated = judge.records, judge.repeated
     stage.notes, stage.ends_as = [], None
     findings: list[Finding] = []
+    stage.allow_reconnecting()
     stage.load.release()
     try:
         time.sleep(chance.uniform(0.05, 0.4))
         fault.kind.play(stage, chance)
         time.sleep(chance.uniform(0, 0.2))
+        stage.go_on()
     except BrokenPromiseError as wrong:
         findings.append(wrong.finding)
     finally:
@@ -136,7 +139,9 @@ def _drained(stage: Stage, *, known: bool) -> list[Finding]:
         findings += [found for found in stage.settle() if found.verdict is not Verdict.LOST]
         stage.load.release()
         stage.recover()
+        stage.go_on()
         stage.load.hold()
+        stage.drain()
         stage.settle()
     else:
         findings += stage.settle()

@@ -67,7 +67,7 @@ class Stage:
         notes: what has happened in the fault that is played, for the table.
     """
 
-    def __init__(self, place: Place, new_driver: NewDriver, seed: int, patience: float = PATIENCE) -> None:
+    def __init__(self, place: Place, new_driver: NewDriver, seed: int, patience: float | None = None) -> None:
         self.place = place
         self.line = Line(place.topology.primary.port)
         place.topology.primary.run_sql(f"CREATE DATABASE {place.database}; USE {place.database}; {SCRIPT}")
@@ -85,7 +85,7 @@ class Stage:
         self.driver = new_driver(Folders(place.folder, place.disk.folder), systems)
         self.judge = Judge(journal)
         self.clock = Clock(place.folder)
-        self._patience = patience
+        self._patience = patience or self.driver.patience
         self.ends_as: str | None = None
         self.notes: list[str] = []
 
@@ -122,6 +122,7 @@ class Stage:
         """Starts the pipeline; what the run before has delivered is judged first."""
         self.take()
         self.judge.run_begins(self.driver.saved())
+        self.allow_reconnecting()
         self.driver.start(how or Start())
 
     def start_anew(self, how: Start) -> None:
@@ -133,10 +134,14 @@ class Stage:
             self.drain()
             self.judge.snapshot_ends()
 
-    def may_reconnect(self, *, may_repeat: bool = False) -> None:
-        """The connection is going to be lost: what is not saved may come again from products that say so."""
-        if may_repeat or self.driver.repeats_in_run:
-            self.judge.may_repeat(self.driver.saved())
+    def may_repeat(self) -> None:
+        """From now on the pipeline may repeat what it has not saved by now."""
+        self.judge.may_repeat(self.driver.saved())
+
+    def allow_reconnecting(self) -> None:
+        """Products that begin anew by themselves, where a connection is lost, may repeat what is not saved by now."""
+        if self.driver.repeats_in_run:
+            self.may_repeat()
 
     def take(self) -> int:
         """Judges what has arrived since, and returns how much it was."""
@@ -159,12 +164,17 @@ class Stage:
             elif not self.judge.missing():
                 return
             elif ended:
-                self._go_on()
+                self._start_again()
             elif time.monotonic() > deadline:
                 self._tell_stuck_from_lost()
                 return
             else:
                 time.sleep(_NAP)
+
+    def go_on(self) -> None:
+        """Waits for another transaction of the load: once it has arrived the pipeline is known to be up."""
+        commits = self.load.commits
+        self.wait_until(lambda: self.load.commits > commits, PATIENCE)
 
     def settle(self) -> list[Finding]:
         """What is wrong since the last time."""
@@ -210,8 +220,10 @@ class Stage:
         self.line.mend()
         self.line.accept()
         self.start_anew(Start(new_snapshot=True, poison_passes=True))
+        self.driver.stop()
+        self.start()
 
-    def _go_on(self) -> None:
+    def _start_again(self) -> None:
         """The pipeline has ended while something is missing."""
         kind, code = self.ends_as, self.driver.code
         if kind is None or not self.driver.refuses(kind):

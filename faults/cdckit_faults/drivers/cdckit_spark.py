@@ -16,6 +16,7 @@ class CdckitSpark(Cdckit):
 
     lane: ClassVar[str] = "spark"
     repeats_in_run: ClassVar[bool] = True
+    patience: ClassVar[float] = 300.0
     refusals: ClassVar[Mapping[str, Refusal]] = {}
 
     def runner(self) -> Mapping[str, Any]:

@@ -96,6 +96,7 @@ class Driver(ABC):
         repeats_in_run: whether a connection that is lost has the product repeat within a run what it has not saved.
         refusals: how it refuses, by the kind of the fault. A kind that has none here is not taken where it needs one.
         memory_mib: about what it needs.
+        patience: how many seconds it may take, on a busy machine, to come to the end of the log.
     """
 
     name: ClassVar[str]
@@ -103,6 +104,7 @@ class Driver(ABC):
     repeats_in_run: ClassVar[bool] = False
     refusals: ClassVar[Mapping[str, Refusal]] = {}
     memory_mib: ClassVar[int] = 64
+    patience: ClassVar[float] = 60.0
 
     def __init__(self, folders: Folders, systems: Systems) -> None:
         self.folders = folders

@@ -15,7 +15,6 @@ _MOST = 4000
 def _cut(stage: Stage, chance: random.Random) -> None:
     """At a byte, and sometimes again while it connects anew."""
     cuts = chance.choice((1, 1, 2, 3))
-    stage.may_reconnect()
     for _ in range(cuts):
         before = stage.line.cuts
         stage.line.cut_after(chance.randint(1, _MOST))
@@ -26,7 +25,6 @@ def _cut(stage: Stage, chance: random.Random) -> None:
 
 def _slow(stage: Stage, chance: random.Random) -> None:
     pace = chance.uniform(2e3, 1e5)
-    stage.may_reconnect()
     stage.line.slow(pace)
     time.sleep(chance.uniform(0.5, 2.0))
     stage.line.slow(None)
@@ -35,7 +33,6 @@ def _slow(stage: Stage, chance: random.Random) -> None:
 
 def _half_open(stage: Stage, chance: random.Random) -> None:
     """New connections are silent, too, until the line is mended."""
-    stage.may_reconnect()
     stage.line.silence_after(chance.randint(1, _MOST))
     stage.wait_until(lambda: stage.line.silent, 4)
     time.sleep(chance.uniform(0, 3))
@@ -45,7 +42,6 @@ def _half_open(stage: Stage, chance: random.Random) -> None:
 def _corrupt(stage: Stage, chance: random.Random) -> None:
     """The pipeline may end, as on a damaged log; a new start reads the same place without the damage."""
     stage.ends_as = "corrupt"
-    stage.may_reconnect()
     before = stage.line.corrupted
     stage.line.corrupt_after(chance.randint(1, _MOST), chance.randrange(8))
     stage.wait_until(lambda: stage.line.corrupted > before, 4)
@@ -53,7 +49,6 @@ def _corrupt(stage: Stage, chance: random.Random) -> None:
 
 
 def _refuse(stage: Stage, chance: random.Random) -> None:
-    stage.may_reconnect()
     stage.line.refuse()
     time.sleep(chance.uniform(0.1, 1.5))
     stage.line.accept()

@@ -32,9 +32,11 @@ def _poison(stage: Stage, chance: random.Random) -> None:
         stage.execute(f"INSERT INTO {POISON} (token) VALUES ('poison')")
     stage.require_refusal("poison")
     stage.start(Start(poison_passes=True))
+    stage.go_on()
     with stage.quiet():
         stage.drain()
-    stage.wait_until(lambda: stage.driver.code is not None, 0.3)
+    stage.driver.stop()
+    stage.start()
 
 
 KINDS = (

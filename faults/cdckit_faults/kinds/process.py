@@ -31,7 +31,6 @@ def _terminate(stage: Stage, chance: random.Random) -> None:
 
 def _hang(stage: Stage, chance: random.Random) -> None:
     seconds = chance.uniform(0.1, 3.0)
-    stage.may_reconnect()
     stage.driver.signal(signal.SIGSTOP)
     time.sleep(seconds)
     stage.driver.signal(signal.SIGCONT)

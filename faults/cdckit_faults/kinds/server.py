@@ -32,7 +32,6 @@ def _kill(stage: Stage, chance: random.Random) -> None:
 def _away(stage: Stage, chance: random.Random, *, killed: bool) -> None:
     primary = stage.place.topology.primary
     with stage.quiet():
-        stage.may_reconnect()
         if killed:
             primary.kill()
         else:
@@ -48,7 +47,7 @@ def _failover(stage: Stage, chance: random.Random) -> None:
     with stage.quiet():
         topology.wait_for_replicas()
         former, chosen = topology.primary, chance.choice(topology.replicas)
-        stage.may_reconnect(may_repeat=True)
+        stage.may_repeat()
         former.kill()
         detach(chosen)
         topology.primary = chosen

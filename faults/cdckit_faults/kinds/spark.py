@@ -30,7 +30,6 @@ def _worker(stage: Stage, chance: random.Random) -> None:
 def _kill_one(stage: Stage, chance: random.Random, running: Callable[[], Sequence[psutil.Process]]) -> None:
     stage.wait_until(lambda: bool(running()), PATIENCE)
     time.sleep(chance.uniform(0, 2))
-    stage.may_reconnect()
     if found := running():
         chance.choice(found).kill()
     else:
