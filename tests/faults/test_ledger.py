@@ -57,6 +57,15 @@ def test_every_fault_of_spark_holds() -> None:
     assert {one.verdict for one in outcomes} == {Verdict.HELD}, [one.findings for one in outcomes]
 
 
+@pytest.mark.nightly
+@pytest.mark.timeout(1800)
+def test_debezium_is_driven() -> None:
+    """That its driver is right; what Debezium holds is for the page to tell."""
+    names = ("kill:2", "hang:3", "terminate:1", "cut:1", "purge:1", "poison:1", "disk-full:1")
+    outcomes = list(played(product("debezium"), [read_fault(name) for name in names], 1))
+    assert {one.verdict for one in outcomes} == {Verdict.HELD}, [one.findings for one in outcomes]
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("twin", CAUGHT)
 def test_a_twin_is_caught(twin: str, nightly: bool) -> None:
