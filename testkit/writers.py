@@ -113,7 +113,10 @@ class ShopWriter(Writer):
     def _begin(self, accounts: int) -> None:
         """The rows that are there before any pipeline."""
         while accounts > len(self._accounts):
-            found = [(next(self._new), next(self._tokens)) for _ in range(_ACCOUNTS_A_STATEMENT)]
+            found = [
+                (next(self._new), next(self._tokens))
+                for _ in range(min(_ACCOUNTS_A_STATEMENT, accounts - len(self._accounts)))
+            ]
             self.execute(f"INSERT INTO accounts (id, token) VALUES {', '.join(map(str, found))}")
             for key, token in found:
                 self._accounts[key] = token

@@ -27,7 +27,7 @@ PATIENCE = 60.0
 _NAP = 0.03
 _ROWS = 300
 """So many rows are there before the pipeline."""
-_PAUSE = 0.02
+_PAUSE = 0.03
 """So many seconds the load waits between transactions."""
 
 NewDriver = Callable[[Folders, Systems], Driver]

@@ -126,7 +126,7 @@ def test_a_lost_change_is_told_once() -> None:
         judge.take(record)
     assert judge.missing()
     assert judge.settle()
-    assert judge.missing() == []
+    assert judge.missing() == set()
     assert judge.settle() == []
 
 

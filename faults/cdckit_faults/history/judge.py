@@ -49,6 +49,8 @@ class Judge:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._rows: dict[Key, _Row] = defaultdict(_Row)
+        self._looked_at = 0
+        self._open: set[Key] = set()
         self._saved = GtidSet()
         self._may_repeat = False
         self._snapshot = True
@@ -71,8 +73,8 @@ class Judge:
     def snapshot_begins(self) -> None:
         """A snapshot is due: what was committed so far need not arrive beside it."""
         self._snapshot = True
-        for key, length in self._journal.lengths().items():
-            self._rows[key].excused = length
+        for key in self.missing():
+            self._rows[key].excused = len(self._journal.of(key))
 
     def snapshot_ends(self) -> None:
         """From now on no row of a snapshot is due."""
@@ -90,22 +92,22 @@ class Judge:
         else:
             self._advance(row, record, at)
 
-    def missing(self) -> list[Key]:
+    def missing(self) -> set[Key]:
         """The keys of which a change has not arrived."""
-        return [
-            key
-            for key, length in self._journal.lengths().items()
-            if (row := self._rows[key]).skipped or (row.done < length and not self._is_excused(key, row, length))
-        ]
+        touched = self._journal.touched(self._looked_at)
+        self._looked_at += len(touched)
+        self._open = {key for key in self._open.union(touched) if not self._is_done(key)}
+        return self._open
 
     def settle(self) -> list[Finding]:
         """What is wrong since the last time, with what is missing by now; it is not told again."""
-        for key in self.missing():
+        for key in sorted(self.missing()):
             row, changes = self._rows[key], self._journal.of(key)
             lost = sorted(row.skipped | set(range(row.done, len(changes))))
             self._add(Verdict.LOST, f"{_told(key)}: {', '.join(str(tuple(changes[n])) for n in lost[:3])}")
             row.done, row.next = len(changes), None
             row.skipped.clear()
+        self._open.clear()
         found, self._findings = self._findings, []
         if self._more:
             found.append(Finding(found[-1].verdict, f"and {self._more} more"))
@@ -161,9 +163,12 @@ class Judge:
             self._find(Verdict.REORDERED, record, "follows an older change than the one before it, among repeats")
         row.skipped |= set(range(max(due, row.done, row.excused), at))
 
-    def _is_excused(self, key: Key, row: _Row, length: int) -> bool:
-        """Whether a snapshot says by a row's absence that all of it is done."""
-        return length <= row.excused and self._journal.of(key)[length - 1] == TOMBSTONE
+    def _is_done(self, key: Key) -> bool:
+        """Whether all of a key has arrived, or a snapshot says by its absence that it is gone."""
+        row, changes = self._rows[key], self._journal.of(key)
+        if row.skipped:
+            return False
+        return row.done >= len(changes) or (len(changes) <= row.excused and changes[-1] == TOMBSTONE)
 
     def _find(self, verdict: Verdict, record: Record, told: str) -> None:
         self._add(verdict, f"{_told(record.key)}: {tuple(record.change)} {told}")
