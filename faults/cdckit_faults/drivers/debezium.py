@@ -32,6 +32,7 @@ class Debezium(Driver):
     name: ClassVar[str] = "debezium"
     repeats_in_run: ClassVar[bool] = True
     memory_mib: ClassVar[int] = 400
+    patience: ClassVar[float] = 240.0
     refusals: ClassVar[Mapping[str, Refusal]] = {
         "purge": Refusal(frozenset({1}), r"no longer available on the server.*snapshot"),
         "disk-full": Refusal(frozenset({1}), r"No space left|File too large"),
