@@ -20,7 +20,7 @@ help: ## List the targets
 setup: $(INSTALLED) ## Make the virtual environment and see to Java
 	@$(BIN)/python -m testkit.servers java
 
-$(INSTALLED): requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml faults/pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none is on PATH." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null \
 		|| { apt-get -qq update && apt-get -qq install --yes python3-venv; } >/dev/null 2>&1 \
@@ -28,7 +28,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable . --editable faults
 	@touch $@
 
 servers: setup ## Download the servers that the tests run against

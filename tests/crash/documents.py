@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 
-from crash.journal import TOMBSTONE, Change, Journal, Key
 from crash.targets import Arrived
+from testkit.journal import TOMBSTONE, Change, Journal, Key
 
 LARGE_TRANSACTION = 1500
 """Far more than a batch holds."""

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from cdckit.api.record import Offset
-from crash.journal import Journal, Key
 from crash.proof import assert_begins_behind, assert_complete, without_repeats
 from crash.targets import Delivered, Target
+from testkit.journal import Journal, Key
 from testkit.running import Pipeline, Running
 from testkit.servers.mysql_family import SQLServer
 

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cdckit.api.record import Offset
-from crash.journal import Change, Journal, Key
 from crash.targets import Delivered
+from testkit.journal import Change, Journal, Key
 from testkit.servers.mysql_family import SQLServer
 
 

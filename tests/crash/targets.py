@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from crash.journal import TOMBSTONE, Change, Key
 from kafka.reading import read_topics
+from testkit.journal import TOMBSTONE, Change, Key
 from testkit.servers.kafka import KafkaBroker
 
 _BYTES_A_LINE = 800

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from crash.journal import Journal
 from crash.proof import assert_complete, without_repeats
 from crash.targets import FileTarget
-from crash.writers import TABLES, ShopWriter
+from testkit.journal import Journal
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
+from testkit.writers import TABLES, ShopWriter
 
 ROWS = 3000
 _SIGNALS = "CREATE TABLE signals (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048));"

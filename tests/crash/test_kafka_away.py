@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from crash.documents import DocumentWriter, assert_documents_complete, document_records
-from crash.journal import Journal
 from crash.targets import KafkaTarget
+from testkit.journal import Journal
 from testkit.running import Pipeline
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mongodb import MongoReplicaSet

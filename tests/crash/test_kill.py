@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from crash.journal import Journal
 from crash.kills import ROWS, Kills
 from crash.targets import FileTarget, KafkaTarget
-from crash.writers import TABLES, BulkWriter, ShopWriter
+from testkit.journal import Journal
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql_family import SQLServer
+from testkit.writers import TABLES, BulkWriter, ShopWriter
 
 
 @pytest.fixture(params=["mysql-file", "mysql-kafka", "mariadb-file"])

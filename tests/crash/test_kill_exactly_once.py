@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from crash.journal import Journal
 from crash.kills import ROWS, Kills
 from crash.proof import assert_each_once
 from crash.targets import ExactTarget
-from crash.writers import TABLES, BulkWriter, ShopWriter
+from testkit.journal import Journal
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
+from testkit.writers import TABLES, BulkWriter, ShopWriter
 
 
 @pytest.fixture

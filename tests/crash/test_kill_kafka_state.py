@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from crash.journal import Journal
 from crash.kills import ROWS, Kills
 from crash.targets import FileTarget
-from crash.writers import TABLES, BulkWriter, ShopWriter
 from kafka.state.places import forgetful
+from testkit.journal import Journal
 from testkit.running import create_reader, source_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
+from testkit.writers import TABLES, BulkWriter, ShopWriter
 
 
 @pytest.mark.timeout(1800)

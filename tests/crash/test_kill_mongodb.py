@@ -13,8 +13,8 @@ import pytest
 
 from cdckit_mongodb.offsets import StreamOffset, moment_text
 from crash.documents import DocumentWriter, assert_documents_complete, document_records
-from crash.journal import Journal, Key
 from crash.targets import FileTarget, KafkaTarget, Target
+from testkit.journal import Journal, Key
 from testkit.running import Pipeline, Running
 from testkit.servers.mongodb import MongoReplicaSet
 

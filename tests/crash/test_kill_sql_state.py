@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from crash.journal import Journal
 from crash.kills import ROWS, Kills
 from crash.targets import FileTarget
-from crash.writers import TABLES, BulkWriter, ShopWriter
 from mysql.state.places import forgetful, make_user
+from testkit.journal import Journal
 from testkit.running import create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
+from testkit.writers import TABLES, BulkWriter, ShopWriter
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from crash.journal import Journal
-from crash.writers import TABLES, BulkWriter, ShopWriter
 from delta_sink.shop import Shop
 from spark.shop import random_seed
+from testkit.journal import Journal
 from testkit.running import Pipeline
+from testkit.writers import TABLES, BulkWriter, ShopWriter
 
 LONGEST_WORK = 1.5
 """How many seconds a run lives at the most once it has begun to write."""

@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 
 from crash.targets import FileTarget, KafkaTarget
 from failover.journey import Journey, Lake, Messages, Sink, Work, at_source, dumped
-from failover.topology import Topology, executed, follow, received, topology, wait_until
 from testkit.running import Pipeline, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
 from testkit.servers.proxy import MovingAddress
+from testkit.topology import Topology, executed, follow, received, topology, wait_until
 
 pytestmark = [pytest.mark.timeout(7200)]
 

@@ -21,13 +21,13 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.source import MySqlSource
 from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.opening import LogOpener
-from failover.topology import Topology, alone, topology, wait_until
 from mysql.capture import Capture, changes, config_for, read_elsewhere
 from testkit.running import PASSWORD, USER
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
 from testkit.servers.proxy import MovingAddress
+from testkit.topology import Topology, alone, topology, wait_until
 
 Change = tuple[Any, ...]
 

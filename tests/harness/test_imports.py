@@ -20,7 +20,7 @@ def _imported(path: Path) -> Iterator[str]:
             yield node.module
 
 
-@pytest.mark.parametrize("folder", ["testkit", "benchmarks", "examples"])
+@pytest.mark.parametrize("folder", ["testkit", "benchmarks", "examples", "faults"])
 def test_nothing_is_imported_from_the_tests(folder: str) -> None:
     files = [path for path in (ROOT / folder).rglob("*.py") if "tests" not in path.relative_to(ROOT).parts]
     found = {f"{path.relative_to(ROOT)}: {name}" for path in files for name in _imported(path)}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOTS = ("core", "plugins", "sinks", "transforms", "testkit")
+ROOTS = ("core", "plugins", "sinks", "transforms", "testkit", "faults")
 """Folders whose rooms are named one by one; of the others their name is enough."""
 
 

@@ -9,12 +9,12 @@ from random import Random
 import pytest
 from _pytest.mark import ParameterSet
 
-from failover.topology import Topology, alone, follow, topology
 from histories.series import SINKS, Series
 from histories.switches import LAKES
 from histories.test_histories import SMALL_STEPS
 from testkit.running import create_reader
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
+from testkit.topology import Topology, alone, follow, topology
 
 SMALL = ("file", 1), ("kafka", 2)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from crash.writers import TABLES
 from histories.rows import at_source, columns_of, difference, keys_of
 from histories.sinks import Changelog, Mirror
 from testkit.running import create_reader, source_of
 from testkit.servers.mysql import MySQLServer
+from testkit.writers import TABLES
 
 
 def random_seed() -> int:

@@ -13,13 +13,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
-from crash.journal import Journal
-from crash.writers import BulkWriter, ShopWriter
 from spark.lake import at_source, mirrored
 from spark.shop import assert_equal, random_seed, shop_source
+from testkit.journal import Journal
 from testkit.running import Pipeline, Running, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_cluster import SparkCluster
+from testkit.writers import BulkWriter, ShopWriter
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 

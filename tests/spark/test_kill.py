@@ -12,15 +12,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from crash.documents import DocumentWriter
-from crash.journal import Journal
 from crash.proof import assert_complete, without_repeats
 from crash.targets import FileTarget, KafkaTarget
-from crash.writers import BulkWriter, ShopWriter
 from spark.conftest import FAST_JVM
 from spark.shop import assert_equal, random_seed, shop_source
+from testkit.journal import Journal
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
+from testkit.writers import BulkWriter, ShopWriter
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 

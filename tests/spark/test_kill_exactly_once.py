@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from crash.journal import Journal
 from crash.proof import assert_each_once
 from crash.targets import ExactTarget
-from crash.writers import BulkWriter, ShopWriter
 from spark.conftest import FAST_JVM
 from spark.shop import random_seed, shop_source
 from testkit.descendants import descendants
+from testkit.journal import Journal
 from testkit.running import Pipeline, Running
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
+from testkit.writers import BulkWriter, ShopWriter
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
 

@@ -43,28 +43,31 @@ class Topology:
 
 
 @contextmanager
-def topology(kind: type[SQLServer] = MySQLServer, **options: str | int | bool | None) -> Iterator[Topology]:
-    """A primary and two replicas, which write what they replicate into logs of their own with other names."""
+def topology(
+    kind: type[SQLServer] = MySQLServer, servers: int = 3, **options: str | int | bool | None
+) -> Iterator[Topology]:
+    """A primary and replicas, three servers at the most, which write what they replicate into logs with other names."""
     updates = "log_slave_updates" if kind is MariaDBServer else "log_replica_updates"
     with ExitStack() as stack:
-        servers = [stack.enter_context(kind()) for _ in range(3)]
-        for number, server in enumerate(servers):
+        members = [kind() for _ in range(servers)]
+        for number, server in enumerate(members):
             own = {"gtid_domain_id": 0} if kind is MariaDBServer else {}
-            server.restart(
+            server.start(
                 server_id=101 + number,
                 log_bin=("binlog", "other", "third")[number],
                 **{updates: True},
                 **own,
                 **options,
             )
+            stack.enter_context(server)
             create_reader(server)
             server.run_sql(
                 "SET sql_log_bin = 0; CREATE USER 'replica'@'%' IDENTIFIED BY 'replica'; "
                 "GRANT REPLICATION SLAVE ON *.* TO 'replica'@'%'"
             )
-        for replica in servers[1:]:
-            follow(replica, servers[0])
-        yield Topology(servers, servers[0])
+        for replica in members[1:]:
+            follow(replica, members[0])
+        yield Topology(members, members[0])
 
 
 def follow(replica: SQLServer, primary: SQLServer) -> None:

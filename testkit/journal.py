@@ -35,12 +35,14 @@ class Journal:
 
     def __init__(self) -> None:
         self._changes: dict[Key, list[Change]] = defaultdict(list)
+        self._touched: list[Key] = []
         self._lock = threading.Lock()
 
     def commits(self, changes: Sequence[tuple[Key, Change]]) -> None:
         """Notes a transaction. It is called just before the commit, so that nothing is in the log that is not here."""
         with self._lock:
             for key, change in changes:
+                self._touched.append(key)
                 self._changes[key].append(change)
                 if change.op == "d":
                     self._changes[key].append(TOMBSTONE)
@@ -49,6 +51,15 @@ class Journal:
         """How many changes each key has had so far."""
         with self._lock:
             return {key: len(changes) for key, changes in self._changes.items()}
+
+    def of(self, key: Key) -> Sequence[Change]:
+        """The changes of one key so far."""
+        return self._changes.get(key, ())
+
+    def touched(self, first: int) -> Sequence[Key]:
+        """The keys of the changes from number `first` on, each as often as it was changed."""
+        with self._lock:
+            return self._touched[first:]
 
     def changes(self) -> dict[Key, list[Change]]:
         """Everything; the writers must have ended."""

@@ -1,4 +1,4 @@
-"""Writers that change rows while pipelines are killed, and note what they commit."""
+"""Writers that change rows while pipelines are harmed, and note what they commit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import count
 from types import TracebackType
 from typing import Self
 
-from crash.journal import Change, Journal, Key
+from testkit.journal import Change, Journal, Key
 from testkit.servers.mysql_family import SQLServer
 
 TABLES = """
@@ -23,17 +23,36 @@ _ACCOUNTS_A_STATEMENT = 5000
 
 
 class Writer(ABC):
-    """One session that commits transaction after transaction until its context ends."""
+    """One session that commits transaction after transaction until its context ends.
+
+    Attributes:
+        commits: how many transactions it has made.
+    """
 
     def __init__(self, server: SQLServer, database: str, journal: Journal, seed: int, pause: float) -> None:
         self.random = random.Random(seed)
         self._journal = journal
         self._pause = pause
-        self._cursor = server.connect(database=database, autocommit=False).cursor()
+        self._database = database
+        self._turn = threading.Lock()
+        self.move(server)
+        self.commits = 0
         self._pending: list[tuple[Key, Change]] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write)
         self._failure: BaseException | None = None
+
+    def move(self, server: SQLServer) -> None:
+        """Goes on at another server, or at one that was started again; between transactions only."""
+        self._cursor = server.connect(database=self._database, autocommit=False).cursor()
+
+    def hold(self) -> None:
+        """Returns once no transaction is open; none begins before `release`."""
+        self._turn.acquire()
+
+    def release(self) -> None:
+        """Goes on."""
+        self._turn.release()
 
     @abstractmethod
     def transaction(self) -> None:
@@ -51,13 +70,15 @@ class Writer(ABC):
         """Ends the transaction in hand."""
         self._journal.commits(self._pending)
         self._pending.clear()
+        self.commits += 1
         self._cursor.connection.commit()
 
     def _write(self) -> None:
         try:
             while not self._ended.is_set():
-                self.transaction()
-                self.commit()
+                with self._turn:
+                    self.transaction()
+                    self.commit()
                 self._ended.wait(self._pause)
         except Exception as failure:  # noqa: BLE001 - it is raised where the context ends
             self._failure = failure
@@ -92,8 +113,11 @@ class ShopWriter(Writer):
     def _begin(self, accounts: int) -> None:
         """The rows that are there before any pipeline."""
         while accounts > len(self._accounts):
-            found = [(next(self._new), next(self._tokens)) for _ in range(_ACCOUNTS_A_STATEMENT)]
-            self.execute(f"INSERT INTO accounts VALUES {', '.join(map(str, found))}")
+            found = [
+                (next(self._new), next(self._tokens))
+                for _ in range(min(_ACCOUNTS_A_STATEMENT, accounts - len(self._accounts)))
+            ]
+            self.execute(f"INSERT INTO accounts (id, token) VALUES {', '.join(map(str, found))}")
             for key, token in found:
                 self._accounts[key] = token
                 self.changed("accounts", (key,), "c", token)
@@ -116,7 +140,7 @@ class ShopWriter(Writer):
 
     def _insert(self) -> None:
         key, token = next(self._new), next(self._tokens)
-        self.execute("INSERT INTO accounts VALUES (%s, %s)", key, token)
+        self.execute("INSERT INTO accounts (id, token) VALUES (%s, %s)", key, token)
         self._accounts[key] = token
         self.changed("accounts", (key,), "c", token)
 
@@ -141,7 +165,7 @@ class ShopWriter(Writer):
     def _put_parts(self) -> None:
         first = len(self._parts) + 1
         rows = [(first, number, next(self._tokens)) for number in range(_PARTS)]
-        self.execute(f"INSERT INTO parts VALUES {', '.join(map(str, rows))}")
+        self.execute(f"INSERT INTO parts (a, b, token) VALUES {', '.join(map(str, rows))}")
         self._parts[first] = [token for _, _, token in rows]
         for a, b, token in rows:
             self.changed("parts", (a, b), "c", token)

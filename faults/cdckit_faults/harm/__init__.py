@@ -1,0 +1,1 @@
+"""What does harm: to lines, disks, memory and clocks."""
