@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from delta_sink.shop import Shop
-from failover.topology import Topology, topology
+from testkit.topology import Topology, topology
 
 TABLES = """
 CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT); INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3);
