@@ -32,7 +32,9 @@ def test_collections(mongo: MongoReplicaSet, own_database: Database[dict[str, An
     for event in events:
         check(event)
     hosts = mongo.uri.partition("://")[2].rpartition("@")[2].partition("/")[0]
-    tables = {(f"mongodb://{hosts}", f"{own_database.name}.{name}"): [] for name in ("orders", "notes")}
+    tables: dict[tuple[str, str], list[Any]] = {
+        (f"mongodb://{hosts}", f"{own_database.name}.{name}"): [] for name in ("orders", "notes")
+    }
     assert datasets(events, "inputs") == tables
     ((_, fields),) = datasets(events, "outputs").items()
     assert ("after", "STRING") in [(one["name"], one["type"]) for one in fields]
