@@ -16,6 +16,7 @@ _DESERIALIZERS = ("confluent-kafka[avro,json,protobuf,schemaregistry]==2.16.1", 
 _CLOUD_EVENTS = ("cloudevents==2.2.0", "confluent-kafka==2.16.1")
 _AIRFLOW = ("apache-airflow==3.3.2", "apache-airflow-providers-standard==1.21.0")
 _DATABRICKS = "databricks-sdk==0.162.0"
+_OPENLINEAGE = "io.openlineage:openlineage-java:1.31.0"
 _ICEBERG = "1.10.0"
 _FLINK = "1.20.1"
 _ICEBERG_JARS = (
@@ -60,6 +61,11 @@ def cloud_events() -> Path:
 def airflow() -> Path:
     """The folder of the programs of an environment that holds Airflow. It takes some hundred MB."""
     return _environment(*_AIRFLOW)
+
+
+def openlineage_jars() -> Path:
+    """The folder of OpenLineage's client for Java, which lineage servers read events with."""
+    return cached(_OPENLINEAGE.replace(":", "-"), lambda folder: fetch_jars([_OPENLINEAGE], folder))
 
 
 def databricks() -> Path:

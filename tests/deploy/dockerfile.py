@@ -16,7 +16,7 @@ from deploy.files import ROOT
 _OF_ROOT = ("apt-get", "chown")
 """Steps that change the system, or belong to root."""
 _PLACES = ("/opt", "/src", "/var/lib/cdckit", "/etc/cdckit")
-_SECONDS = 900
+_SECONDS = 1800
 
 
 @dataclass

@@ -18,7 +18,7 @@ from testkit.servers.java import ensure_java
 from testkit.servers.linters import hadolint
 
 FILES = [DEPLOY / "docker" / "Dockerfile", DEPLOY / "docker" / "Dockerfile.spark"]
-MOST_MIB = 150
+MOST_MIB = 100
 """What the direct image may add to its base."""
 
 
