@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.usage import run
 from testkit.running import Pipeline, Running, create_reader, source_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
@@ -26,6 +27,8 @@ KAFKA_MIB = 170
 """The same to Kafka, whose client holds back up to 50,000 records, here of half a KiB and as much of its own."""
 DELTA_MIB = 320
 """The same to Delta tables, whose library takes 170 with the first commit of a row; 16 are rows that wait for one."""
+PROOF_MIB = 220
+"""The same of `cdc diff`, which holds 32 MiB of hashes, and 16 batches of the source."""
 WIDE_TABLE_MIB = 300
 """The same with 2,048 rows of 1,000 columns in hand, decoded."""
 WORKER_MIB = 300
@@ -124,6 +127,19 @@ def test_wide_rows(database: Database, sink: Sink, nightly: bool) -> None:
     database.run(f"SET sql_log_bin = 0; {WIDE}; {insert}")
     half = f"INSERT INTO t {NUMBERS} SELECT 1000 + i, REPEAT('x', 1000000) FROM n WHERE i < {rows}"
     assert _peak(database, options, rows, lambda: database.run(half), rows) < most
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_proof(database: Database, wide: bool, nightly: bool) -> None:
+    rows = (300 if nightly else 150) if wide else (1_000_000 if nightly else 150_000)
+    made = f"{WIDE}; INSERT INTO t {NUMBERS} SELECT i, REPEAT('w', 1000000) FROM n WHERE i < {rows}"
+    if not wide:
+        made = f"{NARROW}; INSERT INTO t {NUMBERS} SELECT i, CONCAT('v', i), REPEAT('w', 90) FROM n WHERE i < {rows}"
+    database.run(f"SET sql_log_bin = 0; {made}")
+    pipeline = database.pipeline({"type": "file", "path": str(database.folder / "out.jsonl")})
+    assert pipeline.run("--once").code == 0
+    used = run([sys.executable, "-m", "cdckit", "diff", str(pipeline.written())], database.folder / "diff.log")
+    assert used.rss < PROOF_MIB
 
 
 def test_a_table_of_many_columns_with_schemas(database: Database) -> None:

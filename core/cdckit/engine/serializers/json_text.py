@@ -32,7 +32,7 @@ class TextCompiler:
         self.payloads = payloads
         self.with_schema = with_schema
         self._dumps = dumps
-        self.cache_key = (*payloads.cache_key, "text", with_schema)
+        self.cache_key: tuple[Any, ...] = (*payloads.cache_key, "text", with_schema)
 
     def text(self, schema: Schema) -> Text:
         """The function that writes a value of `schema`."""
