@@ -14,6 +14,7 @@ from cdckit.cli.main import call
 from proof.shop import change, deliver, fill, piped, proved
 from testkit.running import Pipeline
 from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
 pytestmark = pytest.mark.parametrize("db_server", ["mysql"], indirect=True)
 
@@ -25,7 +26,7 @@ SINKS: dict[str, dict[str, Any]] = {
 }
 
 
-def to_lake(server: MySQLServer, database: str, folder: Path, kind: str, **source: Any) -> Pipeline:
+def to_lake(server: SQLServer, database: str, folder: Path, kind: str, **source: Any) -> Pipeline:
     sink = {"type": "delta", "path": str(folder / "lake"), **SINKS[kind]}
     return piped(server, database, folder, sink, {"runner": "direct"}, skipped_operations="none", **source)
 
