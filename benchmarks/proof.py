@@ -31,7 +31,9 @@ select n, concat('name of ', n), concat('city ', n % 977), n / 8, n / 7, '2024-0
 
 @click.command()
 @click.option("--rows", default=1_000_000, help="How many rows the table has.")
-@click.option("--sink", "sinks", multiple=True, type=click.Choice(["file", "mirror"]), default=["file", "mirror"])
+@click.option(
+    "--sink", "sinks", multiple=True, type=click.Choice(["file", "delta", "mirror"]), default=["file", "delta"]
+)
 def main(rows: int, sinks: tuple[str, ...]) -> None:
     """Measures a proof that finds nothing, of one table of ten columns."""
     folder = Path(tempfile.mkdtemp(prefix="cdckit-proof-"))
@@ -59,12 +61,13 @@ def _proved(server: MySQLServer, folder: Path, sink: str) -> Usage:
     folder.mkdir()
     sinks: Mapping[str, Mapping[str, Any]] = {
         "file": {"type": "file", "path": str(folder / "out.jsonl")},
+        "delta": {"type": "delta", "mode": "mirror", "path": str(folder / "lake")},
         "mirror": {"type": "spark", "mode": "mirror", "path": str(folder / "lake")},
     }
     file = folder / "pipeline.json"
     content = {
         "state": str(folder / "state"),
-        "runner": "direct" if sink == "file" else "spark",
+        "runner": "spark" if sink == "mirror" else "direct",
         "serializer": {"schemas.enable": False},
         "source": source_of(server, _DATABASE),
         "sink": sinks[sink],

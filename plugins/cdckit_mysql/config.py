@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import ConfigError, Dataset, IgnoredOptions
+from cdckit import ConfigError, Dataset, IgnoredOptions, Offset
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
@@ -124,10 +124,9 @@ class MySqlConfig(
         }
         return super().whole(tables).model_copy(update=update)
 
-    @property
-    def ends_exactly(self) -> bool:
-        """An offset is a place in the log between two transactions."""
-        return True
+    def ends_exactly(self, offset: Offset) -> bool:
+        """Between two transactions, and not while rows are read."""
+        return not any(offset.get(member) for member in ("event", "row", "snapshot"))
 
     @property
     def no_sums(self) -> str | None:

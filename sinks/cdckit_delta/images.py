@@ -26,16 +26,17 @@ class LakeImages(TableImages):
         config: the sink's options.
     """
 
+    keeps = True
+
     def __init__(self, config: DeltaConfig) -> None:
         super().__init__(config)
         self._place, self._storage = config.place, config.storage
         self._opened: dict[str, DeltaTable] = {}
         self._barrier: Barrier | None = None
 
-    def until(self, barrier: Barrier) -> bool:
+    def until(self, barrier: Barrier) -> None:
         """By the versions of the tables, each of which says which batch it has."""
         self._barrier = barrier
-        return bool(barrier.application)
 
     def _schema(self, topic: str) -> pa.Schema | None:
         target = DeltaTarget(self._place, self._storage, topic)

@@ -14,6 +14,7 @@ from cdckit.api.record import Offset
 from crash.proof import assert_begins_behind, assert_complete, without_repeats
 from crash.targets import Delivered, Target
 from testkit.journal import Journal, Key
+from testkit.proven import proven
 from testkit.running import Pipeline, Running
 from testkit.servers.mysql_family import SQLServer
 
@@ -83,6 +84,7 @@ class Kills:
             if self.target.in_order or number == len(self.saved) - 1:
                 assert_begins_behind(server, self.saved[number], records, delivered)
         assert_complete(self.journal.changes(), without_repeats(delivered), self.known)
+        assert proven(self.pipeline)
 
     @contextmanager
     def _run(self, *arguments: str) -> Iterator[Running]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from histories.rows import at_source, columns_of, difference, keys_of
 from histories.sinks import DeltaChangelog, DeltaMirror
+from testkit.proven import proven
 from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql_family import SQLServer
 
@@ -77,3 +78,4 @@ class Shop:
         for table, rows in found.items():
             what = difference(tables[table], at_source(self.server, self.name, table, tables[table]), rows)
             assert not what, f"{table}: {what}"
+        proven(self.pipeline(), undecided=True)

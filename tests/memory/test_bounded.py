@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ KAFKA_MIB = 170
 """The same to Kafka, whose client holds back up to 50,000 records, here of half a KiB and as much of its own."""
 DELTA_MIB = 320
 """The same to Delta tables, whose library takes 170 with the first commit of a row; 16 are rows that wait for one."""
+PROOF_MIB = 220
+"""The same of `cdc diff`, which holds 32 MiB of hashes, and 16 batches of the source."""
 WIDE_TABLE_MIB = 300
 """The same with 2,048 rows of 1,000 columns in hand, decoded."""
 WORKER_MIB = 300
@@ -124,6 +127,26 @@ def test_wide_rows(database: Database, sink: Sink, nightly: bool) -> None:
     database.run(f"SET sql_log_bin = 0; {WIDE}; {insert}")
     half = f"INSERT INTO t {NUMBERS} SELECT 1000 + i, REPEAT('x', 1000000) FROM n WHERE i < {rows}"
     assert _peak(database, options, rows, lambda: database.run(half), rows) < most
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_proof(database: Database, wide: bool, nightly: bool) -> None:
+    rows = (300 if nightly else 150) if wide else (1_000_000 if nightly else 150_000)
+    made = f"{WIDE}; INSERT INTO t {NUMBERS} SELECT i, REPEAT('w', 1000000) FROM n WHERE i < {rows}"
+    if not wide:
+        made = f"{NARROW}; INSERT INTO t {NUMBERS} SELECT i, CONCAT('v', i), REPEAT('w', 90) FROM n WHERE i < {rows}"
+    database.run(f"SET sql_log_bin = 0; {made}")
+    pipeline = database.pipeline({"type": "file", "path": str(database.folder / "out.jsonl")})
+    assert pipeline.run("--once").code == 0
+    command = [sys.executable, "-m", "cdckit", "diff", str(pipeline.written())]
+    peak = 0.0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+            peak = max(peak, int(found[1]) / 1024 if found else 0.0)
+            time.sleep(0.02)
+    assert process.returncode == 0
+    assert 20 < peak < PROOF_MIB
 
 
 def test_a_table_of_many_columns_with_schemas(database: Database) -> None:

@@ -76,6 +76,11 @@ class Barrier:
     application: str = ""
     batch: int = 0
 
+    @property
+    def tells(self) -> bool:
+        """Whether what the sink held there can be told from what has come since."""
+        return bool(self.reached or self.application)
+
     def to_json(self) -> dict[str, Any]:
         """It as JSON has it."""
         return {
@@ -114,12 +119,14 @@ class Images(ABC):
     Attributes:
         by_position: whether the newest position of a key counts in what is held, which then may come in any order;
             else the last image does.
+        keeps: whether what the sink held at an earlier place can be read.
         once: whether what is held has each image only once, so that one that comes again is a fault.
         removed: of which topics older images are gone, and why; known once `held` was asked.
         undecidable: which topics cannot be compared, and why.
     """
 
     by_position: bool = False
+    keeps: bool = False
     once: bool = False
 
     def __init__(self) -> None:
@@ -138,9 +145,9 @@ class Images(ABC):
     def of(self, records: Sequence[Record]) -> Iterable[Image]:
         """The images of some records behind the transforms, in their order."""
 
-    def until(self, barrier: Barrier) -> bool:
-        """Has `held` give what the sink held at a place, whatever has come since; False: it cannot, as by default."""
-        return False
+    def until(self, barrier: Barrier) -> None:
+        """Has `held` give what the sink held at a place, whatever has come since; asked where it `keeps` that."""
+        raise NotImplementedError
 
     @abstractmethod
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from cdckit.api.plugin_config import PluginConfig, dotted
+from cdckit.api.record import Offset
 from cdckit.errors import ConfigError
 
 
@@ -54,9 +55,8 @@ class SourceConfig(PluginConfig):
         """Where updates carry only what has changed: what to do to have whole rows. None: they carry whole rows."""
         return None
 
-    @property
-    def ends_exactly(self) -> bool:
-        """Whether its log can be read up to just the offset that another reader of it has saved."""
+    def ends_exactly(self, offset: Offset) -> bool:
+        """Whether the log can be read up to just an offset that another reader of it has saved."""
         return False
 
     @property

@@ -82,7 +82,8 @@ class TableImages(Images):
 
     def of(self, records: Sequence[Record]) -> Iterator[Image]:
         """As the rows of a mirror; rows of several layouts are put in order by their positions."""
-        groups, emptied = self._encoder.gathered(records)
+        gathered, emptied = self._encoder.gathered(records)
+        groups = [group for group in gathered if group.topic in self._columns]  # others cannot be compared
         images = chain(
             chain.from_iterable(map(self._group, groups)),
             (Image(topic, None, None, mark.position) for topic, mark in emptied),

@@ -133,7 +133,7 @@ class Ledger:
         if len(table.sources) > 1:
             table.spoil("its rows are those of several tables, one of which was emptied")
         else:
-            table.pending.empty()
+            table.empty()
 
     def _add(self, table: TableLedger, run: Run, position: str) -> None:
         assert run.row is not None
@@ -157,9 +157,7 @@ class Ledger:
         if run.op == "u" and (NO_ROW in befores or len(befores) != len(afters)):
             table.spoil(f"an update at position {position} or behind it does not tell the row before")
             return
-        table.pending.put += map(digest, afters)
-        table.pending.gone += map(digest, befores)
-        table.pending.fold()
+        table.take(map(digest, afters), map(digest, befores))
 
     def _begin(self, table: TableLedger, op: str, source: str, form: RowForm) -> None:
         """What a row means for the whole: a snapshot's first one, or the first one of a table."""

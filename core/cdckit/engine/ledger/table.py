@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -14,35 +15,40 @@ _FOLDED = 8192
 
 @dataclass(slots=True)
 class Pending:
-    """What came behind the last offset.
+    """Hashes that are not added up yet; up to two marks they belong to the last offset, behind them they came later.
 
     Attributes:
-        emptied: whether all rows from before are gone.
         put: the hashes of rows that came.
         gone: those of rows that went.
-        sums: what was added up of them already.
+        put_at: the mark in `put`.
+        gone_at: the mark in `gone`.
+        emptied: whether all rows from before the marks are gone.
+        sums: what came behind the offset and was added up already.
     """
 
-    emptied: bool = False
     put: list[int] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
+    put_at: int = 0
+    gone_at: int = 0
+    emptied: bool = False
     sums: Sums | None = None
 
+    def settled_into(self, sums: Sums) -> None:
+        """Adds up what belongs to the last offset."""
+        sums.add(self.put[: self.put_at], self.put_at)
+        sums.remove(self.gone[: self.gone_at], self.gone_at)
+        del self.put[: self.put_at], self.gone[: self.gone_at]
+        self.put_at = self.gone_at = 0
+
     def fold(self) -> None:
-        """Adds up what has come, where it is much."""
-        if len(self.put) + len(self.gone) >= _FOLDED:
-            self.sums = self.sums or Sums()
-            self.into(self.sums)
-            self.put, self.gone = [], []
+        """Adds up what came behind the offset."""
+        self.sums = self.sums or Sums()
+        self.sums.add(self.put, len(self.put))
+        self.sums.remove(self.gone, len(self.gone))
+        self.put, self.gone = [], []
 
-    def into(self, sums: Sums) -> None:
-        """Adds the hashes to sums."""
-        sums.add(self.put, len(self.put))
-        sums.remove(self.gone, len(self.gone))
-
-    def empty(self) -> None:
-        """All rows are gone."""
-        self.emptied, self.put, self.gone, self.sums = True, [], [], None
+    def __len__(self) -> int:
+        return len(self.put) + len(self.gone)
 
 
 @dataclass(slots=True)
@@ -56,7 +62,7 @@ class TableLedger:
         reading: whether a snapshot is reading the rows.
         interrupted: whether it was broken off, so that what comes is not the whole.
         sources: the tables whose rows arrive there.
-        pending: what came behind the last offset.
+        pending: what is not added up yet.
         changed: whether it was not saved as it is.
         seen: whether rows of a snapshot have come since the pipeline started.
     """
@@ -78,7 +84,7 @@ class TableLedger:
                        "which was read again")  # fmt: skip
             return
         self.form, self.void, self.sources = form, "", set()
-        self.pending.empty()
+        self.empty()
         self.reading = self.changed = True
 
     def spoil(self, why: str) -> None:
@@ -86,17 +92,30 @@ class TableLedger:
         self.void = self.void or why
         self.changed = True
 
+    def empty(self) -> None:
+        """All rows are gone."""
+        self.pending.settled_into(self.sums)
+        self.pending = Pending(emptied=True)
+
+    def take(self, put: Iterable[int], gone: Iterable[int]) -> None:
+        """Takes hashes, in bounded memory however far the next offset is."""
+        pending = self.pending
+        pending.put += put
+        pending.gone += gone
+        if len(pending) >= _FOLDED:
+            pending.settled_into(self.sums)
+            pending.fold()
+
     def settle(self) -> None:
         """The offset behind what came is known."""
         pending = self.pending
-        if not (pending.emptied or pending.put or pending.gone or pending.sums):
-            return
         if pending.emptied:
-            self.sums = Sums()
+            self.sums, pending.emptied = Sums(), False
         if pending.sums is not None:
             self.sums.add_all(pending.sums)
-        pending.into(self.sums)
-        self.pending, self.changed = Pending(), True
+            pending.sums = None
+        pending.put_at, pending.gone_at = len(pending.put), len(pending.gone)
+        self.changed = True
 
     def read(self) -> None:
         """A snapshot has ended."""
@@ -106,7 +125,9 @@ class TableLedger:
 
     def drop(self) -> None:
         """What came behind the last offset comes again; of a snapshot perhaps more than that."""
-        self.pending = Pending()
+        pending = self.pending
+        del pending.put[pending.put_at :], pending.gone[pending.gone_at :]
+        pending.emptied, pending.sums = False, None
         if self.reading:
             self.reading, self.interrupted = False, True
             self.spoil("a snapshot of it was broken off, and went on")
@@ -114,6 +135,7 @@ class TableLedger:
     def to_json(self) -> dict[str, Any]:
         """What is kept."""
         form = self.form
+        self.pending.settled_into(self.sums)
         return {
             "sums": self.sums.to_text(),
             "rows": self.sums.rows,

@@ -30,15 +30,23 @@ class MessageImages(Images):
         sink: the pipeline's, not open.
         context: what a runner would give the sink.
         told: for a topic, makes the hash of a row as the pipeline's ledger has it.
+        keeps: whether the sink keeps all messages, and they have positions.
 
     Raises:
         ConfigError: keys or values are not JSON, or the sink cannot be read back.
     """
 
     def __init__(
-        self, serializer: Serializer, sink: Sink, context: SinkContext, told: Mapping[str, OfRow] | None = None
+        self,
+        serializer: Serializer,
+        sink: Sink,
+        context: SinkContext,
+        told: Mapping[str, OfRow] | None = None,
+        *,
+        keeps: bool = False,
     ) -> None:
         super().__init__()
+        self.keeps = keeps
         if (serializer.key_form, serializer.value_form) != ("json", "json"):
             raise ConfigError(
                 "serializer.type: cdc diff reads keys and values as JSON, and this serializer writes others"
@@ -79,10 +87,9 @@ class MessageImages(Images):
         """Those of the message's row."""
         return self._reader(topic).fields(row)
 
-    def until(self, barrier: Barrier) -> bool:
-        """By the positions of messages, where the sink keeps them all."""
-        self._reached = barrier.reached if self._sink.keeps_all else {}
-        return bool(self._reached)
+    def until(self, barrier: Barrier) -> None:
+        """By the positions of messages."""
+        self._reached = barrier.reached
 
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """Those of the sink's messages."""

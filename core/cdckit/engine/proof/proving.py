@@ -116,7 +116,8 @@ class Proof:
         sink = make_sink(self._pipeline)
         if isinstance(sink, Sink):
             context = sink_context(self._pipeline.name, encoder.serializer)
-            return MessageImages(encoder.serializer, sink, context, self._told)
+            keeps = sink.keeps_all and self._pipeline.position_header
+            return MessageImages(encoder.serializer, sink, context, self._told, keeps=keeps)
         return sink.images()
 
     def groups(self) -> list[list[str]]:
@@ -164,11 +165,15 @@ class Proof:
 
     def _barrier(self) -> Barrier | None:
         """A place that the pipeline tells, where it runs and its source can be read up to just there."""
-        if not self._pipeline.source_config.ends_exactly or self._pipeline.runner != "direct":
+        if self._pipeline.runner != "direct" or not self._pipeline.source_config.ends_exactly({}):
             return None
-        if pipeline_status(self._place).state != "running":
-            return None
-        return asked_for(self._pipeline.folder, min(self._wishes.wait_seconds, _BARRIER_SECONDS), self._stopping)
+        config = self._pipeline.source_config
+        deadline = time.monotonic() + min(self._wishes.wait_seconds, _BARRIER_SECONDS)
+        while pipeline_status(self._place).state == "running" and (left := deadline - time.monotonic()) > 0:
+            barrier = asked_for(self._pipeline.folder, left, self._stopping)
+            if barrier is not None and config.ends_exactly(barrier.offset):
+                return barrier
+        return None
 
     def round(
         self, beside: Beside, encoder: Encoder, images: Images, placed: Entries, keys: set[bytes], at: Path

@@ -132,9 +132,10 @@ class Round:
 
     def _meet(self, point: Offset) -> None:
         """Brings the source to a place at which the sink can be read, where the pipeline tells one."""
-        barrier = self._asks()
-        if barrier is None or not self._beside.passed(barrier.offset, point) or not self._images.until(barrier):
+        barrier = self._asks() if self._images.keeps else None
+        if barrier is None or not barrier.tells or not self._beside.passed(barrier.offset, point):
             return
+        self._images.until(barrier)
         self._found.exact = True
         self._found.position = position_text(barrier.offset)
         self._take_all(self._beside.changes(barrier.offset), self._base, self._found.source)

@@ -153,9 +153,9 @@ def _differences(found: Found, images: Images, still: Mapping[bytes, Mismatch]) 
         if known is not None and known.key is not None:
             row, held = _fields(images, source), _fields(images, sink)
             columns = () if row is None or held is None else _changed(row, held)
-            places = (source.position if source else "", sink.position if sink else "")
+            at, held_at = ("" if each is None else each.position for each in (source, sink))
             hashes = (source.told if source else b"", sink.told if sink else b"")
-            yield Difference(known.key.decode(), one.fault, columns, row, held, *places, hashes)
+            yield Difference(known.key.decode(), one.fault, columns, row, held, at, held_at, hashes)
 
 
 def _fields(images: Images, image: Image | None) -> dict[str, Any] | None:

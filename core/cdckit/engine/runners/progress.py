@@ -215,10 +215,9 @@ class Progress:
         self._answer()
 
     def _answer(self) -> None:
-        """Tells whoever asks up to where the sink has everything, where that can be told from what it has besides."""
-        barriers, reached = self._barriers, self._reached
-        if barriers is None or self._kept is not None or self._behind or self._saved is None or not barriers.waiting:
+        """Tells whoever asks the saved offset, and the last message before it where this process has written it."""
+        barriers = self._barriers
+        if barriers is None or self._saved is None or self._behind or not barriers.waiting:
             return
-        last = max(reached, default="")
-        if last and self.offset == self._saved:
-            barriers.answer(Barrier(self._saved, {lane_of(last): last}))
+        last = max(self._reached, default="") if self._kept is None and self.offset == self._saved else ""
+        barriers.answer(Barrier(self._saved, {lane_of(last): last} if last else {}))

@@ -17,6 +17,7 @@ from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
 
 NO_ROW = b"null"
 _IMAGES = ("before", "after")
+_READ = "r"
 _PLAIN_LENGTHS = {ZONED_TIMESTAMP.name: 20, ZONED_TIME.name: 9}
 """How long times are that have no fraction, which is written in more than one way."""
 
@@ -45,6 +46,27 @@ class Run:
     afters: list[bytes] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """Where events of one schema have what is noted.
+
+    Attributes:
+        row: the schema of their rows; None: they have none.
+        op: the number of the operation's field.
+        source: that of the source block.
+        before: that of the row before.
+        after: that of the row after.
+        text: writes a row.
+    """
+
+    row: Schema | None = None
+    op: int = 0
+    source: int = 0
+    before: int = 0
+    after: int = 0
+    text: Callable[[Any], bytes] = bytes
+
+
 class RowTexts:
     """Those of the messages that were written last.
 
@@ -56,29 +78,62 @@ class RowTexts:
 
     def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, of_text: OfText) -> None:
         self.texts = _RowTextCompiler(payloads, with_schema=with_schema, of_text=of_text)
+        self._key = (*self.texts.cache_key, "noted")
         self._payloads = payloads
         self._of_text = of_text
         self.runs: list[Run] = []
+        self._plain: Run | None = None
+        self._plain_schema: Schema | None = None
 
     def filled_text(self, template: Template, first: int) -> Text:
         """The function that writes a template's struct, which notes its rows in a run that begins here."""
         text, run = self.texts.noting(template)
+        self._plain = None
         self.runs.append(Run(first, run.op, run.source, run.row, run.befores, run.afters))
         return text
 
     def note(self, datum: Struct, first: int) -> None:
-        """Notes the rows of a struct that is no template's."""
-        run = _run_of(datum.schema, datum, first)
-        self.runs.append(run)
-        if run.row is not None:
-            payload = self._payloads.payload(run.row)
-            of_text = self._of_text(run.row) if _special(run.row) else bytes
-            for name, noted in zip(_IMAGES, (run.befores, run.afters), strict=True):
-                if (row := datum[name]) is not None:
-                    noted.append(of_text(orjson.dumps(payload(row))))
+        """Notes the rows of a struct that is no template's; those of one table and operation share a run."""
+        schema = datum.schema
+        noted: _Noted | None = schema.derived.get(self._key)
+        if noted is None:
+            noted = schema.derived[self._key] = self._noted(schema)
+        values = datum.values
+        run = self._plain
+        op = values[noted.op] if noted.row is not None else ""
+        if run is None or schema is not self._plain_schema or op != run.op or op == _READ:
+            run = Run(first, op, values[noted.source] if noted.row is not None else None, noted.row)
+            self.runs.append(run)
+            self._plain, self._plain_schema = run, schema
+        if noted.row is None:
+            return
+        if (row := values[noted.before]) is not None:
+            run.befores.append(noted.text(row))
+        if (row := values[noted.after]) is not None:
+            run.afters.append(noted.text(row))
+
+    def _noted(self, schema: Schema) -> _Noted:
+        at = schema.index
+        if not is_envelope(schema) or not at.keys() >= {"op", "source", *_IMAGES}:
+            return _Noted()
+        row = schema.fields[at["after"]].schema
+        if row.type != "struct":
+            return _Noted()
+        return _Noted(row, at["op"], at["source"], at["before"], at["after"], self._text_of(row))
+
+    def _text_of(self, row: Schema) -> Callable[[Struct], bytes]:
+        payload, dumps, plain = self._payloads.payload(row), orjson.dumps, _plain_where(row, "row")
+        if plain == "True":
+            return lambda value: dumps(payload(value))
+        scope = {"dumps": dumps, "payload": payload, "form": self._of_text(row)}
+        made: Callable[[Struct], bytes] = eval(  # noqa: S307 - generated from the schema alone
+            f"lambda row: dumps(payload(row)) if {plain} else form(dumps(payload(row)))", scope
+        )
+        return made
 
     def clear(self) -> None:
         """Forgets them."""
+        self._plain = None
         for run in self.runs:
             run.befores.clear()
             run.afters.clear()
@@ -146,10 +201,6 @@ def _run_of(schema: Schema, event: Struct, first: int) -> Run:
         return Run(first, "")
     row = schema.fields[schema.index["after"]].schema
     return Run(first, str(event["op"]), event["source"], row if row.type == "struct" else None)
-
-
-def _special(schema: Schema) -> bool:
-    return any(field.schema.name == JSON.name or field.schema.name in _PLAIN_LENGTHS for field in schema.fields)
 
 
 def _plain_where(schema: Schema, fill: str) -> str:
