@@ -90,7 +90,7 @@ class OutboxTable:
 
     def timestamp(self, row: Struct) -> int | None:
         """The event's time in milliseconds since 1970, or None where the row has none."""
-        value = None if self._time is None else self._time.of(row)
+        value: int | None = None if self._time is None else self._time.of(row)
         if value is None:
             return None
         return -(-value // self._unit) if value < 0 else value // self._unit  # towards zero, as Java does

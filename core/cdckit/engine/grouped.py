@@ -74,11 +74,11 @@ def _alike(one: Record, other: Record) -> bool:
     return (
         value.__class__ is TemplateStruct
         and there.__class__ is TemplateStruct
-        and value.template is there.template  # type: ignore[union-attr]
+        and value.template is there.template
         and one.topic == other.topic
         and one.key.__class__ is Struct
         and other.key.__class__ is Struct
-        and one.key.schema is other.key.schema  # type: ignore[union-attr]
+        and one.key.schema is other.key.schema
     )
 
 
@@ -93,9 +93,9 @@ def _run(records: Sequence[Record], at: int, least: int) -> tuple[int, int]:
         key, value = record.key, record.value
         if (
             value.__class__ is not TemplateStruct
-            or value.template is not template  # type: ignore[union-attr]
+            or value.template is not template
             or key.__class__ is not Struct
-            or key.schema is not schema  # type: ignore[union-attr]
+            or key.schema is not schema
             or record.topic != topic
         ):
             return start, end
