@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from authoring.broken_plugins import BROKEN, Changes
 from cdckit.api.plugins import Kind
 from cdckit.cli.authoring.check import CheckedEnvironment
 from cdckit.cli.authoring.distribution import KINDS
@@ -131,97 +132,6 @@ def test_a_new_plugin_of_each_kind_passes_its_check(
     assert [found[check][0] for check in ("installed", "plugin API", "contract", "kill", "speed")] == ["ok"] * 5
 
 
-TIRES = ("        self._column = config.column_name\n", "        self._column, self._left = config.column_name, 500\n")
-BROKEN: list[tuple[Kind, str, tuple[tuple[str, str], ...]]] = [
-    ("source", "contract", (('position=f"{end:020d}"', 'position="same"'),)),
-    (
-        "source",
-        "kill",
-        (
-            (
-                '            yield from self._between(split.start["bytes"], split.end["bytes"])\n',
-                "            state, begin = self._context.state, split.start['bytes']\n"
-                "            begin = max(begin, (state and state.get('handed on')) or 0)\n"
-                "            if state:\n"
-                "                state.put('handed on', self._end(0))\n"
-                '            yield from self._between(begin, split.end["bytes"])\n',
-            ),
-        ),
-    ),
-    ("source", "speed", (("            while at < end:\n", "            while at < min(end, 5000):\n"),)),
-    ("sink", "contract", (("zip(messages.topics, messages.keys,", "zip(messages.topics, messages.keys[::-1],"),)),
-    ("sink", "kill", (("            self._database.commit()", "            pass"),)),
-    (
-        "sink",
-        "speed",
-        (
-            (
-                "        with self._sink_errors():\n            self._database.executemany",
-                "        assert len(messages) < 500\n"
-                "        with self._sink_errors():\n            self._database.executemany",
-            ),
-        ),
-    ),
-    (
-        "transform",
-        "contract",
-        (("replace(value=value.replace(**rows))", 'replace(value=value.replace(**rows), position="")'),),
-    ),
-    ("transform", "kill", (("text.upper()", "str(hash(text))"),)),
-    (
-        "transform",
-        "speed",
-        (
-            TIRES,
-            (
-                "        value = record.value\n",
-                "        self._left -= 1\n        assert self._left\n        value = record.value\n",
-            ),
-        ),
-    ),
-    (
-        "predicate",
-        "contract",
-        (("bool(row.get(self._column) == self._value)", "(row.get(self._column) == self._value or None)"),),
-    ),
-    (
-        "predicate",
-        "kill",
-        (
-            (
-                "        value = record.value\n",
-                "        return hash(record.position) % 2 == 0\n        value = record.value\n",
-            ),
-        ),
-    ),
-    (
-        "predicate",
-        "speed",
-        (
-            TIRES,
-            (
-                "        value = record.value\n",
-                "        self._left -= 1\n        assert self._left\n        value = record.value\n",
-            ),
-        ),
-    ),
-    ("serializer", "contract", (("            return None\n        try", '            return b"null"\n        try'),)),
-    ("serializer", "kill", (("json.dumps(value, default", "json.dumps([value, hash(str(value))], default"),)),
-    (
-        "serializer",
-        "speed",
-        (
-            (
-                "        self._sorted = config.sort_members\n",
-                "        self._sorted, self._left = config.sort_members, 500\n",
-            ),
-            ("        value = plain(", "        self._left -= 1\n        assert self._left\n        value = plain("),
-        ),
-    ),
-]
-"""Of each kind a plugin with one fault for each check, made of the one that is written by these changes of its text."""
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize(("kind", "check", "changes"), BROKEN, ids=[f"{kind}-{check}" for kind, check, _ in BROKEN])
 @pytest.mark.usefixtures("_built_here")
@@ -231,7 +141,7 @@ def test_each_check_finds_its_fault_in_a_plugin_of_each_kind(
     capfd: pytest.CaptureFixture[str],
     kind: Kind,
     check: str,
-    changes: tuple[tuple[str, str], ...],
+    changes: Changes,
 ) -> None:
     project = shutil.copytree(written / NAMES[kind], tmp_path / NAMES[kind])
     module = project / NAMES[kind].replace("-", "_") / f"{kind}.py"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cdckit.cli.authoring.report import Verdict, of_probe, of_tests
+from cdckit.cli.authoring.report import Verdict, of_hanging, of_probe, of_tests
 
 SOUND: dict[str, Any] = {
     "distributions": ["acme 0.1"], "api": {"acme": 1}, "components": ["sink acme"], "broken": {},
@@ -73,3 +73,11 @@ def test_what_fails_or_was_not_checked(cases: list[str], check: str, said: str) 
     [failed] = [verdict for verdict in _verdicts(*cases) if verdict.status == "fail"]
     assert failed.check == check
     assert said in failed.detail
+
+
+@pytest.mark.parametrize(
+    ("running", "where"), [(["tests/test_a.py::T::test_b"], "in test_a.py::T::test_b"), ([], "before the first")]
+)
+def test_tests_that_were_stopped_are_told(running: list[str], where: str) -> None:
+    said = f"not over after 600 s, {where}; --timeout gives them longer"
+    assert of_hanging(600.0, running) == ("own tests", "ended", "fail", said)

@@ -51,8 +51,8 @@ def of_probe(facts: Mapping[str, Any]) -> Iterator[Verdict]:
 
 def of_hanging(seconds: float, running: Sequence[str]) -> Verdict:
     """Of tests that were stopped: which was running, and how long they may take."""
-    which = running[-1].rpartition("/")[2] if running else "before the first"
-    return Verdict(OWN, "ended", "fail", f"not over after {seconds:g} s, in {which}; --timeout gives them longer")
+    where = f"in {running[-1].rpartition('/')[2]}" if running else "before the first"
+    return Verdict(OWN, "ended", "fail", f"not over after {seconds:g} s, {where}; --timeout gives them longer")
 
 
 def of_tests(report: str, components: Sequence[str]) -> Iterator[Verdict]:
