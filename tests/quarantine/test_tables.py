@@ -148,7 +148,7 @@ def test_rows_that_break_a_constraint_of_the_table_are_kept(shop: Shop, tmp_path
     ended = lake.run()
     assert ended.code == 0, ended.stderr
     kept = [(kept["stage"], kept["by"]) for kept in lake.kept()]
-    assert Counter(kept) == {("write", "delta"): 2, ("wait", ""): 1}
+    assert Counter(kept) == {("write", "delta"): 2, ("wait", ""): 1}, ended.stderr
     assert "failed validation check" in lake.kept()[0]["reason"]
     assert Counter(lake.kept_ids()) == {17: 2, 58: 1}
     expected = {(number, number) for number in amounts if number not in (17, 58)} | {(1000, 1)}

@@ -76,7 +76,9 @@ def _with_state(member: Member, stale_after: int) -> PipelineStatus:
     if run.get("store", "file") != "file":
         return member.status
     backend = FileBackend(FileStateConfig(path=member.folder))
-    place = StatePlace(member.name, member.folder, backend, quarantine_of(member.folder, member.status.run))
+    # Of a quarantine in a topic the last run has told how much there is.
+    kept = None if run.get("quarantine_topic") else quarantine_of(member.folder, run)
+    place = StatePlace(member.name, member.folder, backend, kept)
     return pipeline_status(place, stale_after)
 
 
