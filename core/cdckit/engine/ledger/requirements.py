@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 from cdckit.api.sink import TableSink
 from cdckit.engine.config.pipeline import ResolvedPipeline
@@ -35,6 +36,8 @@ def _of_the_way(pipeline: ResolvedPipeline) -> Iterator[str]:
         yield "needs 'position.header: true', by which the sink's messages up to its offset are found"
     if pipeline.errors.tolerance != "none":
         yield "needs 'errors.tolerance: none': rows that are set aside would be taken for lost ones"
+    if find_spec("xxhash") is None:
+        yield "needs the package xxhash: pip install 'cdckit[diff]'"
 
 
 def _of_the_serializer(pipeline: ResolvedPipeline) -> Iterator[str]:
