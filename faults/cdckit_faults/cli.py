@@ -22,7 +22,7 @@ from cdckit_faults.kinds.kind import Fault, Kind
 from cdckit_faults.kinds.registry import KINDS, planned, read_fault, taken_by, takes
 from cdckit_faults.products import PRODUCTS, product
 from cdckit_faults.series import Outcome, Product, played
-from testkit.servers.errors import ServerUnavailableError
+from testkit.servers.errors import ServerStartError, ServerUnavailableError
 
 _driver = click.option("--driver", "name", type=click.Choice(list(PRODUCTS)), default="cdckit", show_default=True)
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
@@ -126,7 +126,7 @@ def replay(faults: Sequence[str], seed: int, name: str, *, as_json: bool, twin: 
 def _play(
     made: Product, faults: Sequence[Fault], seed: int, *, quiet: bool, minutes: float | None = None
 ) -> list[Outcome]:
-    """Plays them, and tells of each on the terminal as it ends."""
+    """Plays them, and tells of each on the terminal as it ends; what was played counts where a server fails."""
     end = time.monotonic() + 60 * minutes if minutes else math.inf
     click.echo(f"seed {seed}: {len(faults)} faults", err=True)
     outcomes = []
@@ -139,6 +139,10 @@ def _play(
                 break
     except ServerUnavailableError as error:
         raise click.ClickException(str(error)) from error
+    except ServerStartError as error:
+        click.echo(f"ended after {len(outcomes)} faults: {error}", err=True)
+        if not outcomes:
+            sys.exit(1)
     return outcomes
 
 
