@@ -108,7 +108,6 @@ def test_options_of_a_store_are_secrets() -> None:
     ("options", "said"),
     [
         ({"runner": "spark"}, "sink.type: 'delta' writes from one process: set 'runner: direct'"),
-        ({"errors": {"tolerance": "all"}}, "errors.tolerance: 'all' passes over records one by one"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path: Path, options: dict[str, Any], said: str) -> None:

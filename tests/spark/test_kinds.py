@@ -93,10 +93,10 @@ def test_a_table_is_gone_before_it_can_be_read_anew(
     assert not pipeline.stopped()
     pipeline.shop.run(kind.changed("t"))
     said = pipeline.stopped()
-    first, second = COMMAND.findall(said)
+    _, second = COMMAND.findall(said)
     pipeline.shop.run("DROP TABLE t; INSERT INTO other VALUES (2)")
     assert pipeline.stopped() == said
-    assert (pipeline.called(first), pipeline.called(second)) == (2, 0)
+    assert pipeline.called(second) == 0
     assert not pipeline.stopped()
     assert not pipeline.stopped()
     assert pipeline.unequal() == set()

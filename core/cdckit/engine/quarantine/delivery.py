@@ -101,17 +101,30 @@ class RefusedMessages(Protocol):
         """Returns once what was taken is safe."""
 
 
+def _with_each_key_once(messages: Messages) -> Iterator[Messages]:
+    """The messages in their order, in parts that have no key twice."""
+    start, seen = 0, set[tuple[str, bytes | None]]()
+    for at, name in enumerate(zip(messages.topics, messages.keys, strict=True)):
+        if name in seen:
+            yield messages.part(start, at)
+            start, seen = at, set()
+        seen.add(name)
+    yield messages.part(start, len(messages)) if start else messages
+
+
 class TolerantSink(Sink):
     """Writes messages; those that the target will never take go where faulty records go.
 
     Args:
         sink: what writes.
         faulty: takes what it cannot.
+        waits: whether later changes wait for those of their keys that it has taken.
     """
 
-    def __init__(self, sink: Sink, faulty: RefusedMessages) -> None:
+    def __init__(self, sink: Sink, faulty: RefusedMessages, *, waits: bool = False) -> None:
         self._sink = sink
         self._faulty = faulty
+        self._waits = waits
         inner = sink.transactions
         self._transactions = None if inner is None else TolerantTransactions(inner, self)
         self._held = HeldBack()
@@ -132,6 +145,11 @@ class TolerantSink(Sink):
 
     def write(self, messages: Messages) -> None:
         """Writes what does not wait, and was not refused in a transaction that came to nothing for that."""
+        # What the client refuses is known behind a call: the next message of its key comes with another one.
+        for part in _with_each_key_once(messages) if self._waits else (messages,):
+            self._write(part)
+
+    def _write(self, messages: Messages) -> None:
         if self._faulty.waiting:
             messages = self._faulty.due_messages(messages)
         if self._held:
@@ -254,6 +272,6 @@ def tolerant(
     faulty = FaultyRecords(errors, store, counts, Entries.of(pipeline, encode.chain))
     return Tolerant(
         TolerantEncoder(encode, faulty, pipeline.serializer.registration.name),
-        TolerantSink(sink, faulty),
+        TolerantSink(sink, faulty, waits=errors.waits),
         faulty.undecoded if errors.keeps_undecoded else None,
     )

@@ -55,7 +55,8 @@ class _OpenSink:
         sink = make_sink(pipeline)
         assert isinstance(sink, Sink)
         self._faults = task_faults(pipeline, faults)
-        self.sink = sink if self._faults is None else TolerantSink(sink, self._faults)
+        waits = pipeline.errors.waits
+        self.sink = sink if self._faults is None else TolerantSink(sink, self._faults, waits=waits)
         try:
             self.sink.open(task_context(pipeline, self._faults, once=once))
         except BaseException:

@@ -47,7 +47,7 @@ class WriterDelivery(Delivery):
         """Opens the sink."""
         self.faults = task_faults(self.pipeline, faults)
         if self.faults is not None:
-            self.sink = TolerantSink(self.sink, self.faults)
+            self.sink = TolerantSink(self.sink, self.faults, waits=self.pipeline.errors.waits)
         self.sink.open(task_context(self.pipeline, self.faults, once=self.once, stopping=self.stopping))
         self._listen(session)
 
@@ -110,7 +110,7 @@ class TransactionDelivery(WriterDelivery):
         self._refused = None if pipeline.errors.tolerance == "none" else _Refused()
         super().__init__(
             pipeline,
-            sink if self._refused is None else TolerantSink(sink, self._refused),
+            sink if self._refused is None else TolerantSink(sink, self._refused, waits=pipeline.errors.waits),
             once=once,
             stopping=stopping,
         )
