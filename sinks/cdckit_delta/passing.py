@@ -8,7 +8,8 @@ import pyarrow as pa
 from deltalake.exceptions import CommitFailedError
 
 _AWAY = re.compile(
-    r"error sending request|connection (?:refused|reset|closed)|timed? ?out|dns error|retries|SlowDown|ServerBusy"
+    r"error sending request|request or response body error|connection (?:refused|reset|closed)|timed? ?out|dns error"
+    r"|retries|SlowDown|ServerBusy"
     r"|ServiceUnavailable|TooManyRequests|InternalError|\b50[0234]\b",
     re.IGNORECASE,
 )
