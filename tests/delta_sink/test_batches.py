@@ -117,8 +117,8 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
 def test_an_answer_that_is_cut_off_is_no_lasting_fault() -> None:
     """As delta-rs told it of a store that was killed in mid-answer."""
     cut = (
-        "Kernel error -> Generic S3 error: Error getting list response body: HTTP error: request or response body error: "
-        "error reading a body from connection: end of file before message length reached"
+        "Kernel error -> Generic S3 error: Error getting list response body: HTTP error: request or response body "
+        "error: error reading a body from connection: end of file before message length reached"
     )
     assert passes(DeltaError(cut))
     assert not passes(DeltaError("Generic S3 error: Server returned non-2xx status code: 403 Forbidden"))
