@@ -30,7 +30,7 @@ def test_metrics_and_spans_of_a_run(
         found = load_pipeline(Pipeline(tmp_path, source, sink, {"runner": "spark"}).written())
         SparkRunner(found).run(once=True)
         rows = receiver.value("cdckit_delivered_records", pipeline="p")
-        assert rows > 0
+        assert rows is not None and rows > 0
         assert receiver.value("cdckit_pipeline_info", runner="spark", source="mysql") == 1
         batches = receiver.named("cdckit batch")
         assert sum(attributes["cdckit.records"] for _, attributes in batches) == rows
