@@ -5,41 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator
-
-from cdckit.api.lists import split_names
 from cdckit.api.places import LocalPath
 from cdckit.api.source_config import SourceConfig
+from cdckit.connector.options.pairs import PairsText, checked_by, parse_pairs
 
-
-def parse_pairs(text: str) -> dict[str, str]:
-    """`name=value,name=value` as pairs.
-
-    Raises:
-        ValueError: an item is no `name=value`, or its name is given twice.
-    """
-    pairs: dict[str, str] = {}
-    for item in split_names(text):
-        name, equals, value = (part.strip() for part in item.partition("="))
-        if not name or not equals or not value:
-            raise ValueError(f"should be 'name=value' items with commas between; '{item}' is none")
-        if name in pairs:
-            raise ValueError(f"'{name}' is given twice")
-        pairs[name] = value
-    return pairs
-
-
-def _checked(text: str) -> str:
-    parse_pairs(text)
-    return text
-
-
-def _joined(value: object) -> object:
-    """A YAML mapping as the text that it stands for."""
-    return ",".join(f"{name}={item}" for name, item in value.items()) if isinstance(value, dict) else value
-
-
-Pairs = Annotated[str, BeforeValidator(_joined), AfterValidator(_checked)]
+Pairs = Annotated[PairsText, checked_by(parse_pairs)]
 
 
 class LineageOptions(SourceConfig):

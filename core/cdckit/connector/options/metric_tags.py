@@ -6,10 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator
-
-from cdckit.api.lists import split_names
 from cdckit.api.source_config import SourceConfig
+from cdckit.connector.options.pairs import PairsText, checked_by, parse_pairs
 
 _NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]*")
 RESERVED = frozenset({"pipeline", "server", "data_collection", "operation", "error", "status"})
@@ -22,35 +20,20 @@ def parse_tags(text: str) -> dict[str, str]:
     Raises:
         ValueError: an item is no `name=value`, or its name cannot be a label.
     """
-    tags: dict[str, str] = {}
-    for item in split_names(text):
-        name, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or not value:
-            raise ValueError(f"should be 'name=value' items with commas between; '{item}' is none")
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"'{name}' cannot be a label: letters, digits and '_', not a digit first")
-        if name in RESERVED:
-            raise ValueError(f"the metrics have a label '{name}' already; choose another name")
-        if name in tags:
-            raise ValueError(f"'{name}' is given twice")
-        tags[name] = value
-    return tags
+    return parse_pairs(text, _check_label)
 
 
-def _checked(text: str) -> str:
-    parse_tags(text)
-    return text
-
-
-def _joined(value: object) -> object:
-    """A YAML mapping as the text that it stands for."""
-    return ",".join(f"{name}={item}" for name, item in value.items()) if isinstance(value, dict) else value
+def _check_label(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"'{name}' cannot be a label: letters, digits and '_', not a digit first")
+    if name in RESERVED:
+        raise ValueError(f"the metrics have a label '{name}' already; choose another name")
 
 
 class MetricTags(SourceConfig):
     """What the options of a source say about its metrics."""
 
-    custom_metric_tags: Annotated[str, BeforeValidator(_joined), AfterValidator(_checked)] = ""
+    custom_metric_tags: Annotated[PairsText, checked_by(parse_tags)] = ""
     """Labels for every metric: `name=value` items with commas between."""
 
     @property
