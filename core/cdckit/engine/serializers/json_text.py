@@ -28,6 +28,9 @@ class TextCompiler:
         dumps: makes JSON texts.
     """
 
+    _more: tuple[str, ...] = ()
+    """What else the functions of templates are bound to."""
+
     def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, dumps: Text = orjson.dumps) -> None:
         self.payloads = payloads
         self.with_schema = with_schema
@@ -95,19 +98,26 @@ class TextCompiler:
         scope: dict[str, Any] = {"dumps": self._dumps}
         pieces = [f"p{n}" for n in range(len(template.holes) + 1)]
         fills = [f"f{n}" for n in range(len(template.holes))]
-        parts = [pieces[0]]
+        parts, lines = [pieces[0]], list[str]()
         for fill, piece, hole in zip(fills, pieces[1:], template.holes, strict=True):
-            parts += [self._fill(fill, _at(template.schema, hole), scope), piece]
+            before, written = self._filled(fill, template.schema, hole, scope)
+            lines += before
+            parts += [written, piece]
         source = (
-            f"def bind({', '.join(pieces)}):\n"
+            f"def bind({', '.join((*pieces, *self._more))}):\n"
             f"    def text(fills):\n"
             f"        {', '.join(fills)}, = fills\n"
+            f"{''.join(f'        {line}{chr(10)}' for line in lines)}"
             f"        return b''.join(({', '.join(parts)}))\n"
             f"    return text\n"
         )
         exec(source, scope)  # noqa: S102 - generated from the schema alone
         bind: Callable[..., Text] = scope["bind"]
         return bind
+
+    def _filled(self, fill: str, schema: Schema, hole: Path, scope: dict[str, Any]) -> tuple[list[str], str]:
+        """Lines that come before the whole is put together, and the expression that writes what fills a hole."""
+        return [], self._fill(fill, schema_at(schema, hole), scope)
 
     def _fill(self, fill: str, schema: Schema, scope: dict[str, Any]) -> str:
         """The expression that writes what fills a hole."""
@@ -118,7 +128,8 @@ class TextCompiler:
         return f"(b'null' if {fill} is None else dumps(payload_{fill}({fill})))"
 
 
-def _at(schema: Schema, hole: Path) -> Schema:
+def schema_at(schema: Schema, hole: Path) -> Schema:
+    """The schema of what fills a hole."""
     for index in hole:
         schema = schema.fields[index].schema
     return schema

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from cdckit.api.schema import Schema
-from cdckit.api.struct import Struct, Template
+from cdckit.api.struct import Path, Struct, Template
 from cdckit.connector.envelope import is_envelope
 from cdckit.engine.serializers.json_payload import PayloadCompiler
-from cdckit.engine.serializers.json_text import Text, TextCompiler
+from cdckit.engine.serializers.json_text import Text, TextCompiler, schema_at
 from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
 
 NO_ROW = b"null"
@@ -143,6 +143,8 @@ class RowTexts:
 class _RowTextCompiler(TextCompiler):
     """Makes functions that note rows."""
 
+    _more = ("note_before", "note_after")
+
     def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, of_text: OfText) -> None:
         super().__init__(payloads, with_schema=with_schema)
         self.cache_key = (*self.cache_key, "rows", id(self))
@@ -160,29 +162,13 @@ class _RowTextCompiler(TextCompiler):
             made = template.derived[self.cache_key] = text, run
         return made
 
-    def _compile_binder(self, template: Template) -> Callable[..., Text]:
-        scope: dict[str, Any] = {"dumps": self._dumps}
-        fields, names = template.schema.fields, []
-        lines, parts = [], ["p0"]
-        for number, hole in enumerate(template.holes):
-            schema, fill = _schema_at(template.schema, hole), f"f{number}"
-            names.append(fill)
-            expression = self._fill(fill, schema, scope)
-            if len(hole) == 1 and fields[hole[0]].name in _IMAGES and schema.fields:
-                lines += self._noted(fill, expression, fields[hole[0]].name, schema, scope)
-                expression = f"r{number}"
-            parts += [expression, f"p{number + 1}"]
-        source = (
-            f"def bind({', '.join(f'p{n}' for n in range(len(names) + 1))}, note_before, note_after):\n"
-            f"    def text(fills):\n"
-            f"        {', '.join(names)}, = fills\n"
-            f"{''.join(f'        {line}{chr(10)}' for line in lines)}"
-            f"        return b''.join(({', '.join(parts)}))\n"
-            f"    return text\n"
-        )
-        exec(source, scope)  # noqa: S102 - generated from the schema alone
-        bind: Callable[..., Text] = scope["bind"]
-        return bind
+    def _filled(self, fill: str, schema: Schema, hole: Path, scope: dict[str, Any]) -> tuple[list[str], str]:
+        """As for other texts; a row is written by lines of its own, which note it."""
+        lines, written = super()._filled(fill, schema, hole, scope)
+        row, name = schema_at(schema, hole), schema.fields[hole[0]].name
+        if len(hole) > 1 or name not in _IMAGES or not row.fields:
+            return lines, written
+        return self._noted(fill, written, name, row, scope), f"r{fill[1:]}"
 
     def _noted(self, fill: str, written: str, name: str, schema: Schema, scope: dict[str, Any]) -> list[str]:
         """The lines that write a row and note it."""
@@ -215,9 +201,3 @@ def _plain_where(schema: Schema, fill: str) -> str:
                 return "False"
             conditions.append(f"((v := {fill}.values[{number}]) is None or len(v) == {length})")
     return " and ".join(conditions) or "True"
-
-
-def _schema_at(schema: Schema, hole: tuple[int, ...]) -> Schema:
-    for index in hole:
-        schema = schema.fields[index].schema
-    return schema
