@@ -102,13 +102,15 @@ class RefusedMessages(Protocol):
 
 
 def _with_each_key_once(messages: Messages) -> Iterator[Messages]:
-    """The messages in their order, in parts that have no key twice."""
-    start, seen = 0, set[tuple[str, bytes | None]]()
-    for at, name in enumerate(zip(messages.topics, messages.keys, strict=True)):
-        if name in seen:
+    """The messages in their order, in parts that have no key twice; one without a key never waits."""
+    start, seen = 0, set[tuple[str, bytes]]()
+    for at, (topic, key) in enumerate(zip(messages.topics, messages.keys, strict=True)):
+        if key is None:
+            continue
+        if (topic, key) in seen:
             yield messages.part(start, at)
             start, seen = at, set()
-        seen.add(name)
+        seen.add((topic, key))
     yield messages.part(start, len(messages)) if start else messages
 
 
