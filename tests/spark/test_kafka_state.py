@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka.state.places import forgetful
-from testkit.running import create_reader, source_of
+from spark.folderless import assert_each_runner_goes_on
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mariadb import MariaDBServer
 
@@ -17,15 +17,9 @@ pytestmark = pytest.mark.spark
 def test_each_runner_goes_on_where_the_other_stopped_without_its_folder(
     mariadb_server: MariaDBServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path
 ) -> None:
-    server = mariadb_server
-    server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY)")
-    server.run_sql(f"INSERT INTO {unique_name}.t VALUES (1)")
-    create_reader(server)
-    sink = {"type": "file", "path": str(tmp_path / "out.jsonl")}
-    pipeline = forgetful(tmp_path, source_of(server, unique_name), sink, kafka_broker, unique_name)
-    for number, runner in enumerate(("direct", "spark", "direct"), 2):
-        ended = pipeline.run("--once", "--runner", runner)
-        assert ended.code == 0, ended.stderr
-        server.execute(f"INSERT INTO {unique_name}.t VALUES ({number})")
-    assert [event["value"]["after"]["id"] for event in pipeline.events()] == [1, 2, 3]
-    server.run_sql(f"DROP DATABASE {unique_name}")
+    assert_each_runner_goes_on(
+        mariadb_server,
+        unique_name,
+        tmp_path,
+        lambda source, sink: forgetful(tmp_path, source, sink, kafka_broker, unique_name),
+    )

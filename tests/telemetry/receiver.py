@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from testkit.posted import posted_to
 
 Attributes = dict[str, Any]
 
@@ -33,9 +33,9 @@ class Receiver:
         self.headers: list[dict[str, str]] = []
         self.url = ""
 
-    def take(self, path: str, headers: dict[str, str], body: bytes) -> None:
-        """Takes one request."""
-        self.headers.append(headers)
+    def take(self, path: str, headers: Mapping[str, str], body: bytes) -> int:
+        """Takes one request; gives the answer's status."""
+        self.headers.append(dict(headers))
         if headers.get("content-encoding") == "gzip":
             body = gzip.decompress(body)
         if path == "/v1/metrics":
@@ -45,6 +45,7 @@ class Receiver:
             for sent in ExportTraceServiceRequest.FromString(body).resource_spans:
                 self.resources.append(plain(sent.resource.attributes))
                 self.spans += [span for scope in sent.scope_spans for span in scope.spans]
+        return 200
 
     def _take_metrics(self, request: Any) -> None:
         for sent in request.resource_metrics:
@@ -74,26 +75,5 @@ def plain(attributes: Any) -> Attributes:
 def receiving() -> Iterator[Receiver]:
     """Listens while the context lasts."""
     receiver = Receiver()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            receiver.take(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-            self.send_response(200)
-            self.send_header("Content-Type", "application/x-protobuf")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            """Says nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    receiver.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with posted_to(receiver.take, {"Content-Type": "application/x-protobuf"}) as receiver.url:
         yield receiver
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

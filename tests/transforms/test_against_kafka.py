@@ -31,7 +31,7 @@ FAILS_THERE = {"SetSchemaMetadata"}
 """Those that fail in Java on what is no struct."""
 
 
-def _java(chain: list[Options]) -> Any:
+def java_chain(chain: list[Options]) -> Any:
     """The chain of Java's classes, or None where they refuse their options."""
     from transforms.recordings.record import Peer
 
@@ -42,7 +42,8 @@ def _java(chain: list[Options]) -> Any:
         return None
 
 
-def _own(chain: list[Options]) -> TransformChain | None:
+def own_chain(chain: list[Options]) -> TransformChain | None:
+    """The chain of our own, or None where they refuse theirs."""
     try:
         return build_chain(chain, {})
     except ConfigError:
@@ -95,7 +96,7 @@ def test_random_records_become_what_they_become_there(name: str, nightly: bool) 
     told = 0
     for _ in range(200 if nightly else 12):
         chain = [{"type": f"{JAVA}.{name}", **options(name.partition("$")[0], random)}]
-        java, own = _java(chain), _own(chain)
+        java, own = java_chain(chain), own_chain(chain)
         if java is None or own is None:
             refused_here = REFUSED_HERE.get(name)
             assert (java is None) == (own is None) or refused_here in chain[0], chain
@@ -133,7 +134,7 @@ def test_literals_are_read_as_they_are_there(nightly: bool) -> None:
     random, told = Random(3), 0
     for text in [*LITERALS, *(_literal(random) for _ in range(3000 if nightly else 150))]:
         chain = [{"type": f"{JAVA}.InsertHeader", "header": "h", "value.literal": text}]
-        there, own = _java(chain).answer(EMPTY), _own(chain)
+        there, own = java_chain(chain).answer(EMPTY), own_chain(chain)
         if own is None or there.keys() & {"error", "unwritable"}:
             assert "[" in text or "{" in text, text
             continue
@@ -145,7 +146,7 @@ def test_literals_are_read_as_they_are_there(nightly: bool) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_recorded_events_become_what_they_become_there(case: dict[str, Any]) -> None:
-    java, chain = _java(case["transforms"]), build_chain(case["transforms"], {})
+    java, chain = java_chain(case["transforms"]), build_chain(case["transforms"], {})
     told = 0
     for number, line in enumerate((RECORDINGS / "input.jsonl").read_text().splitlines()):
         given = {**json.loads(line), "timestamp": 1_700_000_000_000 + number * 3_600_000, "partition": number % 3}

@@ -14,12 +14,10 @@ import pytest
 
 from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import config_model, find, make
-from cdckit.engine.chain import TransformChain, build_chain
-from cdckit.errors import ConfigError
 from transforms.jvm import jpype, start_jvm
 from transforms.random_records import NAMES, Event, event
 from transforms.recordings.record import Peer, _java_map
-from transforms.test_against_kafka import compare, read
+from transforms.test_against_kafka import compare, java_chain, own_chain, read
 from transforms.test_properties import _of_outbox, _of_table, _schema_change
 
 Options = dict[str, Any]
@@ -176,21 +174,6 @@ CASES: dict[str, tuple[Make, Callable[[Random], Options]]] = {
 }
 
 
-def _peer(chain: list[Options]) -> Any:
-    """Java's chain, or None where it refuses its options."""
-    try:
-        return Peer(chain)
-    except jpype.JException:
-        return None
-
-
-def _own(chain: list[Options]) -> TransformChain | None:
-    try:
-        return build_chain(chain, {})
-    except ConfigError:
-        return None
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_random_events_become_what_they_become_there(name: str, nightly: bool) -> None:
     start_jvm()
@@ -198,7 +181,7 @@ def test_random_events_become_what_they_become_there(name: str, nightly: bool) -
     random, told = Random(name), 0
     for _ in range(300 if nightly else 8):
         chain = [{"type": name, **options(random)}]
-        java, own = _peer(chain), _own(chain)
+        java, own = java_chain(chain), own_chain(chain)
         assert (java is None) == (own is None), chain
         if java is None or own is None:
             continue

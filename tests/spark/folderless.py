@@ -1,0 +1,37 @@
+"""A pipeline whose state is elsewhere than in a folder, on both runners in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql_family import SQLServer
+
+Made = Callable[[dict[str, Any], dict[str, Any]], Pipeline]
+"""Makes the pipeline of a source and a sink, whose folder is lost between runs."""
+
+
+def assert_each_runner_goes_on(
+    server: SQLServer, database: str, folder: Path, made: Made, runners: Sequence[str] = ("direct", "spark", "direct")
+) -> None:
+    """Each runner goes on where the one before stopped.
+
+    Args:
+        server: of the source.
+        database: is made for it, and dropped.
+        folder: of the sink's file.
+        made: makes the pipeline.
+        runners: in their order.
+    """
+    server.run_sql(f"CREATE DATABASE {database}; CREATE TABLE {database}.t (id INT PRIMARY KEY)")
+    server.run_sql(f"INSERT INTO {database}.t VALUES (1)")
+    create_reader(server)
+    pipeline = made(source_of(server, database), {"type": "file", "path": str(folder / "out.jsonl")})
+    for number, runner in enumerate(runners, 2):
+        ended = pipeline.run("--once", "--runner", runner)
+        assert ended.code == 0, ended.stderr
+        server.execute(f"INSERT INTO {database}.t VALUES ({number})")
+    assert [event["value"]["after"]["id"] for event in pipeline.events()] == [*range(1, len(runners) + 1)]
+    server.run_sql(f"DROP DATABASE {database}")
