@@ -161,3 +161,17 @@ def test_rows_that_break_a_constraint_of_the_table_are_kept(shop: Shop, tmp_path
     assert code == 0, said
     assert (58, -5) in _rows(lake)
     assert (17, 7) in _rows(lake)
+
+
+def test_rows_of_a_table_whose_topic_was_routed_are_found_too(shop: Shop, tmp_path: Path) -> None:
+    route = {"type": "RegexRouter", "regex": ".*orders", "replacement": "elsewhere"}
+    lake = _to_tables(shop, tmp_path, "changelog", transforms=[UNWRAP, CAST, route])
+    lake.insert(_1000="1")
+    assert lake.run().code == 0
+    place = str(tmp_path / "lake" / "elsewhere")
+    DeltaTable(place).alter.add_constraint({"positive": "amount > 0"})
+    lake.insert(_1="1", _2="-2", _3="3")
+    ended = lake.run()
+    assert ended.code == 0, ended.stderr
+    assert [(kept["stage"], kept["by"]) for kept in lake.kept()] == [("write", "delta")]
+    assert sorted(row["id"] for row in DeltaTable(place).to_pyarrow_table().to_pylist()) == [1, 3, 1000]

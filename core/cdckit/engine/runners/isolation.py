@@ -30,7 +30,7 @@ class Isolation:
         """So many records are committed at a time; 0: nothing is searched for."""
         self._given = 0
         self._suspects: Sequence[Record] = ()
-        self._found: set[tuple[str, str]] = set()
+        self._found: set[str] = set()
 
     @property
     def searches(self) -> bool:
@@ -41,7 +41,7 @@ class Isolation:
         """The records, without those that were found."""
         if not self._found:
             return records
-        return [record for record in records if (record.topic, record.position) not in self._found]
+        return [record for record in records if record.position not in self._found]
 
     def parts(self, records: Sequence[Record], given: Sequence[Record]) -> Iterator[Sequence[Record]]:
         """Records in parts.
@@ -83,5 +83,5 @@ class Isolation:
         log.info("found by halves: the record of topic %s at position %s", record.topic, record.position)
         self._faulty.record_failed(record, "write", self._sink, TransformError(str(error)))
         self._faulty.seen(0)
-        self._found.add((record.topic, record.position))
+        self._found.add(record.position)  # transforms may have changed the topic
         self._size = 0
