@@ -40,6 +40,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "field.name.adjustment.mode": ("none", "avro", "avro_unicode"),
     "add.fields": ("", "op", "source.collection:from,updateDescription.updatedFields"),
     "add.headers": ("", "op,db"),
+    "route.by.field": ("", "_id", "name"),
 }
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cdckit import PluginConfig
+from cdckit import IgnoredOptions, PluginConfig
 from cdckit.connector.avro_names import NameAdjustment
 from cdckit.connector.options.event_format import AS_TEXT
 from cdckit_transforms.delete_handling import HANDLING, DeleteHandling, Mode, OldMode, old_handling
@@ -24,6 +24,14 @@ _NEWER = {
 
 class ExtractNewDocumentStateConfig(PluginConfig):
     """What becomes of arrays, nested documents and deletes, and what of the envelope is kept."""
+
+    ignored_options: ClassVar[tuple[IgnoredOptions, ...]] = (
+        IgnoredOptions(
+            r"route\.by\.field",
+            "Debezium's transform of documents lists it with those of rows, and routes by no field: "
+            "ContentBasedRouter does, behind this one",
+        ),
+    )
 
     event_format: Annotated[Literal["3", "1.9"], AS_TEXT] = "3"
     """Whose transform to be: Debezium `3`'s, or `1.9`'s for events of that format. In `1.9` deletes and tombstones are
