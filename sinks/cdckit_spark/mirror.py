@@ -14,6 +14,7 @@ from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit.tables.segments import Emptied, Scope, Segment
 from cdckit.tables.target import BatchId, Columns, quoted
 from cdckit_spark.key_changes import with_old_rows
+from cdckit_spark.refusals import Rule, refused_changes
 from cdckit_spark.rows import TableRows
 from cdckit_spark.targets import DeltaTarget
 
@@ -65,7 +66,7 @@ class Mirror:
         moved = any(head.layout.moved for head in rows.headings)
         old_key = {f"{OLD_KEY}{name}": self._types[name] for name in key if moved}
         changes = _within(rows.typed({**self._types, **old_key}, self._fitting), segment, emptied)
-        unavailable = sorted({name for head in rows.headings for name in head.layout.unavailable})
+        unavailable = _unavailable(rows)
         if moved and key:
             # Keys that move need the table's row under the old key. Where this batch was written before and its note
             # was lost, the table has its results already: rows from its own first position on are no old rows.
@@ -87,6 +88,15 @@ class Mirror:
         else:
             inserts_only = all(set(head.layout.ops) <= {"c", "r"} for head in rows.headings)
             self._merge_unkeyed(changes, inserts_only=inserts_only)
+
+    def refused(self, rows: TableRows, segment: Segment, emptied: Emptied, rules: Sequence[Rule]) -> DataFrame:
+        """The positions of rows that the table refuses, with what is said of each; none where rows have no key."""
+        changes = _within(rows.typed(self._types, self._fitting), segment, emptied)
+        key = _key(rows, segment)
+        if not key:  # of such a row no later change could wait
+            rules = ()
+        missing = {name: _missing(changes, name, self._placeholder) for name in _unavailable(rows)}
+        return refused_changes(changes, rules, key, missing)
 
     def _present(self, emptied: Emptied) -> DataFrame | None:
         """The rows that the table has, without those that are removed; None where none stays."""
@@ -171,6 +181,11 @@ class Mirror:
         merge = merge.whenMatchedDelete(f"s.{OP} = 'd'")
         values: dict[str, str | Column] = {quoted(name): f"s.{quoted(name)}" for name in self.columns}
         merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=values).execute()
+
+
+def _unavailable(rows: TableRows) -> list[str]:
+    """The columns in which a value may be missing."""
+    return sorted({name for head in rows.headings for name in head.layout.unavailable})
 
 
 def _key(rows: TableRows, segment: Segment) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from py4j.protocol import Py4JJavaError
@@ -12,13 +13,14 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, SinkError
+from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, RowsRefusedError, SinkError
 from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
+from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.segments import Emptied, Segment, chosen, emptied, segments
 from cdckit.tables.sink import RowEncoder, SparkTableSink
 from cdckit.tables.sources import Sources
@@ -28,6 +30,7 @@ from cdckit_spark.config import LakeConfig
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
 from cdckit_spark.reading import DeltaImages
+from cdckit_spark.refusals import Search, finding_rows, refused_rows, refuses_rows
 from cdckit_spark.rows import TableRows, tables_of
 from cdckit_spark.targets import DeltaTarget, ParquetTarget, SparkTarget
 
@@ -120,13 +123,15 @@ class LakeSink(SparkTableSink):
         jobs = {topic: self._pool.submit(write, topic, rows, number, asked) for topic, rows in tables.items()}
         faults = {topic: error for topic, job in jobs.items() if (error := job.exception()) is not None}
         for error in faults.values():
-            if not isinstance(error, RetriableSinkError):
+            if not isinstance(error, RetriableSinkError | RowsFoundError):
                 raise error
         # What is known of a table may be older than it by now; tables that were written are not written again.
         for topic in faults:
             self._tables.pop(topic, None)  # whoever came first may have changed it
             self._inferences.pop(topic, None)
             self._sources.pop(topic, None)
+        if found := [error for error in faults.values() if isinstance(error, RowsFoundError)]:
+            raise RowsFoundError.of(found)
         passing = next(iter(faults.values()), None)
         if isinstance(passing, RetriableSinkError):
             self._context.pause(passing)
@@ -156,12 +161,20 @@ class LakeSink(SparkTableSink):
             if self.config.mode == "mirror":
                 self._mirror(topic, table, rows, number, asked.accepted)
             elif rows.headings:
-                table.target.append(rows.typed(table.columns, table.fitting), number)
+                self._append(table, rows.typed(table.columns, table.fitting), number)
             table.begun({name: one for name, one in asked.read_again.items() if name in begun})
             table.use({name: one for name, one in asked.accepted.items() if name in begun})
         except (PySparkException, Py4JJavaError) as error:
-            kind = RetriableSinkError if passes(error) else SinkError
+            kind = RetriableSinkError if passes(error) else RowsRefusedError if refuses_rows(error) else SinkError
             raise kind(f"table {table.target}: {_reason(error)}") from error
+
+    def _append(self, table: Evolution[SparkTarget], typed: DataFrame, number: BatchId) -> None:
+        with self._finding(table, lambda rules: refused_rows(typed, rules)):
+            table.target.append(typed, number)
+
+    def _finding(self, table: Evolution[SparkTarget], search: Search) -> AbstractContextManager[None]:
+        """Has rows looked for that the table refuses, where somebody wants to know."""
+        return finding_rows(table.target, search) if self._context.finds_refused else nullcontext()
 
     def _require_begun(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> None:
         """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""
@@ -218,7 +231,8 @@ class LakeSink(SparkTableSink):
         assert isinstance(target, DeltaTarget)
         text = self.config.unavailable_value_placeholder
         mirror = Mirror(target, table.columns, once, text, table.fitting, rebuilt=table.rebuilt)
-        mirror.write(rows, part, gone)
+        with self._finding(table, lambda rules: mirror.refused(rows, part, gone, rules)):
+            mirror.write(rows, part, gone)
 
     def _target(self, topic: str) -> SparkTarget:
         kind: Callable[[SparkSession, LakeConfig, str], SparkTarget]

@@ -19,7 +19,7 @@ from cdckit.engine.pipeline import Encoder
 from cdckit.engine.quarantine.delivery import TolerantEncoder
 from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
-from cdckit.engine.quarantine.store import QuarantineStore
+from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage
 from cdckit.engine.serializers.string import StringConfig, StringSerializer
 from cdckit.errors import DecodeError, SinkError, TransformError
 
@@ -71,3 +71,19 @@ def test_a_stray_error_of_a_serializer_is_a_fault_of_its_record(error: Exception
             return
         made: Messages = encode(_records("good", "bad", "good"))
         assert (made.values, store.count) == ([b"good", b"good"], 1)
+
+
+def _handed_over(stage: Stage, count: int) -> list[Quarantined]:
+    return [Quarantined(f"{stage} {at}", 0.0, stage, "spark", "no", "t", f"{at}", "k", b"{}") for at in range(count)]
+
+
+def test_what_a_task_hands_over_counts_once_and_what_waits_does_not(tmp_path: Path) -> None:
+    with closing(QuarantineStore(tmp_path)) as store:
+        faulty = FaultyRecords(ErrorHandling("quarantine"), store, FaultCounts(), Entries("mysql", "spark"))
+        faulty.take(_handed_over("wait", 900), 1000)
+        faulty.batch_begins()
+        for _ in range(3):  # a batch that is read again for a table that refuses rows of it
+            faulty.take(_handed_over("write", 700), 800)
+            faulty.read_again()
+        with pytest.raises(SinkError, match=r"more than 50% of the last"):
+            faulty.take(_handed_over("write", 1100), 1200)

@@ -37,6 +37,7 @@ class TableContext:
         accepted: gives the source tables whose next change of definition the user has accepted (`cdc schema accept`),
             each with a text that tells one acceptance from the next.
         activity: is told what everything waits for, and "" once that is done.
+        finds_refused: whether the sink is to say which rows a table refuses (`RowsFoundError`), for others to go on.
     """
 
     name: str
@@ -48,6 +49,7 @@ class TableContext:
     read_again: Callable[[], Mapping[str, str]] = dict
     accepted: Callable[[], Mapping[str, str]] = dict
     activity: Callable[[str], None] = _unsaid
+    finds_refused: bool = False
 
     @contextmanager
     def writing_snapshot(self, begun: Collection[str]) -> Iterator[None]:

@@ -31,11 +31,11 @@ _SEALED = "[cdckit:"
 
 def passes(error: BaseException | None) -> bool:
     """Whether the same work, done once more, may succeed."""
-    text = "\n".join(_texts(error))
+    text = "\n".join(texts(error))
     return _SEALED not in text and _PASSING.search(text) is not None
 
 
-def _texts(error: BaseException | None) -> Iterator[str]:
+def texts(error: BaseException | None) -> Iterator[str]:
     """What an error says, with those in Java behind it; the stack of a task that failed is in its message."""
     yield str(error)
     if isinstance(error, Py4JJavaError):

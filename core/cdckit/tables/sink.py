@@ -97,6 +97,8 @@ class SparkTableSink(TableSink):
         """Puts one batch of packets into the tables and says how many rows it held.
 
         Raises:
+            RowsFoundError: tables do not take some rows, and the context wants to know which; the same batch comes
+                again, without these.
             SinkError: a table cannot take it; the message names the table.
         """
 

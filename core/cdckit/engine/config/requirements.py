@@ -26,7 +26,7 @@ _MIRRORS = (
     "errors.tolerance: '{}' passes over records one by one, and the mirrors of '{}' would not be equal to their tables "
     "any more: set it to none, or {}sink.mode to changelog"
 )
-_WAITING = "with the sink 'delta' to quarantine with quarantine.later.changes: wait, so that a replay mends them, or "
+_WAITING = "to quarantine with quarantine.later.changes: wait, so that a replay mends them, or "
 
 
 def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
@@ -63,19 +63,18 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
 
 
 def _tables_on_direct(pipeline: ResolvedPipeline, sink: object) -> list[str]:
-    name, errors = pipeline.sink.registration.name, pipeline.errors
+    name = pipeline.sink.registration.name
     if not (isinstance(sink, type) and issubclass(sink, TableSink)):
         return []
     if not issubclass(sink, DirectTableSink):
         return [Problem(f"sink.type: '{name}' keeps Spark tables; set 'runner: spark' for it", "CDC2401")]
-    waits = errors.tolerance == "quarantine" and errors.later_changes == "wait"
-    return [] if waits else _mirrors(pipeline, sink)
+    return _mirrors(pipeline)
 
 
-def _mirrors(pipeline: ResolvedPipeline, sink: type[TableSink]) -> list[str]:
+def _mirrors(pipeline: ResolvedPipeline) -> list[str]:
     """A mirror may lack a row only where all later changes of the row wait for it."""
     tolerance, name = pipeline.errors.tolerance, pipeline.sink.registration.name
-    if tolerance == "none" or getattr(pipeline.sink.config, "mode", "") != "mirror":
+    if tolerance == "none" or pipeline.errors.waits or getattr(pipeline.sink.config, "mode", "") != "mirror":
         return []
     return [_MIRRORS.format(tolerance, name, _WAITING)]
 
@@ -132,7 +131,7 @@ def _tolerance_on_spark(pipeline: ResolvedPipeline, sink: object) -> list[str]:
     errors = pipeline.errors
     if errors.tolerance == "none":
         return []
-    problems = _mirrors(pipeline, sink) if isinstance(sink, type) and issubclass(sink, TableSink) else []
+    problems = _mirrors(pipeline) if isinstance(sink, type) and issubclass(sink, TableSink) else []
     state = pipeline.state_folder
     if pipeline.checkpoint is not None and state is not None and errors.folder == state / "quarantine":
         problems.append(

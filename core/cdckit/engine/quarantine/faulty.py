@@ -44,6 +44,7 @@ class FaultyRecords:
         self._counts = counts
         self._entries = entries
         self._share = Share()
+        self._before = self._share.copy(), counts.left_out.copy()
         self._failed = 0
         self._told: set[tuple[str, str]] = set()
         self._waits = store is not None and errors.waits
@@ -92,7 +93,7 @@ class FaultyRecords:
         """
         kind: type[CdcError] = TransformError
         for entry in entries:
-            self._failed += 1
+            self._failed += entry.stage != "wait"
             kind = _KINDS.get(entry.stage, TransformError)
             self._take(entry, kind)
         self.seen(records, kind)
@@ -133,6 +134,17 @@ class FaultyRecords:
                 "(quarantine.max.share): see why (cdc quarantine list FILE), mend it, and start again"
                 f"{told}"
             )
+
+    def batch_begins(self) -> None:
+        """What comes now may be read again."""
+        self._before = self._share.copy(), self._counts.left_out.copy()
+
+    def read_again(self) -> None:
+        """All comes once more that came since the batch began: it counts once."""
+        share, left_out = self._before
+        self._share = share.copy()
+        self._counts.left_out.clear()
+        self._counts.left_out.update(left_out)
 
     def sync(self) -> None:
         """Returns once what was kept is safe.

@@ -15,6 +15,13 @@ class Share:
         self._batches: deque[tuple[int, int]] = deque()
         self._records = self._failed = 0
 
+    def copy(self) -> Share:
+        """The same counts, by themselves."""
+        other = Share()
+        other._batches = self._batches.copy()
+        other._records, other._failed = self._records, self._failed
+        return other
+
     def add(self, records: int, failed: int) -> None:
         """Takes a batch: how many records it had, and how many of them failed."""
         self._batches.append((records, failed))

@@ -16,6 +16,7 @@ from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.start import claim, look_at_lists
+from cdckit.engine.spark.checkpoints import checkpoints_of
 from cdckit.engine.spark.deliveries import make_delivery
 from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.faults import FaultInbox
@@ -32,7 +33,7 @@ from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
-from cdckit.engine.state.spark_checkpoint import Folder, location
+from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 
 log = logging.getLogger("cdckit.runner")
@@ -123,11 +124,7 @@ class SparkRunner(Runner):
 
     def _checkpoints(self, session: SparkSession) -> HadoopFolder | None:
         """Where checkpoints are, if not in the pipeline's folder."""
-        place = self.pipeline.checkpoint
-        if place is None:
-            return None
-        url = place if ":" in place else location(Path(place))
-        return HadoopFolder(session, url) / self.pipeline.name
+        return checkpoints_of(self.pipeline, session)
 
     def _drive(self, query: PipelineQuery, once: bool) -> None:
         """Runs the query, and again after a pause while its source is away.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
@@ -26,6 +26,7 @@ from cdckit.engine.quarantine.places import open_quarantine
 from cdckit.engine.quarantine.store import Quarantined, Stage
 from cdckit.engine.quarantine.waiting import SAID, message_waits, record_waits
 from cdckit.engine.spark.failures import nearest_kind
+from cdckit.engine.spark.refusals import BatchBegins, ReadAgain, Refusals
 from cdckit.engine.spark.writer import Address
 from cdckit.errors import CdcError, StateError, TransformError, number_of
 
@@ -57,6 +58,7 @@ class FaultInbox:
         self._listener = Listener(place, family, backlog=_WAITING_TASKS, authkey=secret)
         self.address = Address(self._listener.address, family, secret)
         self._closed = False
+        self._refusals = Refusals()
         self._one_task = threading.Lock()
         threading.Thread(target=self._serve, name="cdckit-faults", daemon=True).start()
 
@@ -71,8 +73,19 @@ class FaultInbox:
             asked = connection.recv()
             # Counts, shares and the store are for one thread; tasks wait in line, for less than a disk's sync each.
             with self._one_task:
-                answer = dict(self._faulty.waiting) if asked is None else self._taken(*asked)
+                answer = self._answer(asked)
             connection.send(answer)
+
+    def _answer(self, asked: Any) -> Any:
+        if asked is None:
+            return dict(self._faulty.waiting), self._refusals.reasons
+        if isinstance(asked, BatchBegins):
+            self._refusals.begin()
+            return self._faulty.batch_begins()
+        if isinstance(asked, ReadAgain):
+            self._faulty.read_again()
+            return self._refusals.add(asked.refused)
+        return self._taken(*asked)
 
     def _taken(self, entries: Sequence[Quarantined], records: int) -> tuple[str, str, str] | None:
         """Returns once they are safe: None, or the kind of the error that ends the task, what it says, its number."""
@@ -106,14 +119,17 @@ class TaskFaults:
         address: the driver's.
         entries: makes out of each what is kept.
         waits: whether later changes wait for those of their keys that are in quarantine.
+        tables: whether rows are made for tables, which may refuse some.
 
     Attributes:
         waiting: the keys whose later changes wait, each with the position of what they wait for.
     """
 
-    def __init__(self, address: Address, entries: Entries, *, waits: bool = False) -> None:
+    def __init__(self, address: Address, entries: Entries, *, waits: bool = False, tables: bool = False) -> None:
         self.waiting: dict[str, str] = {}
+        self._refused: Mapping[str, str] = {}
         self._waits = waits
+        self._asks = waits or tables
         self._address = address
         self._entries = entries
         self._gathered: list[Quarantined] = []
@@ -128,8 +144,35 @@ class TaskFaults:
         """
         self._entries.begin()
         self._forget()
-        if self._waits:
-            self.waiting = self._asked(None)
+        if self._asks:
+            self.waiting, self._refused = self._asked(None)
+
+    def batch_begins(self) -> None:
+        """The driver's own: another batch is written; raises as `begin`."""
+        self._asked(BatchBegins())
+
+    def refused(self, reasons: Mapping[str, str]) -> bool:
+        """The driver's own: rows of these places were refused, the batch is read again; false where all were known."""
+        return bool(self._asked(ReadAgain(reasons)))
+
+    def taken_by_tables(self, records: Sequence[Record], sink: str) -> Sequence[Record]:
+        """The records without those that a table has refused; raises as `hand_over`.
+
+        Args:
+            records: as the source gave them.
+            sink: what the sink is called.
+        """
+        if not self._refused:
+            return records
+        passed = []
+        for record in records:
+            reason = self._refused.get(record.position)
+            if reason is None or record_waits(self.waiting, record):
+                passed.append(record)
+            else:
+                self.record_failed(record, "write", sink, TransformError(reason))
+        self.seen(len(records) - len(passed))
+        return passed
 
     def record_failed(self, record: Record, stage: Stage, by: str, error: TransformError) -> None:
         """Takes a record as the source gave it; raises as `hand_over`."""
@@ -193,7 +236,7 @@ class TaskFaults:
             kind, text, number = refused
             raise getattr(errors, kind)(text, number=number)
 
-    def _asked(self, asked: tuple[list[Quarantined], int] | None) -> Any:
+    def _asked(self, asked: tuple[list[Quarantined], int] | BatchBegins | ReadAgain | None) -> Any:
         try:
             with Client(self._address.place, self._address.family, authkey=self._address.secret) as connection:
                 connection.send(asked)

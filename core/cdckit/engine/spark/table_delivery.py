@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,14 +12,18 @@ from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.engine.spark.delivery import Delivery
+from cdckit.engine.spark.delivery import Delivery, task_faults
+from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.writer import Address
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.engine.table_context import table_context
 from cdckit.errors import RetriableSinkError
+from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.sink import SparkTableSink
+
+log = logging.getLogger("cdckit.runner")
 
 
 class TableDelivery(Delivery):
@@ -38,20 +43,35 @@ class TableDelivery(Delivery):
         self.marks = sink.follows_marks
         self.mirrors = sink.mirrors
         self.interval_ms = sink.commit_interval_ms
+        self.faults: TaskFaults | None = None
 
     def open(
         self, session: SparkSession, generation: Generation, checkpoint: Folder, faults: Address | None = None
     ) -> None:
-        """Opens the sink, which refuses no single record."""
+        """Opens the sink, which is to find the rows that a table refuses where these do not stop the pipeline."""
+        self.faults = task_faults(self.pipeline, faults)
         activity = RunNotices(self.pipeline.name).activity
         context = table_context(self.pipeline, generation.id, self.state.kept, activity, marks=self.told)
-        self.sink.open(session, replace(context, pause=self._pause))
+        self.sink.open(session, replace(context, pause=self._pause, finds_refused=self.faults is not None))
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Hands the packets to the sink."""
         self.retries = Retries(self.schedule, self.stopping)
         self.retries.reached()
-        return self.sink.write(frame, batch)
+        if self.faults is None:
+            return self.sink.write(frame, batch)
+        return self._delivered(frame, batch, self.faults)
+
+    def _delivered(self, frame: DataFrame, batch: int, faults: TaskFaults) -> int:
+        """Hands the packets over; where a table refuses rows, those of the same batch that the others make."""
+        faults.batch_begins()
+        while True:
+            try:
+                return self.sink.write(frame, batch)
+            except RowsFoundError as error:
+                if not faults.refused(error.reasons):
+                    raise
+                log.info("the batch is read again without %d rows that tables refuse", len(error.reasons))
 
     def _pause(self, error: RetriableSinkError) -> None:
         """Waits as after a fault of the source; not once the pipeline is to stop."""

@@ -67,7 +67,8 @@ class _Reading:
         self.faults = None
         if job.faults is not None:
             entries = Entries.of(job.pipeline, plain.chain)
-            self.faults = TaskFaults(job.faults, entries, waits=job.pipeline.errors.waits)
+            tables = job.form == "table rows"
+            self.faults = TaskFaults(job.faults, entries, waits=job.pipeline.errors.waits, tables=tables)
         keeps_undecoded = self.faults is not None and job.pipeline.errors.keeps_undecoded
         context = SourceContext(
             job.pipeline.name,
@@ -151,10 +152,11 @@ def _table_output(
     def made(records: Sequence[Record]) -> Iterable[Packet]:
         return encode(chain.apply(records))
 
-    make = made if faults is None else TolerantRows(made, faults, pipeline.sink.registration.name)
+    sink = pipeline.sink.registration.name
+    make = made if faults is None else TolerantRows(made, faults, sink)
 
     def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
-        packets = make(records)
+        packets = make(records if faults is None else faults.taken_by_tables(records, sink))
         if marks:
             packets = [*packets, *(encode.mark(routed) for mark in marks for routed in routes.of(mark))]
         yield table_packets(packets)

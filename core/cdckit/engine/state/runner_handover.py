@@ -24,7 +24,7 @@ from cdckit.api.record import Offset
 from cdckit.api.state_store import Json, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.state.place import StatePlace
-from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, begun_in_vain, committed_batch
+from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, begun_in_vain, committed_batch, planned_batch
 from cdckit.errors import StateError, StateHeldError
 from cdckit.waiting import ended_by_stop
 
@@ -128,6 +128,22 @@ def hand_to_spark(
     store.put(NOTE, asdict(generation))
     _remove_others(folder / "spark", generation.id)
     return generation
+
+
+def broken_off(store: StateStore, folder: Path, checkpoints: Folder | None = None) -> bool:
+    """Whether the last run on Spark has planned a batch that it did not commit: the next one repeats it.
+
+    Args:
+        store: the pipeline's, as `open_state` gives it.
+        folder: the pipeline's, on this machine.
+        checkpoints: where checkpoints are, if not there.
+    """
+    last = _note(store.get(NOTE))
+    if last is None or store.load_offset() != _reached(last, folder, checkpoints):
+        return False  # no run goes on from there
+    checkpoint = _checkpoint(last, folder, checkpoints)
+    planned, committed = planned_batch(checkpoint), committed_batch(checkpoint)
+    return planned is not None and (committed is None or planned > committed.number)
 
 
 def current_offset(place: StatePlace) -> Offset | None:
