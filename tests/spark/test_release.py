@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.engine.spark.delta import delta_settings
 from cdckit.engine.spark.release import delta_artifact, installed, refused
 
 RELEASES = ("4.0", "4.1", "4.2")
@@ -82,3 +83,17 @@ def _python(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedPr
 )
 def test_each_release_has_its_own_jar_of_delta(spark: str, delta: str, artifact: str) -> None:
     assert delta_artifact(spark, delta) == artifact
+
+
+@pytest.mark.parametrize("spark", RELEASES)
+def test_jars_for_another_release_are_left_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: str
+) -> None:
+    monkeypatch.setattr("pyspark.__version__", f"{spark}.1")
+    monkeypatch.setattr("cdckit.engine.spark.delta.version", lambda _name: "4.4.0")
+    (tmp_path / "jars").mkdir()
+    shared = ["io.delta_delta-storage-4.4.0.jar", "io.delta_delta-kernel-api-4.4.0.jar"]
+    for name in (*shared, *(f"io.delta_delta-spark_{one}_2.13-4.4.0.jar" for one in RELEASES)):
+        (tmp_path / "jars" / name).touch()
+    taken = delta_settings({"spark.jars.ivy": str(tmp_path)})["spark.jars"].split(",")
+    assert {Path(jar).name for jar in taken} == {*shared, f"io.delta_delta-spark_{spark}_2.13-4.4.0.jar"}

@@ -86,10 +86,13 @@ def _artifact() -> tuple[str, str]:
 
 
 def _fetched(jars: Path, artifact: str, release: str) -> list[str]:
-    if not (jars / f"io.delta_{artifact}-{release}.jar").exists():
+    own = jars / f"io.delta_{artifact}-{release}.jar"
+    if not own.exists():
         return []
-    found = [*jars.glob(f"io.delta_*-{release}.jar"), *jars.glob("io.unitycatalog_*.jar")]
-    return sorted(str(jar) for jar in found)
+    # The folder may hold the jars for other releases of Spark as well, of which one session takes no two.
+    others = [jar for jar in jars.glob(f"io.delta_*-{release}.jar") if not jar.name.startswith("io.delta_delta-spark_")]
+    catalog = jars.glob("io.unitycatalog_*.jar") if any("unitycatalog" in jar.name for jar in others) else ()
+    return sorted(map(str, (own, *others, *catalog)))
 
 
 def _joined(given: Mapping[str, str], name: str, more: list[str]) -> str:
