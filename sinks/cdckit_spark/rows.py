@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from cdckit import lane_of
@@ -20,6 +19,7 @@ from cdckit.tables.marks import Mark, left_marks
 from cdckit.tables.sink import rows_of
 from cdckit.tables.target import Columns, quoted
 from cdckit.tables.types import column_type
+from cdckit_spark.release import arrow_schema
 
 
 class Heading(NamedTuple):
@@ -81,7 +81,7 @@ class TableRows:
         ddl = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
         types = StructType.fromDDL(ddl)
         assert isinstance(types, StructType)
-        wanted = to_arrow_schema(types, timezone="UTC")
+        wanted = arrow_schema(types)
         inferred, fits = self.inferred, fitting or Fitting()
 
         def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

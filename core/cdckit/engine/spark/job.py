@@ -39,6 +39,7 @@ class Job:
         marks: whether table marks are told.
         faults: where the driver takes what cannot be delivered; None: it stops the query.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
+        ends: whether the query is to end at the log's end, whatever Spark says.
         token: tells this query's parts, kept in worker processes from batch to batch, from another's.
     """
 
@@ -56,4 +57,5 @@ class Job:
     marks: bool = False
     faults: Address | None = None
     starts: bool = True
+    ends: bool = False
     token: str = field(default_factory=lambda: uuid4().hex)

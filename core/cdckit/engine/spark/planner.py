@@ -47,7 +47,8 @@ class Planner:
         self._store: StateStore | None = None
         self._copied = 0
         self._source: Source | None = None
-        self._ends = False
+        self._ends = job.ends
+        self._at_end = False
         self._first = True
         self._answered = False
         self._target: Offset | None = None
@@ -73,13 +74,20 @@ class Planner:
         end = self._log_end(start) if self._ends else self.source.latest_offset(start, wait_seconds)
         self._answered = True
         if end == start:
-            self._notices.idle()
+            self._tell_idle()
             return end
         seen_ms = time.time_ns() // 1_000_000
         cut = end if max_bytes is None else self.source.cut(start, end, max_bytes)
         self._copy()
         self._planned = PlannedBatch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
         return cut
+
+    def _tell_idle(self) -> None:
+        self._notices.idle()
+        # Spark may run an empty batch with the first answer, and asks once more when that is done.
+        if self._target is not None and self._at_end:
+            self._notices.ended()
+        self._at_end = self._target is not None
 
     def _bytes(self, start: Offset, end: Offset) -> int:
         """About how much of the log lies between two offsets, as the source tells it."""
