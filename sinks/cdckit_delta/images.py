@@ -65,7 +65,7 @@ class LakeImages(TableImages):
         return None if side is None else int(side.version())
 
     def _scan(self, topic: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        table = self._opened.pop(topic)
+        table = self._opened[topic]
         return scan(table, pa.schema([pa.schema(table.schema()).field(name) for name in names]))
 
     def _held(self, topic: str) -> Iterator[Sequence[Image]]:
@@ -75,6 +75,7 @@ class LakeImages(TableImages):
             return
         for images in super()._held(topic):
             yield [_chosen(image, waiting.pop(image.key, None)) for image in images] if waiting else images
+        self._opened.pop(topic, None)
         yield [one.image for one in waiting.values() if one.image.row is not None]
 
     def _waiting(self, topic: str) -> dict[bytes | None, _Waiting]:

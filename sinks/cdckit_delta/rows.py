@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +12,7 @@ import pyarrow as pa
 from cdckit import lane_of
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.fitted_rows import fitted, moved_to
+from cdckit.tables.groups import Group
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
 from cdckit_delta.arrow_types import arrow_schema
@@ -91,6 +92,11 @@ class TableRows:
         """What there is of other source tables than these, and that one of these is gone."""
         parts = [part for part in self.parts if part.layout.source not in sources]
         return replace(self, parts=parts, marks=left_marks(self.marks, sources))
+
+    def and_groups(self, groups: Iterable[Group]) -> TableRows:
+        """These rows, and those of groups behind them."""
+        made = [(group.position, *group.batch()) for group in groups]
+        return replace(self, parts=[*self.parts, *(Part(at, layout, Held(batch)) for at, layout, batch in made)])
 
     def typed(self, columns: Mapping[str, str], fitting: Fitting) -> Iterator[pa.RecordBatch]:
         """The rows with just these columns; one that a row lacks has there what older rows have, or null."""

@@ -215,9 +215,8 @@ class DeltaSink(DirectTableSink):
         return table
 
     def _asked(self) -> Asked:
-        """What the user asks for now; rows that come anew mean something to mirrors alone."""
-        awaits = self.mirrors and self._context.marks
-        return Asked(self._context.read_again() if awaits else {}, self._context.accepted())
+        """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
+        return Asked(self._context.read_again() if self._context.marks else {}, self._context.accepted())
 
     def saved(self) -> None:
         """None of what was committed comes again."""

@@ -16,7 +16,7 @@ from cdckit.tables.documents import DOCUMENT, DeclaredColumn, with_columns
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
-from cdckit.tables.sink import rows_of
+from cdckit.tables.sink import Packet, rows_of
 from cdckit.tables.target import Columns, quoted
 from cdckit.tables.types import column_type
 from cdckit_spark.release import arrow_schema
@@ -97,6 +97,17 @@ class TableRows:
                         yield fitted(moved_to(wide, moved) if moved else wide, wanted, given, fits.tolerant)
 
         return self.packets.select("data", "position", "layout").mapInArrow(unpacked, ddl)
+
+    def and_packets(self, packets: Sequence[Packet]) -> TableRows:
+        """These rows, and those of packets that the driver has made."""
+        if not packets:
+            return self
+        columns = "data binary, position string, layout string"
+        made = [(packet.data, packet.position, packet.layout) for packet in packets]
+        others = self.packets.sparkSession.createDataFrame(made, columns).coalesce(1)
+        heads = [Heading(packet.position, Layout.loads(packet.layout), packet.rows) for packet in packets]
+        both = self.packets.select(*others.columns).unionByName(others)
+        return replace(self, packets=both, headings=[*self.headings, *heads])
 
     def of_documents(self, tell: Callable[[Sequence[str | None]], Iterable[str]]) -> DataFrame:
         """What `tell` has to say of the documents, packet by packet, as a column of texts."""

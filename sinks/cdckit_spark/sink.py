@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.evolution import Evolution
+from cdckit.tables.logged_marks import Logged, logged
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, Segment, chosen, emptied, segments
@@ -146,8 +147,10 @@ class LakeSink(SparkTableSink):
         try:
             if self.mirrors and self._context.marks:
                 self._require_begun(topic, table, rows)
-            if awaited := table.awaits(asked.read_again) - begun:
+            awaited = table.awaits(asked.read_again) - begun
+            if awaited and self.mirrors:
                 rows = rows.without(awaited)  # whatever they say, others replace them
+            log = Logged() if self.mirrors else self._logged(table, rows, asked, awaited)
             if self.config.infers_columns:
                 rows = self._followed(topic, table, rows)
             else:
@@ -155,8 +158,8 @@ class LakeSink(SparkTableSink):
             rows = rows.shown(table.fitting)
             if self.config.mode == "mirror":
                 self._mirror(topic, table, rows, number, asked.accepted)
-            elif rows.headings:
-                table.target.append(rows.typed(table.columns, table.fitting), number)
+            else:
+                self._log(table, rows, log, number, asked.accepted)
             table.begun({name: one for name, one in asked.read_again.items() if name in begun})
             table.use({name: one for name, one in asked.accepted.items() if name in begun})
         except (PySparkException, Py4JJavaError) as error:
@@ -173,9 +176,8 @@ class LakeSink(SparkTableSink):
         return self._sources.setdefault(topic, Sources(target, self._context.name))
 
     def _asked(self) -> Asked:
-        """What the user asks for now; rows that come anew mean something to mirrors alone."""
-        awaits = self.config.mode == "mirror" and self._context.marks
-        return Asked(self._context.read_again() if awaits else {}, self._context.accepted())
+        """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
+        return Asked(self._context.read_again() if self._context.marks else {}, self._context.accepted())
 
     def _followed(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> TableRows:
         """The rows with the columns that their documents have, which the table has then, too."""
@@ -184,6 +186,28 @@ class LakeSink(SparkTableSink):
         table.follow(wide.layouts)
         inference.keep()
         return wide
+
+    def _logged(self, table: Evolution[SparkTarget], rows: TableRows, asked: Asked, awaited: Set[str]) -> Logged:
+        """What the marks come to in a changelog; judged before its columns are others."""
+        if not rows.marks:
+            return Logged()
+        heads = [(head.position, head.layout) for head in rows.headings]
+        accepted, existed = table.accepts(asked.accepted), bool(table.present())
+        return logged(rows.marks, heads, self._policy.behavior, accepted, awaited, table.target, existed=existed)
+
+    def _log(
+        self,
+        table: Evolution[SparkTarget],
+        rows: TableRows,
+        log: Logged,
+        number: BatchId,
+        accepted: Mapping[str, str],
+    ) -> None:
+        if log.rows and table.present():
+            rows = rows.and_packets([group.packet() for group in log.rows])
+        if rows.headings:
+            table.target.append(rows.typed(table.columns, table.fitting), number)
+        table.use({name: accepted[name] for name in log.used})
 
     def _mirror(
         self, topic: str, table: Evolution[SparkTarget], rows: TableRows, number: BatchId, accepted: Mapping[str, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -24,6 +24,12 @@ _PARTIAL = (
     "rows changed while it was read, and the source's log did not carry all values of them (binlog_row_image): compare "
     "while they stand still"
 )
+
+
+_TOLD = ("__op", "__db", "__table")
+"""The columns of a changelog by which it is known what a row empties."""
+_Place = tuple[str | None, str | None]
+"""The source's database and table, as rows tell them."""
 
 
 class TableImages(Images):
@@ -111,24 +117,18 @@ class TableImages(Images):
                     raise SinkError(f"table of topic {topic}: {_first_line(error)}; nothing can be compared") from error
 
     def _held(self, topic: str) -> Iterator[Sequence[Image]]:
-        for rows in self._scan(topic, self._names(topic)):
-            yield list(self._rows(topic, rows))
-
-    def _names(self, topic: str) -> list[str]:
-        """The columns that are read."""
-        return [*self._columns[topic], POSITION, *(() if self._mirror else ("__deleted", "__op"))]
-
-    def _rows(self, topic: str, rows: pa.RecordBatch) -> Iterator[Image]:
-        positions = rows.column(POSITION).to_pylist()
         if self._mirror:
-            yield from self._images(topic, rows, (), positions)
+            for rows in self._scan(topic, [*self._columns[topic], POSITION]):
+                yield list(self._images(topic, rows, (), rows.column(POSITION).to_pylist()))
             return
-        emptied = [
-            position for op, position in zip(rows.column("__op").to_pylist(), positions, strict=True) if op == "t"
-        ]
-        yield from (Image(topic, None, None, position) for position in emptied)
-        kept = rows.filter(pc.not_equal(pc.fill_null(rows.column("__op"), ""), "t")) if emptied else rows
-        yield from self._images(topic, kept, kept.column("__deleted").to_pylist(), kept.column(POSITION).to_pylist())
+        emptied: dict[_Place, str] = {}
+        for rows in self._scan(topic, [*_TOLD, POSITION]):
+            for place, position in _emptied(rows):
+                emptied[place] = max(position, emptied.get(place, ""))
+        for rows in self._scan(topic, [*self._columns[topic], POSITION, "__deleted", *_TOLD]):
+            kept = rows.filter(_is_behind(rows, emptied)) if emptied else rows
+            gone = kept.column("__deleted").to_pylist()
+            yield list(self._images(topic, kept, gone, kept.column(POSITION).to_pylist()))
 
     def _images(
         self, topic: str, rows: pa.RecordBatch, gone: Sequence[bool | None], positions: Sequence[str]
@@ -152,6 +152,19 @@ class TableImages(Images):
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _emptied(rows: pa.RecordBatch) -> Iterator[tuple[_Place, str]]:
+    """The source tables that were emptied, and where."""
+    told = rows.filter(pc.equal(pc.fill_null(rows.column("__op"), ""), "t"))
+    columns = (told.column(name).to_pylist() for name in ("__db", "__table", POSITION))
+    yield from (((database, table), position) for database, table, position in zip(*columns, strict=True))
+
+
+def _is_behind(rows: pa.RecordBatch, emptied: Mapping[_Place, str]) -> list[bool]:
+    """Of each row, whether its source table was not emptied there or behind it."""
+    columns = (rows.column(name).to_pylist() for name in ("__db", "__table", POSITION))
+    return [position > emptied.get((database, table), "") for database, table, position in zip(*columns, strict=True)]
 
 
 def _as_held(column: pa.Array, types: pa.Schema | None, name: str) -> pa.Array:
