@@ -113,6 +113,13 @@ class SourceConfig(PluginConfig):
         """
         raise ConfigError("source.type: this source reads no tables, so that there is nothing to compare the sink with")
 
+    def anew(self, tables: Sequence[str]) -> Self:
+        """As `whole`, for a reading of the log alone, from an offset on, by somebody who has nothing but the offset.
+
+        What the log needs and it does not tell (definitions) is taken as the source has it now.
+        """
+        return self.whole(tables)
+
     def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
         """The condition that chooses rows by their keys, as `additional-conditions` of a signal take one.
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Batch, Offset
 from cdckit.api.source import Source, SourceContext
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.state.sqlite import SqliteStateStore
-from cdckit.errors import SourceError
+from cdckit.errors import CdcError, SourceError, StoppedError
 
 _PARTS = 8
 """Into so many parts a large table is cut, which are read one after another."""
@@ -35,6 +36,7 @@ class Beside:
         folder: where it may keep what it needs.
         stopping: once true, reading ends.
         max_rows: how many rows a second are read at the most; None: as many as come.
+        since: from where the log alone is read; None: rows are read first.
     """
 
     def __init__(
@@ -44,15 +46,17 @@ class Beside:
         folder: Path,
         stopping: Callable[[], bool],
         max_rows: int | None = None,
+        since: Offset | None = None,
     ) -> None:
-        config = pipeline.source_config.whole(tables)
+        self._tables = tables
+        config = pipeline.source_config.whole(tables) if since is None else pipeline.source_config.anew(tables)
         self._pipeline = replace(pipeline, source=replace(pipeline.source, config=config))
         self._folder = folder
         self._stopping = stopping
         self._max_rows = max_rows
         self._stack = ExitStack()
         self._source: Source | None = None
-        self._at: Offset = {}
+        self._at: Offset = since or {}
 
     def __enter__(self) -> Self:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -99,6 +103,17 @@ class Beside:
         """Whether all before `point` lies before `offset`."""
         return self._opened.passed(offset, point)
 
+    def still(self, offset: Offset, point: Offset) -> bool:
+        """Whether the log from `offset` to `point` tells nothing of the tables, be it that others were written."""
+        beside = Beside(self._pipeline, self._tables, self._folder / "still", self._stopping, since=offset)
+        try:
+            with beside:
+                return not any(batch.records or _settles(batch.marks) for batch in beside.changes(point))
+        except StoppedError:
+            raise
+        except CdcError:  # such as a definition that has changed since
+            return False
+
     def _hold_back(self, begun: float, rows: int) -> None:
         if self._max_rows is None:
             return
@@ -110,6 +125,10 @@ class Beside:
         if self._source is None:
             raise SourceError("the source is not open")
         return self._source
+
+
+def _settles(marks: Sequence[TableMark]) -> bool:
+    return any(mark.kind not in (MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END) for mark in marks)
 
 
 def position_text(offset: Offset) -> str:

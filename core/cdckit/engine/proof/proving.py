@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -116,7 +116,7 @@ class Proof:
         sink = make_sink(self._pipeline)
         if isinstance(sink, Sink):
             context = sink_context(self._pipeline.name, encoder.serializer)
-            keeps = sink.keeps_all and self._pipeline.position_header
+            keeps = sink.tells_ends or (sink.keeps_all and self._pipeline.position_header)
             return MessageImages(encoder.serializer, sink, context, self._told, keeps=keeps)
         return sink.images()
 
@@ -158,19 +158,19 @@ class Proof:
         """The source, to be opened."""
         return Beside(self._pipeline, tables, folder, self._stopping, self._wishes.max_rows)
 
-    def awaits(self, passed: Callable[[Offset], bool]) -> str | None:
+    def awaits(self, passed: Callable[[Offset], bool], still: Callable[[Offset], bool]) -> str | None:
         """Waits for the pipeline."""
         self._tell("waiting for the pipeline to come up to the source")
-        return await_passed(self._place, passed, self._wishes.wait_seconds, self._stopping)
+        return await_passed(self._place, passed, still, self._wishes.wait_seconds, self._stopping)
 
-    def _barrier(self) -> Barrier | None:
+    def _barrier(self, topics: Collection[str]) -> Barrier | None:
         """A place that the pipeline tells, where it runs and its source can be read up to just there."""
         if self._pipeline.runner != "direct" or not self._pipeline.source_config.ends_exactly({}):
             return None
         config = self._pipeline.source_config
         deadline = time.monotonic() + min(self._wishes.wait_seconds, _BARRIER_SECONDS)
         while pipeline_status(self._place).state == "running" and (left := deadline - time.monotonic()) > 0:
-            barrier = asked_for(self._pipeline.folder, left, self._stopping)
+            barrier = asked_for(self._pipeline.folder, left, self._stopping, topics)
             if barrier is not None and config.ends_exactly(barrier.offset):
                 return barrier
         return None

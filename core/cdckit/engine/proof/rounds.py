@@ -5,7 +5,8 @@
 3. A pipeline that runs is asked for a place behind P at which the sink can be read although it moves on. The log up to
    there makes the source the source at that place, and both are compared as they are.
 4. Where it tells none, what the sink holds is read as it is. It may be further than P already. The log from P to its
-   end by then tells which rows the sink may have otherwise, and how.
+   end by then tells which rows the sink may have otherwise, and how. So it is with single topics, too, in which what
+   they held at the place may have been taken away since.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _TOGETHER, _MOST_RECORDS = 16, 4096
 """So many batches, or records, are taken together at the most."""
 _QUIET = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
 
-Await = Callable[[Callable[[Offset], bool]], str | None]
-"""Waits until the pipeline has passed a point, and says why it did not."""
+Await = Callable[[Callable[[Offset], bool], Callable[[Offset], bool]], str | None]
+"""Waits until the pipeline has passed a point, and says why it did not; of one that does not run, the second tells
+whether there is nothing between its offset and the point."""
 
 
 @dataclass(slots=True)
@@ -53,7 +55,8 @@ class Found:
         behind: why the pipeline did not come up to P; None: it did.
         source: images of wanted keys at the source.
         sink: the same in the sink.
-        exact: whether both sides were read at one place.
+        exact: whether both sides were read at one place …
+        passing: … but the sink's side of these topics.
     """
 
     routes: dict[str, Route] = field(default_factory=dict)
@@ -67,6 +70,7 @@ class Found:
     source: dict[bytes, Image] = field(default_factory=dict)
     sink: dict[bytes, Image] = field(default_factory=dict)
     exact: bool = False
+    passing: frozenset[str] = frozenset()
 
 
 class Round:
@@ -81,7 +85,8 @@ class Round:
         wanted: the hashes of keys whose images are to be kept.
         folder: for what does not fit into memory.
         stopping: once true, it ends.
-        asks: asks the pipeline for a place at which both sides can be read; None: it tells none.
+        asks: asks the pipeline for a place at which both sides can be read, and where some topics end there; None: it
+            tells none.
     """
 
     def __init__(
@@ -94,7 +99,7 @@ class Round:
         wanted: Collection[bytes],
         folder: Path,
         stopping: Callable[[], bool],
-        asks: Callable[[], Barrier | None],
+        asks: Callable[[Collection[str]], Barrier | None],
     ) -> None:
         self._asks = asks
         self._beside = beside
@@ -121,18 +126,20 @@ class Round:
         point = self._beside.end()
         found.position = position_text(point)
         self._take_all(self._beside.changes(point), self._base, found.source)
-        found.behind = awaits(lambda offset: self._beside.passed(offset, point))
+        beside = self._beside
+        found.behind = awaits(lambda offset: beside.passed(offset, point), lambda offset: beside.still(offset, point))
         if found.behind is None:
             self._meet(point)
             self._read_sink()
-            if not found.exact:
+            found.passing = frozenset(self._images.passing)
+            if found.passing or not found.exact:
                 self._take_all(self._beside.changes(self._beside.end()), self._later, None)
             self._compare()
         return found
 
     def _meet(self, point: Offset) -> None:
         """Brings the source to a place at which the sink can be read, where the pipeline tells one."""
-        barrier = self._asks() if self._images.keeps else None
+        barrier = self._asks(self._topics()) if self._images.keeps else None
         if barrier is None or not barrier.tells or not self._beside.passed(barrier.offset, point):
             return
         self._images.until(barrier)
@@ -218,11 +225,12 @@ class Round:
     # -- both
 
     def _compare(self) -> None:
+        passing = frozenset(map(self._plain.number, self._found.passing)) if self._found.exact else None
         for bucket in range(BUCKETS):
             self._go_on()
             rows = fold(self._plain.read(self._base.bucket(bucket))).rows
             held = self._sinks(self._held.bucket(bucket))
-            later = versions(self._plain.read(self._later.bucket(bucket)))
+            later = versions(self._plain.read(self._later.bucket(bucket)), passing)
             names = self._plain.topics
             for number, count in Counter(topic for _, topic in rows.values()).items():
                 self._found.rows[names[number]] += count

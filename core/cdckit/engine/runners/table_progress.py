@@ -280,7 +280,7 @@ class TableProgress:
             return
         if not self.batches.begun and self.batches.planned_end is None:
             application = f"{self._application}/{self.batches.generation}"
-            self._barriers.answer(Barrier(self._saved, {}, application, self.batches.number))
+            self._barriers.answer(Barrier(self._saved, {}, application, self.batches.number), lambda _: None)
 
     def _clear(self) -> None:
         self._rows = self._log_bytes = 0
