@@ -7,7 +7,6 @@ taken and no transaction is held open.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -20,11 +19,13 @@ from cdckit.api.record import Batch, Offset
 from cdckit.api.source import Source, SourceContext
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.proof.load import FREE, Brake, MaxLoad
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import CdcError, SourceError, StoppedError
 
-_PARTS = 8
-"""Into so many parts a large table is cut, which are read one after another."""
+_PARTS, _SMALL_PARTS = 8, 200
+"""Into so many parts a large table is cut, which are read one after another; and where the server's load is looked at
+between two of them."""
 
 
 class Beside:
@@ -35,7 +36,7 @@ class Beside:
         tables: the names of the tables; none: all that are captured.
         folder: where it may keep what it needs.
         stopping: once true, reading ends.
-        max_rows: how many rows a second are read at the most; None: as many as come.
+        load: how much of the source it may take.
         since: from where the log alone is read; None: rows are read first.
     """
 
@@ -45,7 +46,7 @@ class Beside:
         tables: Sequence[str],
         folder: Path,
         stopping: Callable[[], bool],
-        max_rows: int | None = None,
+        load: MaxLoad = FREE,
         since: Offset | None = None,
     ) -> None:
         self._tables = tables
@@ -53,7 +54,7 @@ class Beside:
         self._pipeline = replace(pipeline, source=replace(pipeline.source, config=config))
         self._folder = folder
         self._stopping = stopping
-        self._max_rows = max_rows
+        self._load = load
         self._stack = ExitStack()
         self._source: Source | None = None
         self._at: Offset = since or {}
@@ -77,12 +78,12 @@ class Beside:
         source = self._opened
         start = source.initial_offset()
         point = source.latest_offset(start)
-        begun, rows = time.monotonic(), 0
-        for split in source.plan(start, point, _PARTS):
+        brake = Brake(self._load, source, self._stopping)
+        for split in source.plan(start, point, _SMALL_PARTS if self._load.figures else _PARTS):
+            brake.before_part()
             for batch in source.read(split):
                 yield batch
-                rows += len(batch.records)
-                self._hold_back(begun, rows)
+                brake.took(len(batch.records))
         self._at = point
 
     def end(self) -> Offset:
@@ -113,12 +114,6 @@ class Beside:
             raise
         except CdcError:  # such as a definition that has changed since
             return False
-
-    def _hold_back(self, begun: float, rows: int) -> None:
-        if self._max_rows is None:
-            return
-        while (early := begun + rows / self._max_rows - time.monotonic()) > 0 and not self._stopping():
-            time.sleep(min(early, 0.2))
 
     @property
     def _opened(self) -> Source:
