@@ -256,6 +256,20 @@ class Source(ABC):
         """
         raise ConfigError("--max-load: this source does not tell how busy its system is; rows a second can be limited")
 
+    def as_it_was(self, start: Offset, at: Offset) -> Iterator[tuple[Batch, bool]]:
+        """The rows that have changed behind `start` as they were at `at`; then all that they have been since.
+
+        Asked where `SourceConfig.looks_up_rows` is true, of an offset that `ends_exactly`, after the log was read up to
+        `start`.
+
+        Returns:
+            Batches, and with each whether its rows are of behind `at`.
+
+        Raises:
+            SourceError: the system does not keep that any more.
+        """
+        raise NotImplementedError
+
     def lag_bytes(self, offset: Offset) -> int | None:
         """How many bytes of the log lie between `offset` and its end now, or None where that cannot be told.
 

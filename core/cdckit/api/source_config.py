@@ -55,6 +55,11 @@ class SourceConfig(PluginConfig):
         """Where updates carry only what has changed: what to do to have whole rows. None: they carry whole rows."""
         return None
 
+    @property
+    def looks_up_rows(self) -> bool:
+        """Whether the log tells of rows as they are when it is read, so that `Source.as_it_was` is asked instead."""
+        return False
+
     def ends_exactly(self, offset: Offset) -> bool:
         """Whether the log can be read up to just an offset that another reader of it has saved."""
         return False

@@ -100,6 +100,22 @@ class Beside:
                 yield from source.read(part)
         self._at = end
 
+    @property
+    def looks_up(self) -> bool:
+        """Whether rows that the log tells of are as they were when it was read."""
+        return self._pipeline.source_config.looks_up_rows
+
+    def met(self, place: Offset) -> Iterator[tuple[Batch, bool]]:
+        """What brings all that was read to a place behind it; with true what the sink may have instead.
+
+        A log that looks rows up is read by whoever asked for the place a moment later: rows may be newer than it.
+        """
+        if self.looks_up:
+            yield from self._opened.as_it_was(self._at, place)
+            self._at = place
+        else:
+            yield from ((batch, False) for batch in self.changes(place))
+
     def passed(self, offset: Offset, point: Offset) -> bool:
         """Whether all before `point` lies before `offset`."""
         return self._opened.passed(offset, point)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from cdckit.api.held import Barrier, Image, Images, Shown
@@ -145,7 +147,9 @@ class Round:
         self._images.until(barrier)
         self._found.exact = True
         self._found.position = position_text(barrier.offset)
-        self._take_all(self._beside.changes(barrier.offset), self._base, self._found.source)
+        for later, batches in groupby(self._beside.met(barrier.offset), itemgetter(1)):
+            spill, kept = (self._later, None) if later else (self._base, self._found.source)
+            self._take_all((batch for batch, _ in batches), spill, kept)
 
     # -- the source
 
@@ -225,7 +229,8 @@ class Round:
     # -- both
 
     def _compare(self) -> None:
-        passing = frozenset(map(self._plain.number, self._found.passing)) if self._found.exact else None
+        strictly = self._found.exact and not self._beside.looks_up
+        passing = frozenset(map(self._plain.number, self._found.passing)) if strictly else None
         for bucket in range(BUCKETS):
             self._go_on()
             rows = fold(self._plain.read(self._base.bucket(bucket))).rows
