@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -378,6 +378,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def readable(self) -> Sequence[str]:
         """The captured tables that the server has, but for that of signals; raises where there are only files."""
         return self._origin.readable(self._filters)
+
+    def load(self, names: Collection[str]) -> Mapping[str, int]:
+        """By `SHOW GLOBAL STATUS`."""
+        return self._origin.load(names)
 
     def gone(self) -> Sequence[str]:
         """Those that the schema history names."""

@@ -13,6 +13,7 @@ from cdckit import Barrier, Image, SinkError
 from cdckit.tables.images import TableImages
 from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.row_texts import put_together, split
+from cdckit.tables.versions import at_batch
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.deferred import SUFFIX
 from cdckit_delta.folding import KEPT, absent_columns, in_order, newest
@@ -55,7 +56,9 @@ class LakeImages(TableImages):
         """
         try:
             table = target.table if target.exists() else None
-            return table if table is None or self._barrier is None else _at(table, self._barrier, applied)
+            if table is None or (at := self._barrier) is None:
+                return table
+            return at_batch(table, at.application, at.batch, applied)
         except (DeltaError, OSError) as error:
             raise SinkError(f"table {target}: {error}; nothing can be compared") from error
 
@@ -101,21 +104,6 @@ class LakeImages(TableImages):
             for number, image in enumerate(images):
                 found[image.key] = _Waiting(image, tuple(at for at, flags in kept if flags[number]))
         return found
-
-
-def _at(table: DeltaTable, barrier: Barrier, applied: int | None) -> DeltaTable | None:
-    """A table as it was at the barrier; None: it was not there yet."""
-
-    def behind() -> bool:
-        beside = table.transaction_version(f"{barrier.application}/applied") or 0
-        batch = table.transaction_version(barrier.application) or 0
-        return batch > barrier.batch or (applied is not None and beside > applied)
-
-    while behind():
-        if table.version() == 0:
-            return None
-        table.load_as_version(table.version() - 1)
-    return table
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ from cdckit import (
     Finding,
     Images,
     MarkKind,
+    Offset,
     Record,
     RetriableSinkError,
     RoutedMark,
@@ -56,7 +58,7 @@ class DeltaSink(DirectTableSink):
         self._encoder = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
         self._judge = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
         self._names = Names()
-        self._generation = ""
+        self._generation = self._place = ""
         self._tables: dict[str, LakeTable] = {}
         self._waiting: dict[str, WaitingRows] = {}
         self._records: list[Record] = []
@@ -175,10 +177,14 @@ class DeltaSink(DirectTableSink):
 
     # -- commits
 
+    def ends_at(self, offset: Offset | None) -> None:
+        """Each commit notes it."""
+        self._place = "" if offset is None else json.dumps(offset)
+
     def commit(self, number: int) -> int:
         """Writes the tables at the same time, and tells the first fault once all have ended."""
         self._gather()
-        batch, asked = BatchId(self._application, number), self._asked()
+        batch, asked = BatchId(self._application, number, self._place), self._asked()
         tables = {topic: waiting.taken() for topic, waiting in self._waiting.items()}
         with self._context.writing_snapshot(_begun(tables.values())):
             self._write_all(tables, batch, asked)

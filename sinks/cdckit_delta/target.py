@@ -26,6 +26,8 @@ log = logging.getLogger("cdckit.tables")
 Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
 
 _OURS = "cdckit."
+PLACE = "cdckit.offset"
+"""The metadata of a commit that have the offset, as JSON, which all rows before it and none behind it make."""
 _ALTERATION = "cdckit/alteration"
 """The application of the commits that write all files anew."""
 _ALTERING = "altering"
@@ -217,5 +219,6 @@ def scan(table: DeltaTable, wanted: pa.Schema, where: str = "true") -> Iterator[
 
 
 def committed_as(batch: BatchId) -> CommitProperties:
-    """What makes a commit that of a batch."""
-    return CommitProperties(app_transactions=[Transaction(batch.application, batch.number)])
+    """What makes a commit that of a batch, and notes in its metadata where in the source's log it ends."""
+    noted = {PLACE: batch.place} if batch.place else None
+    return CommitProperties(noted, app_transactions=[Transaction(batch.application, batch.number)])

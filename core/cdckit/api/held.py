@@ -34,11 +34,13 @@ class HeldMessages:
 
     Attributes:
         batches: the messages, those of one key in the order in which a consumer meets them.
-        removed: of which topics older messages are gone, and why.
+        removed: of which topics older messages are gone, and why; may be filled until the last batch was given.
+        passing: the topics that are given to their present ends, whatever ends were asked for.
     """
 
     batches: Iterable[Sequence[HeldMessage]]
     removed: Mapping[str, str] = field(default_factory=dict)
+    passing: Collection[str] = ()
 
 
 class Image(NamedTuple):
@@ -69,17 +71,19 @@ class Barrier:
         reached: of a sink of messages, by lane the position of the last one before it.
         application: of a sink of tables, by what name its batches are known there.
         batch: the number of the last batch before it.
+        ends: of a sink of messages, by topic where they ended, as `Sink.ends` told; None: it told nothing.
     """
 
     offset: Offset
     reached: Mapping[str, str] = field(default_factory=dict)
     application: str = ""
     batch: int = 0
+    ends: Mapping[str, Any] | None = None
 
     @property
     def tells(self) -> bool:
         """Whether what the sink held there can be told from what has come since."""
-        return bool(self.reached or self.application)
+        return bool(self.reached or self.application or self.ends is not None)
 
     def to_json(self) -> dict[str, Any]:
         """It as JSON has it."""
@@ -88,12 +92,20 @@ class Barrier:
             "reached": dict(self.reached),
             "application": self.application,
             "batch": self.batch,
+            "ends": None if self.ends is None else dict(self.ends),
         }
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Self:
         """Reads what `to_json` gave; damage shows as a KeyError, TypeError or ValueError."""
-        return cls(dict(told["offset"]), dict(told["reached"]), str(told["application"]), int(told["batch"]))
+        ends = told.get("ends")
+        return cls(
+            dict(told["offset"]),
+            dict(told["reached"]),
+            str(told["application"]),
+            int(told["batch"]),
+            None if ends is None else dict(ends),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +135,7 @@ class Images(ABC):
         once: whether what is held has each image only once, so that one that comes again is a fault.
         removed: of which topics older images are gone, and why; known once `held` was asked.
         undecidable: which topics cannot be compared, and why.
+        passing: the topics that are held as they are now, whatever place was asked for; known once `held` was asked.
     """
 
     by_position: bool = False
@@ -132,6 +145,7 @@ class Images(ABC):
     def __init__(self) -> None:
         self.removed: dict[str, str] = {}
         self.undecidable: dict[str, str] = {}
+        self.passing: set[str] = set()
 
     @abstractmethod
     def show(self, topic: str, shown: Shown) -> None:

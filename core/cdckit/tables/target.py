@@ -19,10 +19,17 @@ Step = list[Any]
 
 
 class BatchId(NamedTuple):
-    """A batch of a pipeline: written twice, it is there once."""
+    """A batch of a pipeline: written twice, it is there once.
+
+    Attributes:
+        application: what counts it.
+        number: its number there.
+        place: the offset that it ends at, as JSON; "" where it ends between two, or that is not known.
+    """
 
     application: str
     number: int
+    place: str = ""
 
 
 class Target(ABC):

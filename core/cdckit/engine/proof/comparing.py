@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -104,11 +104,16 @@ def fold_placed(entries: Iterable[PlacedEntry], *, once: bool) -> Folded:
     return folded
 
 
-def versions(entries: Iterable[Entry]) -> dict[bytes, set[bytes | None]]:
-    """By key, the rows that there were one after another; None among them where there was none."""
+def versions(entries: Iterable[Entry], topics: Collection[int] | None = None) -> dict[bytes, set[bytes | None]]:
+    """By key, the rows that there were one after another; None among them where there was none.
+
+    Args:
+        entries: of one bucket.
+        topics: the numbers of the topics that count; None: all.
+    """
     found: dict[bytes, set[bytes | None]] = {}
-    for key, row, _, kind in entries:
-        if kind != EMPTIED:
+    for key, row, topic, kind in entries:
+        if kind != EMPTIED and (topics is None or topic in topics):
             found.setdefault(key, set()).add(row if kind == ROW else None)
     return found
 

@@ -5,7 +5,8 @@
 3. A pipeline that runs is asked for a place behind P at which the sink can be read although it moves on. The log up to
    there makes the source the source at that place, and both are compared as they are.
 4. Where it tells none, what the sink holds is read as it is. It may be further than P already. The log from P to its
-   end by then tells which rows the sink may have otherwise, and how.
+   end by then tells which rows the sink may have otherwise, and how. So it is with single topics, too, in which what
+   they held at the place may have been taken away since.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from cdckit.api.held import Barrier, Image, Images, Shown
@@ -34,8 +37,9 @@ _TOGETHER, _MOST_RECORDS = 16, 4096
 """So many batches, or records, are taken together at the most."""
 _QUIET = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
 
-Await = Callable[[Callable[[Offset], bool]], str | None]
-"""Waits until the pipeline has passed a point, and says why it did not."""
+Await = Callable[[Callable[[Offset], bool], Callable[[Offset], bool]], str | None]
+"""Waits until the pipeline has passed a point, and says why it did not; of one that does not run, the second tells
+whether there is nothing between its offset and the point."""
 
 
 @dataclass(slots=True)
@@ -53,7 +57,8 @@ class Found:
         behind: why the pipeline did not come up to P; None: it did.
         source: images of wanted keys at the source.
         sink: the same in the sink.
-        exact: whether both sides were read at one place.
+        exact: whether both sides were read at one place …
+        passing: … but the sink's side of these topics.
     """
 
     routes: dict[str, Route] = field(default_factory=dict)
@@ -67,6 +72,7 @@ class Found:
     source: dict[bytes, Image] = field(default_factory=dict)
     sink: dict[bytes, Image] = field(default_factory=dict)
     exact: bool = False
+    passing: frozenset[str] = frozenset()
 
 
 class Round:
@@ -81,7 +87,8 @@ class Round:
         wanted: the hashes of keys whose images are to be kept.
         folder: for what does not fit into memory.
         stopping: once true, it ends.
-        asks: asks the pipeline for a place at which both sides can be read; None: it tells none.
+        asks: asks the pipeline for a place at which both sides can be read, and where some topics end there; None: it
+            tells none.
     """
 
     def __init__(
@@ -94,7 +101,7 @@ class Round:
         wanted: Collection[bytes],
         folder: Path,
         stopping: Callable[[], bool],
-        asks: Callable[[], Barrier | None],
+        asks: Callable[[Collection[str]], Barrier | None],
     ) -> None:
         self._asks = asks
         self._beside = beside
@@ -121,24 +128,28 @@ class Round:
         point = self._beside.end()
         found.position = position_text(point)
         self._take_all(self._beside.changes(point), self._base, found.source)
-        found.behind = awaits(lambda offset: self._beside.passed(offset, point))
+        beside = self._beside
+        found.behind = awaits(lambda offset: beside.passed(offset, point), lambda offset: beside.still(offset, point))
         if found.behind is None:
             self._meet(point)
             self._read_sink()
-            if not found.exact:
+            found.passing = frozenset(self._images.passing)
+            if found.passing or not found.exact:
                 self._take_all(self._beside.changes(self._beside.end()), self._later, None)
             self._compare()
         return found
 
     def _meet(self, point: Offset) -> None:
         """Brings the source to a place at which the sink can be read, where the pipeline tells one."""
-        barrier = self._asks() if self._images.keeps else None
+        barrier = self._asks(self._topics()) if self._images.keeps else None
         if barrier is None or not barrier.tells or not self._beside.passed(barrier.offset, point):
             return
         self._images.until(barrier)
         self._found.exact = True
         self._found.position = position_text(barrier.offset)
-        self._take_all(self._beside.changes(barrier.offset), self._base, self._found.source)
+        for later, batches in groupby(self._beside.met(barrier.offset), itemgetter(1)):
+            spill, kept = (self._later, None) if later else (self._base, self._found.source)
+            self._take_all((batch for batch, _ in batches), spill, kept)
 
     # -- the source
 
@@ -218,11 +229,13 @@ class Round:
     # -- both
 
     def _compare(self) -> None:
+        strictly = self._found.exact and not self._beside.looks_up
+        passing = frozenset(map(self._plain.number, self._found.passing)) if strictly else None
         for bucket in range(BUCKETS):
             self._go_on()
             rows = fold(self._plain.read(self._base.bucket(bucket))).rows
             held = self._sinks(self._held.bucket(bucket))
-            later = versions(self._plain.read(self._later.bucket(bucket)))
+            later = versions(self._plain.read(self._later.bucket(bucket)), passing)
             names = self._plain.topics
             for number, count in Counter(topic for _, topic in rows.values()).items():
                 self._found.rows[names[number]] += count

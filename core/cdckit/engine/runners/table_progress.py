@@ -182,7 +182,7 @@ class TableProgress:
             SinkError: a table does not take it.
             StateError: the offset cannot be saved.
         """
-        self._write(self.batches.begin(None))
+        self._write(self.batches.begin(None), end)
         self.offset, self._behind = end, False
         self._keep()
 
@@ -193,7 +193,7 @@ class TableProgress:
             SinkError: a table does not take it.
             StateError: the offset cannot be saved.
         """
-        self._commit()
+        self._commit(None if self._behind else self.offset)
         self._keep()
 
     def rewind(self) -> None:
@@ -220,12 +220,13 @@ class TableProgress:
         pause = max(self._sink.commit_interval_ms / 1000, min(_BETWEEN * self._took, _LONGEST))
         return time.monotonic() - self._committed >= pause
 
-    def _commit(self) -> None:
+    def _commit(self, end: Offset | None = None) -> None:
         if self._sink.waiting:
-            self._write(self.batches.begin(self._reached))
+            self._write(self.batches.begin(self._reached), end)
 
-    def _write(self, number: int) -> None:
+    def _write(self, number: int, end: Offset | None) -> None:
         begun = time.monotonic()
+        self._sink.ends_at(end)
         self._away.begin()
         self._rows += self._sink.commit(number)
         self._away.end()
@@ -280,7 +281,7 @@ class TableProgress:
             return
         if not self.batches.begun and self.batches.planned_end is None:
             application = f"{self._application}/{self.batches.generation}"
-            self._barriers.answer(Barrier(self._saved, {}, application, self.batches.number))
+            self._barriers.answer(Barrier(self._saved, {}, application, self.batches.number), lambda _: None)
 
     def _clear(self) -> None:
         self._rows = self._log_bytes = 0
