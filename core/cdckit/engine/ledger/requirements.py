@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from cdckit.api.sink import TableSink
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.tables.direct import DirectTableSink
 
 
 def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
@@ -20,9 +21,12 @@ def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
     if not pipeline.ledger:
         return []
     config = pipeline.source_config
-    problems = [*_of_the_way(pipeline), *_of_the_serializer(pipeline)]
-    if isinstance(sink, type) and issubclass(sink, TableSink):
-        problems.append(f"adds up rows in messages, and the sink '{pipeline.sink.registration.name}' keeps tables")
+    problems = [*_of_the_way(pipeline)]
+    if not (isinstance(sink, type) and issubclass(sink, TableSink)):
+        problems += [*_of_messages(pipeline), *_of_the_serializer(pipeline)]
+    elif not (issubclass(sink, DirectTableSink) and sink.keeps_batches):
+        name = pipeline.sink.registration.name
+        problems.append(f"the tables of the sink '{name}' cannot be read back as they were at an offset")
     if skipped := config.skipped & {"c", "u", "d"}:
         problems.append(f"needs all changes, and 'source.skipped.operations' leaves out '{','.join(sorted(skipped))}'")
     problems += [why for why in (config.no_sums, config.partial_updates) if why is not None]
@@ -32,12 +36,15 @@ def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 def _of_the_way(pipeline: ResolvedPipeline) -> Iterator[str]:
     if pipeline.runner == "spark":
         yield "needs one process that takes the changes in order: set 'runner: direct'"
-    if not pipeline.position_header:
-        yield "needs 'position.header: true', by which the sink's messages up to its offset are found"
     if pipeline.errors.tolerance != "none":
         yield "needs 'errors.tolerance: none': rows that are set aside would be taken for lost ones"
     if find_spec("xxhash") is None:
         yield "needs the package xxhash: pip install 'cdckit[diff]'"
+
+
+def _of_messages(pipeline: ResolvedPipeline) -> Iterator[str]:
+    if not pipeline.position_header:
+        yield "needs 'position.header: true', by which the sink's messages up to its offset are found"
 
 
 def _of_the_serializer(pipeline: ResolvedPipeline) -> Iterator[str]:
