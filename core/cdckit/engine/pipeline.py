@@ -140,6 +140,7 @@ def sink_context(
         serializer.header_form,
         serializer.around_position,
         refused,
+        serializer.read_back,
     )
 
 

@@ -10,7 +10,9 @@ from cdckit.engine.ledger.ledger import Ledger, form_of
 from cdckit.engine.ledger.record_rows import RecordLedger
 from cdckit.engine.ledger.window import KeyedRows
 from cdckit.engine.pipeline import Encoder
+from cdckit.engine.serializers.avro.config import AvroConfig
 from cdckit.engine.serializers.json import JsonSerializer
+from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.state.made_for import MadeFor
 
 
@@ -27,9 +29,18 @@ def ledger_of(pipeline: ResolvedPipeline, encoder: Encoder, state: StateStore, s
         return Ledger(rows, state, saved, lists, config.rows_left_out)
     log = source if config.snapshot_overlaps else None
     keyed = KeyedRows(pipeline.folder)
-    ledger = RecordLedger(state, saved, lists, config.rows_left_out, message_layouts(), keyed, log)
+    layouts = message_layouts(defaults=_defaults(pipeline))
+    ledger = RecordLedger(state, saved, lists, config.rows_left_out, layouts, keyed, log)
     encoder.tap = ledger.take_records
     return ledger
+
+
+def _defaults(pipeline: ResolvedPipeline) -> bool:
+    """Whether messages have a column's default where it is null."""
+    config = pipeline.serializer.config
+    if isinstance(config, AvroConfig):
+        return not config.ignore_default_for_nullables
+    return not isinstance(config, JsonConfig) or config.replace_null_with_default
 
 
 def table_ledger_of(pipeline: ResolvedPipeline, state: StateStore, source: Source, *, mirrors: bool) -> RecordLedger:

@@ -14,7 +14,7 @@ from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit.tables.documents import DOCUMENT
 
-_MADE = "ledger.layout"
+_OF_MESSAGES, _OF_TABLES = "ledger.layout.messages", "ledger.layout.tables"
 
 
 class Layout(Protocol):
@@ -64,14 +64,19 @@ class MessageLayout:
         return tuple(name for name in form.documents if name in names), tuple(n for n in form.times if n in names)
 
 
-def message_layouts() -> Layouts:
-    """Layouts of rows in messages."""
-    payloads = PayloadCompiler(JsonConfig())
+def message_layouts(*, defaults: bool = True) -> Layouts:
+    """Layouts of rows in messages.
+
+    Args:
+        defaults: whether a column's default is written where it is null.
+    """
+    payloads = PayloadCompiler(JsonConfig(replace_null_with_default=defaults))
+    known_as = _OF_MESSAGES, defaults
 
     def made(row: Schema, key: Schema) -> Layout:
-        found: Layout | None = row.derived.get(_MADE)
+        found: Layout | None = row.derived.get(known_as)
         if found is None:
-            found = row.derived[_MADE] = MessageLayout(row, payloads)
+            found = row.derived[known_as] = MessageLayout(row, payloads)
         return found
 
     return made
@@ -82,7 +87,7 @@ def table_layouts() -> Layouts:
     from cdckit.tables.row_layout import RowLayout  # noqa: PLC0415 - it needs an extra
 
     def made(row: Schema, key: Schema) -> Layout:
-        found: dict[Schema, _TableLayout] = row.derived.setdefault(_MADE, {})
+        found: dict[Schema, _TableLayout] = row.derived.setdefault(_OF_TABLES, {})
         if key not in found:
             columns = RowLayout.of(row, key)
             form = RowForm({name: kind.ddl for name, kind in columns.columns}, tuple(sorted(columns.documents)))
