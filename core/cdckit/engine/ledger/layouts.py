@@ -10,9 +10,9 @@ import orjson
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
 from cdckit.engine.ledger.row_form import RowForm
+from cdckit.engine.proof.canonical import DOCUMENT
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.serializers.json_payload import PayloadCompiler
-from cdckit.tables.documents import DOCUMENT
 
 _OF_MESSAGES, _OF_TABLES = "ledger.layout.messages", "ledger.layout.tables"
 
