@@ -86,6 +86,24 @@ class MongoDbConfig(
         """The operations that make no record: Debezium leaves them out by its own stages alone."""
         return frozenset() if self.cursor_pipeline_order == "user_only" else super().skipped
 
+    @property
+    def snapshot_overlaps(self) -> bool:
+        """Documents are read behind the moment that the stream is followed from."""
+        return True
+
+    @property
+    def no_sums(self) -> str | None:
+        """A change has to show the document as it was before and behind it, and the stream all changes."""
+        if not self.asks_for_pre_images or not self.asks_for_post_images:
+            return (
+                "needs each change with the document before and behind it: set source.capture.mode to "
+                "change_streams_update_full_with_pre_image, source.capture.mode.full.update.type to post_image, and "
+                "changeStreamPreAndPostImages on the collections"
+            )
+        if self.cursor_pipeline or self.cursor_oversize_handling_mode == "skip":
+            return "source.cursor.pipeline and source.cursor.oversize.handling.mode=skip may leave changes out"
+        return None
+
     def dataset(self, name: str) -> Dataset:
         """A collection of the deployment, whose name is the connection string without user, password and options."""
         uri = self.mongodb_connection_string.get_secret_value()

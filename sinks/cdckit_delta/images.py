@@ -14,6 +14,7 @@ from cdckit.tables.images import TableImages
 from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.row_texts import put_together, split
 from cdckit.tables.versions import at_batch
+from cdckit_delta.arrow_types import arrow_type
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.deferred import SUFFIX
 from cdckit_delta.folding import KEPT, absent_columns, in_order, newest
@@ -46,6 +47,9 @@ class LakeImages(TableImages):
             return None
         self._opened[topic] = table
         return pa.schema(table.schema())
+
+    def _type_named(self, name: str) -> pa.DataType:
+        return arrow_type(name)
 
     def _version(self, target: DeltaTarget, applied: int | None = None) -> DeltaTable | None:
         """A table as it is now, or as it was at the barrier.
@@ -86,7 +90,7 @@ class LakeImages(TableImages):
         side = self._version(DeltaTarget(self._place, self._storage, topic).beside(SUFFIX))
         if side is None or not side.file_uris():
             return {}
-        names = [*self._columns[topic], POSITION, OP, ABSENT]
+        names = [*self._names(topic), OP, ABSENT]
         schema = pa.schema(side.schema())
         present = pa.schema([schema.field(name) for name in names if name in schema.names])
         changes = in_order(pa.Table.from_batches(list(scan(side, present)), present))

@@ -51,6 +51,8 @@ _GATHERED = 2000
 class DeltaSink(DirectTableSink):
     """Keeps a changelog or a mirror of every table."""
 
+    keeps_batches = True
+
     def __init__(self, config: DeltaConfig) -> None:
         self.config = config
         self.mirrors = config.mode == "mirror"

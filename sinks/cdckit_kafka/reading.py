@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-import orjson
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from cdckit import POSITION_HEADER, UNAVAILABLE_HEADER, HeldMessage, HeldMessages, SinkContext, SinkError
@@ -128,13 +127,20 @@ class _Reading:
         position = _text(headers.get(POSITION_HEADER)).removeprefix(before).removesuffix(behind)
         key, value = message.key(), message.value()
         try:
-            parsed = None if key is None else orjson.loads(key), None if value is None else orjson.loads(value)
+            parsed = self._parsed(message, "key", key), self._parsed(message, "value", value)
         except ValueError as error:
+            form = "JSON" if self._context.value_form == "json" else "message of the pipeline"
             raise SinkError(
-                f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}: is no JSON, so "
-                "another serializer, or another program, has written it"
+                f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}: is no {form}, "
+                "so another serializer, or another program, has written it"
             ) from error
         return HeldMessage(message.topic() or "", *parsed, position, UNAVAILABLE_HEADER in headers)
+
+    def _parsed(self, message: Message, part: str, data: bytes | str | None) -> Any:
+        if data is None:
+            return None
+        given = data.encode() if isinstance(data, str) else data
+        return self._context.parsed(message.topic() or "", part, given)
 
 
 class _Losing(_Reading):

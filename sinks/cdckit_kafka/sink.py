@@ -49,6 +49,7 @@ class KafkaSink(Sink):
 
     in_tasks: ClassVar[bool] = True
     tells_ends: ClassVar[bool] = True
+    reads_bytes: ClassVar[bool] = True
 
     def __init__(self, config: KafkaSinkConfig) -> None:
         self._config = config

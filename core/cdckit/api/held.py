@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -117,12 +117,14 @@ class Shown:
         key: those that identify a row.
         documents: columns that hold JSON as text, which a source may space and order in more than one way.
         times: columns that hold times as text, whose fractions may end in zeros or not.
+        types: of columns of tables the types in which their values count, as Spark writes them; others: as they are.
     """
 
     columns: frozenset[str] | None = None
     key: tuple[str, ...] = ()
     documents: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 class Images(ABC):
@@ -150,6 +152,9 @@ class Images(ABC):
     @abstractmethod
     def show(self, topic: str, shown: Shown) -> None:
         """Says of a topic, before its first rows, what of them is compared."""
+
+    def tell(self, topic: str, told: Shown, hashed: Callable[[bytes], bytes]) -> None:
+        """Has the images of a topic carry the hash that the ledger has of their row, where tables are read."""
 
     @abstractmethod
     def fields(self, topic: str, row: bytes) -> dict[str, Any]:

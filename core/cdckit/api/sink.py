@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import orjson
 
 from cdckit.api.held import HeldMessages, Images
 from cdckit.api.messages import Form, Messages
@@ -27,6 +29,8 @@ class SinkContext:
         around_position: what stands before and behind a position that becomes a message's header.
         refused: takes one message that the target will never take, and why; None: the sink raises. It is called before
             `flush` returns; a sink that cannot tell such messages from other faults raises in any case.
+        parsed: of a message that is read back: what the JSON of its key or value would say, of its topic, `key` or
+            `value`, and the bytes; raises ValueError where the serializer has not written that.
     """
 
     name: str
@@ -37,6 +41,7 @@ class SinkContext:
     header_form: Form = "json"
     around_position: tuple[str, str] = ("", "")
     refused: Callable[[Messages, str], None] | None = None
+    parsed: Callable[[str, str, bytes], Any] = field(default=lambda _topic, _part, data: orjson.loads(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,9 @@ class Sink(ABC):
     tells_ends: ClassVar[bool] = False
     """Whether `ends` may tell where topics end, so that what it held there can be read back."""
 
+    reads_bytes: ClassVar[bool] = False
+    """Whether `read_back` reads keys and values by `SinkContext.parsed`, so that they need not be JSON."""
+
     @property
     def transactions(self) -> Transactions | None:
         """For a sink that keeps the offset itself; None: the runner saves it after a flush.
@@ -144,7 +152,7 @@ class Sink(ABC):
     def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
         """What it holds of some topics, for `cdc diff`. It need not be open, and another process may write meanwhile.
 
-        Not known by default. Asked only where keys and values are JSON.
+        Not known by default. Asked only where keys and values are JSON, or it `reads_bytes`.
 
         Raises:
             ConfigError: this sink cannot be read back.

@@ -74,6 +74,14 @@ class SourceConfig(PluginConfig):
         return "this source does not promise that its changes add up to its rows"
 
     @property
+    def snapshot_overlaps(self) -> bool:
+        """Whether the log may tell again what the rows of the whole snapshot show, on the direct runner.
+
+        Where tables are read in parts beside each other (`Source.plan` up to an end), it always may.
+        """
+        return False
+
+    @property
     def new_tables(self) -> Literal["snapshot", "warn", "off"] | None:
         """What becomes of the rows of tables that its lists capture now, and did not when the offset was saved.
 

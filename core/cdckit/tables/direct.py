@@ -43,6 +43,9 @@ class DirectTableSink(TableSink):
     mirrors: bool = False
     """Whether its tables are to equal the source's."""
 
+    keeps_batches: bool = False
+    """Whether `images` can give what the tables held behind an earlier batch, which a pipeline's ledger needs."""
+
     commit_interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch at least; 0: as they come."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -49,6 +49,7 @@ class TableImages(Images):
         self._documents: dict[str, frozenset[str]] = {}
         self._keys: dict[str, tuple[str, ...]] = {}
         self._types: dict[str, pa.Schema] = {}
+        self._told: dict[str, tuple[Shown, Callable[[bytes], bytes]]] = {}
 
     @abstractmethod
     def _schema(self, topic: str) -> pa.Schema | None:
@@ -57,6 +58,10 @@ class TableImages(Images):
     @abstractmethod
     def _scan(self, topic: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of the rows of the newest version of a topic's table, whatever is written meanwhile."""
+
+    def _type_named(self, name: str) -> pa.DataType | None:
+        """The type that a text of Spark's names; None: values are as they are."""
+        return None
 
     def _unread(self, topic: str) -> str | None:
         """Why a table that is there cannot be read; None: it can."""
@@ -77,6 +82,10 @@ class TableImages(Images):
         self._types[topic] = schema
         if lacking := [name for name in self._columns[topic] if name not in schema.names]:
             self.undecidable[topic] = f"its table has no column {', '.join(lacking)} (schema.evolution)"
+
+    def tell(self, topic: str, told: Shown, hashed: Callable[[bytes], bytes]) -> None:
+        """Of the columns that the ledger has."""
+        self._told[topic] = told, hashed
 
     def fields(self, topic: str, row: bytes) -> dict[str, Any]:
         """Those of the table's row."""
@@ -117,18 +126,24 @@ class TableImages(Images):
                     raise SinkError(f"table of topic {topic}: {_first_line(error)}; nothing can be compared") from error
 
     def _held(self, topic: str) -> Iterator[Sequence[Image]]:
+        names = self._names(topic)
         if self._mirror:
-            for rows in self._scan(topic, [*self._columns[topic], POSITION]):
+            for rows in self._scan(topic, names):
                 yield list(self._images(topic, rows, (), rows.column(POSITION).to_pylist()))
             return
         emptied: dict[_Place, str] = {}
         for rows in self._scan(topic, [*_TOLD, POSITION]):
             for place, position in _emptied(rows):
                 emptied[place] = max(position, emptied.get(place, ""))
-        for rows in self._scan(topic, [*self._columns[topic], POSITION, "__deleted", *_TOLD]):
+        for rows in self._scan(topic, names):
             kept = rows.filter(_is_behind(rows, emptied)) if emptied else rows
             gone = kept.column("__deleted").to_pylist()
             yield list(self._images(topic, kept, gone, kept.column(POSITION).to_pylist()))
+
+    def _names(self, topic: str) -> list[str]:
+        """The columns that are read."""
+        told = self._told_columns(topic).intersection(self._types[topic].names if topic in self._types else ())
+        return [*sorted({*self._columns[topic], *told}), POSITION, *(() if self._mirror else ("__deleted", *_TOLD))]
 
     def _images(
         self, topic: str, rows: pa.RecordBatch, gone: Sequence[bool | None], positions: Sequence[str]
@@ -138,6 +153,7 @@ class TableImages(Images):
         present = {name: rows.column(name) for name in self._columns[topic] if name in rows.schema.names}
         try:
             columns = {name: _as_held(column, types, name) for name, column in present.items()}
+            told = self._told_of(topic, rows)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             self.undecidable[topic] = f"the source's values do not fit the table's columns: {_first_line(error)}"
             return
@@ -148,7 +164,27 @@ class TableImages(Images):
         )
         if any(gone):
             whole = [None if removed else row for row, removed in zip(whole, gone, strict=True)]
-        yield from map(Image, repeat(topic), found, whole, positions)
+        yield from map(Image, repeat(topic), found, whole, positions, told)
+
+    def _told_columns(self, topic: str) -> frozenset[str]:
+        told = self._told.get(topic)
+        return (told[0].columns if told is not None else None) or frozenset()
+
+    def _told_of(self, topic: str, rows: pa.RecordBatch) -> Iterable[bytes]:
+        """The ledger's hash of each row; nothing where there is none."""
+        names = sorted(self._told_columns(topic))
+        if not names or not rows.num_rows or not {*names} <= {*rows.schema.names}:
+            return repeat(b"")
+        shown, hashed = self._told[topic]
+        columns = [
+            texts(self._cast(rows.column(name), shown.types.get(name)), document=name in shown.documents)
+            for name in names
+        ]
+        return map(hashed, joined(columns))
+
+    def _cast(self, column: pa.Array, name: str | None) -> pa.Array:
+        wanted = None if name is None else self._type_named(name)
+        return column if wanted is None or column.type == wanted else column.cast(wanted)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -35,7 +35,7 @@ class Ledger:
     """Adds up what the source tells of.
 
     Args:
-        rows: the texts of rows, which the serializer notes.
+        rows: the texts of rows, which the serializer notes; None: rows are given otherwise.
         state: the pipeline's, held.
         saved: the saved offset.
         lists: which tables are captured.
@@ -44,7 +44,7 @@ class Ledger:
 
     def __init__(
         self,
-        rows: RowTexts,
+        rows: RowTexts | None,
         state: StateStore,
         saved: Offset | None,
         lists: Mapping[str, str],
@@ -54,6 +54,8 @@ class Ledger:
         self._left_out = left_out
         self._state = state
         self._lists = dict(lists)
+        self._batch = "", 0
+        """Of a sink of tables, by what name its batches are known there, and the last one."""
         self.load(saved)
 
     # -- what is kept
@@ -67,7 +69,7 @@ class Ledger:
         head = read_head(self._state)
         place = None if head is None or saved is None else head.place(saved)
         self._place = place or Place(0, saved)
-        self._settled, self._reached = dict(self._place.reached), dict[str, str]()
+        self._settled, self._reached, self._window = dict(self._place.reached), dict[str, str](), self._place.window
         self._tables: dict[str, TableLedger] = {}
         self._known: set[str] = set()
         self._touched: dict[str, TableLedger] = {}
@@ -92,7 +94,7 @@ class Ledger:
                 save_table(self._state, topic, table, number, before.number if topic in self._known else 0)
                 self._known.add(topic)
                 table.changed = False
-        self._place = Place(number, offset, dict(self._settled))
+        self._place = Place(number, offset, dict(self._settled), *self._batch, self._window)
         self._last = number
         Head([self._place, before], list(self._tables), self._whole, self._lists).save(self._state)
 
@@ -100,9 +102,10 @@ class Ledger:
 
     def take(self, messages: Messages) -> None:
         """Takes the rows of messages, which the serializer has just written."""
-        if not messages.topics:
+        noted = self._rows
+        if not messages.topics or noted is None:
             return
-        runs = self._rows.runs
+        runs = noted.runs
         ends = [*(run.first for run in runs[1:]), len(messages)]
         for run, end in zip(runs, ends, strict=True):
             topics = messages.topics[run.first : end]
@@ -116,7 +119,7 @@ class Ledger:
         for position in {messages.positions[0], max(messages.positions)}:
             lane = lane_of(position)
             self._reached[lane] = max(position, self._reached.get(lane, ""))
-        self._rows.clear()
+        noted.clear()
 
     def _take(self, topic: str, run: Run, position: str) -> None:
         table = self._table(topic)
@@ -140,10 +143,7 @@ class Ledger:
         assert run.source is not None
         source, form = _table_of(run.source), form_of(run.row)
         self._begin(table, run.op, source, form)
-        if source not in table.sources:
-            table.sources.add(source)
-            if (why := self._left_out(source)) is not None:
-                table.spoil(why)
+        self._note_source(table, source)
         if table.void:
             return
         befores, afters = run.befores, run.afters
@@ -158,6 +158,12 @@ class Ledger:
             table.spoil(f"an update at position {position} or behind it does not tell the row before")
             return
         table.take(map(digest, afters), map(digest, befores))
+
+    def _note_source(self, table: TableLedger, source: str) -> None:
+        if source not in table.sources:
+            table.sources.add(source)
+            if (why := self._left_out(source)) is not None:
+                table.spoil(why)
 
     def _begin(self, table: TableLedger, op: str, source: str, form: RowForm) -> None:
         """What a row means for the whole: a snapshot's first one, or the first one of a table."""

@@ -61,8 +61,12 @@ class RowReader:
         if type(key) is dict and key.keys() == _WITH_SCHEMA:
             key = key["payload"]
         told = b""
-        if self._told is not None and type(value) is dict and type(row := value.get("after")) is dict:
-            told = self._told(row)
+        if self._told is not None and type(value) is dict:
+            row = value.get("after")
+            if type(row) is dict:
+                told = self._told(row)
+            elif type(row) is str:
+                told = self._told({DOCUMENT: row})
         return Image(self.topic, orjson.dumps(key, option=_SORTED), self._row(value), position, told)
 
     def _row(self, value: Any) -> bytes | None:

@@ -70,6 +70,15 @@ class Entries:
         for topic, group in groupby(images, key=itemgetter(0)):
             yield from self._of_topic(topic, zip(*group, strict=True))
 
+    def told(self, images: Iterable[Image]) -> Iterator[bytes]:
+        """The same with positions, and with the ledger's hashes of rows in place of those of keys and rows."""
+        digest = self._digest
+        for topic, key, row, position, told in images:
+            number, name = self._topic(topic)
+            kind = EMPTIED if key is None else GONE if row is None else ROW
+            place = _NOTHING if key is None else digest(name + key)
+            yield PLAIN.pack(place, told if kind == ROW else _NOTHING, number, kind) + _place(position)
+
     def _of_topic(self, topic: str, columns: Iterator[tuple[Any, ...]]) -> Iterable[bytes]:
         """The entries of one topic's images, which come column by column."""
         _, keys, rows, positions, _ = columns

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from cdckit.api.held import Barrier, HeldMessage, Image, Images, Shown
 from cdckit.api.record import Record, lane_of
 from cdckit.api.serializer import Serializer
@@ -47,9 +45,10 @@ class MessageImages(Images):
     ) -> None:
         super().__init__()
         self.keeps = keeps
-        if (serializer.key_form, serializer.value_form) != ("json", "json"):
+        if not serializer.readable or not (sink.reads_bytes or serializer.value_form == "json"):
             raise ConfigError(
-                "serializer.type: cdc diff reads keys and values as JSON, and this serializer writes others"
+                "serializer.type: cdc diff reads keys and values as JSON, of topics also as Confluent's Avro, and this "
+                "serializer writes others"
             )
         sink.read_back(context, ())  # one that cannot says so before anything is read
         self._serializer = serializer
@@ -70,14 +69,16 @@ class MessageImages(Images):
     def of(self, records: Sequence[Record]) -> Iterator[Image]:
         """Those of the messages that the records become."""
         messages = self._serializer.serialize(records)
-        loads = orjson.loads
+        read = self._serializer.read_back
         for record, key, value in zip(records, messages.keys, messages.values, strict=True):
             topic = record.topic
             if topic not in self._envelopes and isinstance(record.value, Struct):
                 self._envelopes[topic] = record.value.schema.index.keys() >= _EVENT
                 self._readers.pop(topic, None)
             image = self._reader(topic).image(
-                None if key is None else loads(key), None if value is None else loads(value), record.position
+                None if key is None else read(topic, "key", key),
+                None if value is None else read(topic, "value", value),
+                record.position,
             )
             if image is not None:
                 yield image

@@ -17,6 +17,8 @@ from cdckit.connector.resnapshot import named
 from cdckit.engine.barrier import asked_for
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.ledger.blame import with_witness
+from cdckit.engine.ledger.table import TableLedger
+from cdckit.engine.ledger.tables_held import tell
 from cdckit.engine.ledger.witness import Witness, row_hash
 from cdckit.engine.metrics.status import pipeline_status
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_context
@@ -83,7 +85,8 @@ class Proof:
         self._tell = tell
         self._place = StatePlace.of(pipeline)
         digest = hash_of(wishes.hash)
-        self._told = _told(pipeline, stopping)
+        self._known = _known(pipeline, stopping)
+        self._told = _told(self._known)
         self._plain = Entries(digest)
         self._digest = digest
         self._begun = time.monotonic()
@@ -122,7 +125,10 @@ class Proof:
             context = sink_context(self._pipeline.name, encoder.serializer)
             keeps = sink.tells_ends or (sink.keeps_all and self._pipeline.position_header)
             return MessageImages(encoder.serializer, sink, context, self._told, keeps=keeps)
-        return sink.images()
+        images = sink.images()
+        for topic, table in self._known.items():
+            tell(images, topic, table)
+        return images
 
     def groups(self) -> list[list[str]]:
         """The tables that are to be compared, those together whose rows arrive at the same topics.
@@ -211,12 +217,15 @@ class Proof:
         return self._pipeline
 
 
-def _told(pipeline: ResolvedPipeline, stopping: Callable[[], bool]) -> dict[str, OfRow]:
-    """By topic what makes the hashes of rows as the ledger has them."""
+def _known(pipeline: ResolvedPipeline, stopping: Callable[[], bool]) -> Mapping[str, TableLedger]:
+    """By topic what the ledger says."""
     known = Witness(pipeline, stopping).known() if pipeline.ledger else None
-    if known is None:
-        return {}
-    return {topic: partial(row_hash, table.form) for topic, table in known[1].items() if table.form is not None}
+    return {} if known is None else known[1]
+
+
+def _told(known: Mapping[str, TableLedger]) -> dict[str, OfRow]:
+    """By topic what makes the hashes of rows in messages as the ledger has them."""
+    return {topic: partial(row_hash, table.form) for topic, table in known.items() if table.form is not None}
 
 
 class _Rounds:
