@@ -50,11 +50,7 @@ class DateFormat:
 
     def writing(self, fractions: int) -> Callable[[int], str]:
         """The function that writes moments given in so many parts of a millisecond; what is finer is cut off."""
-        if fractions == 1:
-            return self._write
-        later, write = self._write, self._compiled(fractions)
-        # Towards 1970, as Java divides.
-        return lambda moment: write(moment) if moment >= 0 else later(-(-moment // fractions))
+        return self._write if fractions == 1 else self._compiled(fractions)
 
     @cached_property
     def _write(self) -> Callable[[int], str]:
@@ -71,9 +67,11 @@ class DateFormat:
             else:
                 parts.append(f"{{day[{len(of_days)}]}}")
                 of_days.append(writers)
-        scope["days"] = _Days(of_days)
+        scope |= {"days": _Days(of_days), "format": self.format}
+        # Towards 1970, as Java divides.
+        negative = f"    if moment < 0: return format(-(-moment // {fractions}))\n" if fractions > 1 else ""
         source = (
-            "def write(moment):\n"
+            f"def write(moment):\n{negative}"
             f"    day = days[moment // {DAY_MS * fractions}]\n"
             f"    past = moment % {DAY_MS * fractions} // {fractions}\n"
             f"    return f'{''.join(parts)}'\n"
