@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from cdckit import Barrier, Image, SinkError
+from cdckit import Barrier, Image, ImageColumns, SinkError
 from cdckit.tables.images import TableImages
 from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.row_texts import put_together, split
@@ -84,6 +84,10 @@ class LakeImages(TableImages):
             yield [_chosen(image, waiting.pop(image.key, None)) for image in images] if waiting else images
         self._opened.pop(topic, None)
         yield [one.image for one in waiting.values() if one.image.row is not None]
+
+    def _held_columns(self, topic: str) -> Iterator[ImageColumns | Iterable[Image]]:
+        waits = self._mirror and DeltaTarget(self._place, self._storage, topic).beside(SUFFIX).exists()
+        return self._held(topic) if waits else super()._held_columns(topic)
 
     def _waiting(self, topic: str) -> dict[bytes | None, _Waiting]:
         """By key, the newest of the changes that wait beside a mirror."""

@@ -8,8 +8,8 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.ledger.layouts import message_layouts, table_layouts
 from cdckit.engine.ledger.ledger import Ledger, form_of
 from cdckit.engine.ledger.record_rows import RecordLedger
-from cdckit.engine.ledger.window import KeyedRows
 from cdckit.engine.ledger.row_form import digest
+from cdckit.engine.ledger.window import KeyedRows
 from cdckit.engine.pipeline import Encoder
 from cdckit.engine.serializers.avro.config import AvroConfig
 from cdckit.engine.serializers.json import JsonSerializer

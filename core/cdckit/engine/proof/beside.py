@@ -10,22 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Batch, Offset
-from cdckit.api.source import Source, SourceContext
+from cdckit.api.source import Source, SourceContext, Split
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.proof.kept_rows import KeptRows
 from cdckit.engine.proof.load import FREE, Brake, MaxLoad
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import CdcError, SourceError, StoppedError
 
 _PARTS, _SMALL_PARTS = 8, 200
-"""Into so many parts a large table is cut, which are read one after another; and where the server's load is looked at
-between two of them."""
+"""Into so many parts a large table is cut, which are read one after another; and where something is done between two of
+them: the server's load is looked at, or what was read is kept."""
 
 
 class Beside:
@@ -75,16 +77,33 @@ class Beside:
 
     def rows(self) -> Iterator[Batch]:
         """All rows, after the marks that tell of their tables; the log goes on from the point that was taken before."""
+        for _, batches in self.parts():
+            yield from batches
+
+    def parts(self, kept: KeptRows | None = None) -> Iterator[tuple[int, Iterator[Batch]]]:
+        """The same by its parts; of those that are kept nothing but such marks."""
         source = self._opened
-        start = source.initial_offset()
-        point = source.latest_offset(start)
+        point, splits = (None, ()) if kept is None else (kept.point, kept.splits)
+        if point is None:
+            start = source.initial_offset()
+            point = source.latest_offset(start)
+            small = self._load.figures or kept is not None
+            splits = source.plan(start, point, _SMALL_PARTS if small else _PARTS)
+            if kept is not None:
+                kept.begin(point, splits)
         brake = Brake(self._load, source, self._stopping)
-        for split in source.plan(start, point, _SMALL_PARTS if self._load.figures else _PARTS):
-            brake.before_part()
-            for batch in source.read(split):
-                yield batch
-                brake.took(len(batch.records))
+        for number, split in enumerate(splits):
+            if kept is None or not kept.is_done(number):
+                brake.before_part()
+                yield number, self._read(split, brake)
+            elif kept.tells_tables(number):
+                yield number, takewhile(lambda batch: not batch.records, source.read(split))
         self._at = point
+
+    def _read(self, split: Split, brake: Brake) -> Iterator[Batch]:
+        for batch in self._opened.read(split):
+            yield batch
+            brake.took(len(batch.records))
 
     def end(self) -> Offset:
         """Where the log ends now."""

@@ -28,6 +28,7 @@ from cdckit.engine.proof.canonical import OfRow
 from cdckit.engine.proof.comparing import Mismatch
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.hashing import HashName, hash_of
+from cdckit.engine.proof.kept_rows import KeptRows
 from cdckit.engine.proof.load import FREE, MaxLoad
 from cdckit.engine.proof.messages import MessageImages
 from cdckit.engine.proof.report import TableProof
@@ -54,12 +55,14 @@ class Wishes:
         hash: the hash.
         wait_seconds: how long the pipeline may take to come up to the source.
         load: how much of the source it may take.
+        kept: the folder of what was read of the rows, by an earlier process perhaps; None: it is not kept.
     """
 
     tables: tuple[str, ...] = ()
     hash: HashName = "xxh3"
     wait_seconds: float = 60.0
     load: MaxLoad = FREE
+    kept: Path | None = None
 
 
 class Proof:
@@ -196,11 +199,18 @@ class Proof:
         return Barrier(batch.end, {}, f"{self._pipeline.name}/{generation}", batch.number)
 
     def round(
-        self, beside: Beside, encoder: Encoder, images: Images, placed: Entries, keys: set[bytes], at: Path
-    ) -> Found:
+        self, beside: Beside, encoder: Encoder, images: Images, placed: Entries, keys: set[bytes], at: Path,
+        kept: KeptRows | None,
+    ) -> Found:  # fmt: skip
         """One round."""
-        made = Round(beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping, self._barrier)
-        return made.run(self.awaits)
+        parts = (beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping, self._barrier, kept)
+        return Round(*parts).run(self.awaits)
+
+    @property
+    def kept(self) -> KeptRows | None:
+        """What is kept of the rows."""
+        folder, tables = self._wishes.kept, self._wishes.tables
+        return None if folder is None else KeptRows(folder, self._pipeline, tables)
 
     def told(self, what: str) -> None:
         """Says what is being done."""
@@ -257,5 +267,6 @@ class _Rounds:
     def _round(self, tables: Sequence[str], before: Mapping[str, Mapping[bytes, Mismatch]], number: int) -> Found:
         keys = {key for differing in before.values() for key in list(differing)[:_SHOWN_KEYS]}
         folder = self._folder / f"round-{number}"
-        with self._proof.beside(tables, folder / "source") as beside:
-            return self._proof.round(beside, self._encoder, self._images, self._placed, keys, folder)
+        kept = self._proof.kept if number == 1 else None
+        with self._proof.beside(tables, (kept.folder if kept else folder) / "source") as beside:
+            return self._proof.round(beside, self._encoder, self._images, self._placed, keys, folder, kept)
