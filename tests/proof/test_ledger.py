@@ -29,6 +29,7 @@ def said(pipeline: Pipeline, capfd: pytest.CaptureFixture[str], name: str = "ord
     capfd.readouterr()
     call(["diff", str(pipeline.written()), "--ledger", "--json"])
     printed = capfd.readouterr()
+    assert printed.out, printed.err
     tables = json.loads(printed.out)["tables"]
     found = next(table for key, table in tables.items() if key.endswith(f".{name}"))
     return found["outcome"], found["rows"], found["note"]

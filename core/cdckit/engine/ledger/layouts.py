@@ -70,7 +70,7 @@ def message_layouts(*, defaults: bool = True) -> Layouts:
     Args:
         defaults: whether a column's default is written where it is null.
     """
-    payloads = PayloadCompiler(JsonConfig(replace_null_with_default=defaults))
+    payloads = PayloadCompiler(JsonConfig.model_validate({"replace.null.with.default": defaults}))
     known_as = _OF_MESSAGES, defaults
 
     def made(row: Schema, key: Schema) -> Layout:
