@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from cdckit import MarkKind
 from cdckit.tables.context import TableContext
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.mirror import Mirror
+from cdckit.tables.delta.rows import TableRows
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, chosen, emptied
 from cdckit.tables.sources import Sources
 from cdckit.tables.target import BatchId
-from cdckit_delta.arrow_types import arrow_schema
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.deferred import DeferredChanges
-from cdckit_delta.mirror import Mirror
-from cdckit_delta.rows import TableRows
-from cdckit_delta.target import DeltaTarget
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""

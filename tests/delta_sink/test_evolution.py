@@ -11,12 +11,12 @@ from deltalake import DeltaTable
 from cdckit.api.marks import DefinitionChange, MarkKind
 from cdckit.errors import SinkError
 from cdckit.tables.behavior import Behavior, ChangeKind, EvolutionMode
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
 from cdckit.tables.policy import Policy
 from cdckit.tables.target import BatchId
-from cdckit_delta.target import DeltaTarget
 
 OLD = Layout("rows", "shop.t", (("id", "int"), ("v", "int"), ("w", "string")), ("id",))
 NEW = Layout("rows", "shop.t", (("id", "int"), ("n", "bigint"), ("x", "string")), ("id",), older=(("x", "seven"),))

@@ -9,13 +9,13 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from cdckit import lane_of
+from cdckit.api.record import lane_of
 from cdckit.tables.definitions import Fitting
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.spilled_rows import SpilledRows
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
-from cdckit_delta.arrow_types import arrow_schema
-from cdckit_delta.spilled_rows import SpilledRows
 
 
 class Batches(Protocol):
