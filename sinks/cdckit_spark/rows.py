@@ -1,4 +1,4 @@
-"""A batch as the driver sees it: its packets, and the typed rows of one table out of them."""
+"""What a batch holds for one table, and its typed rows out of the packets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame, functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from cdckit import lane_of
+from cdckit import MarkKind, lane_of
 from cdckit.tables.definitions import Fitting, Places
+from cdckit.tables.delta.rows import Part
 from cdckit.tables.documents import DOCUMENT, DeclaredColumn, with_columns
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.layout import Layout
@@ -23,11 +24,21 @@ from cdckit.tables.types import column_type
 
 
 class Heading(NamedTuple):
-    """A packet without its rows."""
+    """What packets of one layout, and of one lane, say of themselves.
+
+    Attributes:
+        position: of the first row.
+        layout: what the rows have in common.
+        rows: how many there are.
+        last: the position of the last packet's first row.
+        packed_bytes: how large the packets are, compressed.
+    """
 
     position: str
     layout: Layout
     rows: int
+    last: str
+    packed_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +50,14 @@ class TableRows:
         headings: what the packets say of themselves.
         marks: the table marks among the rows.
         inferred: columns to read out of the documents besides.
+        held: the rows themselves, where they were brought to the driver.
     """
 
     packets: DataFrame
     headings: Sequence[Heading]
     marks: Sequence[Mark] = ()
     inferred: Sequence[DeclaredColumn] = ()
+    held: Sequence[Part] | None = None
 
     @property
     def count(self) -> int:
@@ -52,12 +65,22 @@ class TableRows:
         return sum(heading.rows for heading in self.headings)
 
     @property
+    def packed_bytes(self) -> int:
+        """How large the packets are together, compressed."""
+        return sum(heading.packed_bytes for heading in self.headings)
+
+    @property
+    def cut(self) -> bool:
+        """Whether marks may cut the rows into segments."""
+        return any(mark.kind is not MarkKind.SNAPSHOT_BEGIN for mark in self.marks)
+
+    @property
     def layouts(self) -> list[tuple[str, Layout]]:
         """Each layout with the position of its first row, lane by lane."""
         first: dict[tuple[str, Layout], str] = {}
-        for position, layout, _ in self.headings:
-            place = (lane_of(position), layout)
-            first[place] = min(position, first.get(place, position))
+        for head in self.headings:
+            place = (lane_of(head.position), head.layout)
+            first[place] = min(head.position, first.get(place, head.position))
         return [(position, layout) for (_, layout), position in first.items()]
 
     def without(self, sources: Set[str]) -> TableRows:
@@ -67,7 +90,8 @@ class TableRows:
         packets = self.packets
         if len(left) < len(self.headings):
             packets = packets.where(f.col("layout").isin({head.layout.dumps() for head in left}))
-        return replace(self, packets=packets, headings=left, marks=marks)
+        held = self.held and [part for part in self.held if part.layout.source not in sources]
+        return replace(self, packets=packets, headings=left, marks=marks, held=held)
 
     def shown(self, fitting: Fitting) -> TableRows:
         """The same with headings that call columns what the target calls them."""
@@ -114,22 +138,6 @@ class TableRows:
     def widened(self, columns: Sequence[DeclaredColumn]) -> TableRows:
         """The rows with columns that are read out of their documents, behind these."""
         return replace(self, inferred=columns, headings=[_widened(head, columns) for head in self.headings])
-
-
-def tables_of(packets: DataFrame) -> dict[str, TableRows]:
-    """The tables of a batch, by topic. This reads the batch, so `packets` should be persisted."""
-    found: dict[str, tuple[list[Heading], list[Mark]]] = {}
-    layouts: dict[str, Layout] = {}
-    for topic, text, position, rows, mark in packets.select("topic", "layout", "position", "rows", "mark").collect():
-        headings, marks = found.setdefault(topic, ([], []))
-        if mark is not None:
-            marks.append(Mark.loads(mark))
-            continue
-        if text not in layouts:
-            layouts[text] = Layout.loads(text)
-        headings.append(Heading(position, layouts[text], rows))
-    with_rows = packets.where(f.col("mark").isNull())
-    return {topic: TableRows(with_rows.where(f.col("topic") == topic), *parts) for topic, parts in found.items()}
 
 
 def _widened(head: Heading, columns: Sequence[DeclaredColumn]) -> Heading:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from delta.tables import DeltaTable
@@ -226,6 +226,14 @@ def _folder(path: str, topic: str) -> str:
     return f"{path.rstrip('/')}/{folder_name(topic)}"
 
 
+def local_path(session: SparkSession, path: str) -> str | None:
+    """A folder's path on this machine; None where Spark finds it elsewhere."""
+    files, place = _hadoop(session, path)
+    if files.getScheme() != "file":
+        return None
+    return str(files.makeQualified(place).toUri().getPath())
+
+
 def _path_exists(session: SparkSession, path: str) -> bool:
     files, place = _hadoop(session, path)
     return bool(files.exists(place))
@@ -248,6 +256,11 @@ def _transaction(session: SparkSession, batch: BatchId) -> SparkSession:
     return own
 
 
+def needs_mapping(columns: Iterable[str]) -> bool:
+    """Whether one of some names is none of a file's own."""
+    return any(_NEEDS_MAPPING.search(name) for name in columns)
+
+
 def _types_of(schema: StructType) -> Columns:
     return {field.name: field.dataType.simpleString() for field in schema.fields}
 
@@ -257,6 +270,6 @@ def _features(columns: Columns) -> dict[str, str]:
     features = {}
     if any("timestamp_ntz" in kind for kind in columns.values()):
         features["delta.feature.timestampNtz"] = "supported"
-    if any(_NEEDS_MAPPING.search(name) for name in columns):
+    if needs_mapping(columns):
         features["delta.columnMapping.mode"] = "name"
     return features
