@@ -65,7 +65,7 @@ class DeferredChanges:
         """Takes the changes of a batch, in one commit."""
         wanted = {**columns, **MARKS}
         if not self._side.exists():
-            self._side.create(wanted)
+            self._side.create(wanted, {})
         elif self._side.columns() != wanted:
             self._side.replace(arrow_schema(wanted).empty_table(), BatchId(f"{batch.application}/columns", 0))
         if self._side.notes().get(KEY) != ",".join(key):

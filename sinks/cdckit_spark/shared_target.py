@@ -68,14 +68,14 @@ class SharedTarget(DeltaTarget):
         found = self._seen()
         return super().columns() if found is None else found.columns()
 
-    def create(self, columns: Columns) -> None:
-        """Makes the table."""
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+        """Makes the table, with notes about it."""
         found = self._seen()
         if found is None or needs_mapping(columns):
             self._current = False
-            super().create(columns)
+            super().create(columns, notes)
         else:
-            found.create(columns)
+            found.create(columns, notes)
 
     def _properties(self) -> dict[str, str]:
         found = self.light()

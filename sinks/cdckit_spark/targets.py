@@ -52,17 +52,20 @@ class DeltaTarget(SparkTarget):
             return DeltaTable.isDeltaTable(self.session, self.path)
         return self.session.catalog.tableExists(self.name or "")
 
-    def create(self, columns: Columns) -> None:
-        """Makes the table."""
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+        """Makes the table, with notes about it."""
         self._remove_unfinished()
         builder = DeltaTable.createIfNotExists(self.session)
         builder = builder.location(self.path) if self.path else builder.tableName(self.name or "")
         for name, kind in columns.items():
             builder = builder.addColumn(name, kind)
-        for key, value in {**_features(columns), f"cdckit.{TOPIC}": self.topic}.items():
+        properties = _features(columns) | {
+            f"cdckit.{name}": text for name, text in {TOPIC: self.topic, **notes}.items()
+        }
+        for key, value in properties.items():
             builder = builder.property(key, value)
         builder.execute()
-        self.check_owner(self.notes())
+        self.check_made(notes)
 
     def _remove_unfinished(self) -> None:
         """A process killed while it made the table leaves a log without a commit: to Delta, a broken table."""
@@ -183,7 +186,7 @@ class ParquetTarget(SparkTarget):
         found.pop("__batch", None)
         return found
 
-    def create(self, columns: Columns) -> None:
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
         """The first batch makes it."""
 
     def add_columns(self, columns: Columns) -> None:

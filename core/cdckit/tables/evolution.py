@@ -127,10 +127,7 @@ class Evolution(Generic[AnyTarget]):
         if self.columns:
             self._alter(changes, forced)
         else:
-            self.target.create(changes.columns)
-            # Killed between the two, the table has its columns and no note: the next batch judges the same layouts
-            # against these.
-            self.target.note({NOTE: changes.definitions.dumps(), **self._accepted.notes()})
+            self.target.create(changes.columns, {NOTE: changes.definitions.dumps(), **self._accepted.notes()})
         self.columns, self._definitions, self._older = changes.columns, changes.definitions, changes.older
         if self._unclaimed:
             self.target.claim()

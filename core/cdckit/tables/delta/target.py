@@ -102,18 +102,18 @@ class DeltaTarget(Target):
         """The table's columns; none where there is no table yet."""
         return {field.name: type_text(field.type) for field in self.schema()} if self.exists() else {}
 
-    def create(self, columns: Columns) -> None:
-        """Makes the table."""
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+        """Makes the table, with notes about it."""
         mapped = {_MAPPING: "name"} if any(map(_NEEDS_MAPPING.search, columns)) else {}
         self._open = DeltaTable.create(
             self.path,
             Schema.from_arrow(arrow_schema(columns)),
             mode="ignore",
-            configuration={f"{_OURS}{TOPIC}": self.topic, **mapped},
+            configuration={f"{_OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()} | mapped,
             storage_options=self._storage or None,
             raise_if_key_not_exists=False,
         )
-        self.check_owner(self.notes())
+        self.check_made(notes)
 
     def _check_columns(self, columns: Iterable[str]) -> None:
         """Sees that the table's columns can become these."""
