@@ -29,7 +29,7 @@ from cdckit_spark.targets import SparkTarget, local_path
 
 log = logging.getLogger("cdckit.spark")
 
-PACKED_BYTES = 16 << 20
+PACKED_BYTES = 8 << 20
 """So many bytes of a table's packets, which are compressed, the driver takes; at a time it holds four times that."""
 
 _SPARKS_OWN = (
