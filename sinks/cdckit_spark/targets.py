@@ -232,7 +232,7 @@ def _folder(path: str, topic: str) -> str:
 def local_path(session: SparkSession, path: str) -> str | None:
     """A folder's path on this machine; None where Spark finds it elsewhere."""
     files, place = _hadoop(session, path)
-    if files.getScheme() != "file":
+    if files.getUri().getScheme() != "file":
         return None
     return str(files.makeQualified(place).toUri().getPath())
 
