@@ -70,6 +70,8 @@ class LakeTable:
             rows = rows.without(awaited)  # whatever they say, others replace them
         if rows.marks:
             self._apply(batch.application)
+        if self._mirrors and not evolution.columns:
+            evolution.first_notes = self._sources.first(rows.sources)
         evolution.follow(rows.layouts, rows.marks, asked.accepted)
         if self._mirrors:
             self._mirror(rows, batch, asked.accepted)
@@ -151,7 +153,7 @@ class LakeTable:
         if not evolution.present():
             evolution.use({name: accepted[name] for name in used})
             return  # whatever happened to it, it has never had a row
-        here = {part.layout.source for part in rows.parts if part.layout.kind == "rows"}
+        here = rows.sources
         self._sources.add(here)
         gone = emptied(marks, self._sources.names, target)
         if rows.parts or gone:

@@ -70,6 +70,11 @@ class TableRows:
         return sum(heading.packed_bytes for heading in self.headings)
 
     @property
+    def sources(self) -> set[str]:
+        """The sources of whole rows."""
+        return {head.layout.source for head in self.headings if head.layout.kind == "rows"}
+
+    @property
     def cut(self) -> bool:
         """Whether marks may cut the rows into segments."""
         return any(mark.kind is not MarkKind.SNAPSHOT_BEGIN for mark in self.marks)

@@ -12,7 +12,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.tables.delta import target as by_delta_rs
-from cdckit.tables.delta.features import left_to_spark
+from cdckit.tables.delta.features import keeps_features, left_to_spark
 from cdckit.tables.target import BatchId, Columns
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.targets import DeltaTarget, needs_mapping
@@ -83,7 +83,7 @@ class SharedTarget(DeltaTarget):
 
     def note(self, notes: Mapping[str, str]) -> None:
         """Keeps notes as properties of the table."""
-        if (found := self.light()) is None:
+        if (found := self.light()) is None or not keeps_features(found.table):
             super().note(notes)
         else:
             found.note(notes)

@@ -176,6 +176,8 @@ class LakeSink(SparkTableSink):
             if self.config.infers_columns:
                 rows = self._followed(topic, table, rows)
             else:
+                if self.mirrors and not table.columns:
+                    table.first_notes = self._sources_of(topic, table.target).first(rows.sources)
                 table.follow(rows.layouts, rows.marks, asked.accepted)
             rows = rows.shown(table.fitting)
             if self.config.mode == "mirror":
@@ -224,7 +226,7 @@ class LakeSink(SparkTableSink):
             table.use({name: accepted[name] for name in used})
             return  # whatever happened to it, it has never had a row
         sources = self._sources_of(topic, target)
-        here = {head.layout.source for head in rows.headings if head.layout.kind == "rows"}
+        here = rows.sources
         sources.add(here)
         parts = [(part, emptied(part.marks, sources.names, target)) for part in segments(marks)]
         for place, (part, gone) in enumerate(parts, 1):

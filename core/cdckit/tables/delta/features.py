@@ -9,7 +9,9 @@ from deltalake import DeltaTable
 
 from cdckit.tables.delta.arrow_types import type_text
 
-_WRITTEN = frozenset({"appendOnly", "invariants", "timestampNtz"})
+_NAMED = "variantType"
+"""delta-rs adds this to a table that lists its features, whatever it has, where it keeps properties."""
+_WRITTEN = frozenset({"appendOnly", "invariants", "timestampNtz", _NAMED})
 """The features of tables that are written here: https://github.com/delta-io/delta/blob/master/PROTOCOL.md#table-features"""
 _PLAIN_WRITER, _LISTING_WRITER = 2, 7
 """Up to the first version a table has none but `appendOnly` and `invariants`, from the second on it lists them."""
@@ -19,6 +21,12 @@ _PLAIN_READER = 1
 def left_to_spark(table: DeltaTable) -> str | None:
     """Why a table is not written by delta-rs beside Spark; None: it may be."""
     return next(_reasons(table), None)
+
+
+def keeps_features(table: DeltaTable) -> bool:
+    """Whether a table has the same features once delta-rs has kept properties of it."""
+    protocol = table.protocol()
+    return protocol.min_writer_version < _LISTING_WRITER or _NAMED in (protocol.writer_features or ())
 
 
 def _reasons(table: DeltaTable) -> Iterator[str]:

@@ -87,6 +87,11 @@ class TableRows:
             first[place] = min(part.position, first.get(place, part.position))
         return [(position, layout) for (_, layout), position in first.items()]
 
+    @property
+    def sources(self) -> set[str]:
+        """The sources of whole rows."""
+        return {part.layout.source for part in self.parts if part.layout.kind == "rows"}
+
     def without(self, sources: Set[str]) -> TableRows:
         """What there is of other source tables than these, and that one of these is gone."""
         parts = [part for part in self.parts if part.layout.source not in sources]
