@@ -10,15 +10,15 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from cdckit import Barrier, Image, ImageColumns, SinkError
+from cdckit.tables.delta.arrow_types import arrow_type
+from cdckit.tables.delta.folding import KEPT, absent_columns, in_order, newest
+from cdckit.tables.delta.target import DeltaTarget, scan
 from cdckit.tables.images import TableImages
 from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.row_texts import put_together, split
 from cdckit.tables.versions import at_batch
-from cdckit_delta.arrow_types import arrow_type
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.deferred import SUFFIX
-from cdckit_delta.folding import KEPT, absent_columns, in_order, newest
-from cdckit_delta.target import DeltaTarget, scan
 
 
 class LakeImages(TableImages):

@@ -26,6 +26,9 @@ from cdckit import (
     SinkError,
 )
 from cdckit.tables.context import TableContext
+from cdckit.tables.delta.passing import passes, reason, refuses_rows
+from cdckit.tables.delta.rows import TableRows, WaitingRows
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
 from cdckit.tables.encoder import TableEncoder
@@ -33,10 +36,7 @@ from cdckit.tables.target import BatchId
 from cdckit_delta.checks import check_place
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.images import LakeImages
-from cdckit_delta.passing import passes, reason, refuses_rows
-from cdckit_delta.rows import TableRows, WaitingRows
 from cdckit_delta.tables import Asked, LakeTable
-from cdckit_delta.target import DeltaTarget
 from cdckit_delta.written import Written
 
 log = logging.getLogger("cdckit.tables")

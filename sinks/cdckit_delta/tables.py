@@ -10,18 +10,18 @@ import pyarrow as pa
 
 from cdckit import MarkKind
 from cdckit.tables.context import TableContext
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.mirror import Mirror
+from cdckit.tables.delta.rows import TableRows
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.logged_marks import Logged, logged
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, chosen, emptied
 from cdckit.tables.sources import Sources
 from cdckit.tables.target import BatchId
-from cdckit_delta.arrow_types import arrow_schema
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.deferred import DeferredChanges
-from cdckit_delta.mirror import Mirror
-from cdckit_delta.rows import TableRows
-from cdckit_delta.target import DeltaTarget
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
@@ -73,6 +73,8 @@ class LakeTable:
         if rows.marks:
             self._apply(batch.application)
         log = Logged() if self._mirrors else self._logged(rows, asked, awaited)
+        if self._mirrors and not evolution.columns:
+            evolution.first_notes = self._sources.first(rows.sources)
         evolution.follow(rows.layouts, rows.marks, asked.accepted)
         if self._mirrors:
             self._mirror(rows, batch, asked.accepted)
@@ -169,7 +171,7 @@ class LakeTable:
         if not evolution.present():
             evolution.use({name: accepted[name] for name in used})
             return  # whatever happened to it, it has never had a row
-        here = {part.layout.source for part in rows.parts if part.layout.kind == "rows"}
+        here = rows.sources
         self._sources.add(here)
         gone = emptied(marks, self._sources.names, target)
         if rows.parts or gone:

@@ -10,10 +10,10 @@ import pytest
 from cdckit.api.marks import DefinitionChange, MarkKind
 from cdckit.errors import SinkError
 from cdckit.tables.behavior import Behavior, ChangeKind
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.layout import Layout
 from cdckit.tables.logged_marks import logged
 from cdckit.tables.marks import Mark
-from cdckit_delta.target import DeltaTarget
 
 ROWS = Layout("rows", "d.a", (("id", "int"),), ("id",), "c")
 EVENT = Layout("truncate", "d.a", (), (), "t")

@@ -47,8 +47,9 @@ class Table(Target):
     def columns(self) -> Columns:
         return dict(self.made)
 
-    def create(self, columns: Columns) -> None:
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
         self.made = dict(columns)
+        self.noted |= notes
 
     def add_columns(self, columns: Columns) -> None:
         self.made |= columns

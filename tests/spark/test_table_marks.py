@@ -24,7 +24,7 @@ from cdckit.tables.sink import Packet
 from cdckit.tables.target import BatchId
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.mirror import Mirror
-from cdckit_spark.rows import tables_of
+from cdckit_spark.packets import tables_of
 from cdckit_spark.sink import LakeSink
 from cdckit_spark.targets import DeltaTarget
 from spark.script import Script
@@ -39,12 +39,14 @@ ROUTER = {"type": "ByLogicalTableRouter", "topic.regex": r".*\.shard.*", "topic.
 class Lake:
     """Runs a script into tables, and reads them."""
 
-    def __init__(self, session: SparkSession, script: Script, folder: Path) -> None:
+    def __init__(self, session: SparkSession, script: Script, folder: Path, small: int) -> None:
         self.session = session
         self.script = script
         self.folder = folder
+        self.small = small
 
     def run(self, mode: str = "mirror", state: str = "state", **options: Any) -> None:
+        options = {"small_batch_rows": self.small, **options}
         pipeline = self.script.pipeline(self.folder / state, "spark", path=self.folder / "lake", mode=mode, **options)
         SparkRunner(pipeline).run(once=True)
 
@@ -53,9 +55,10 @@ class Lake:
         return sorted((tuple(row) for row in frame.select(*columns or ["id", "name"]).collect()), key=repr)
 
 
-@pytest.fixture
-def lake(session: SparkSession, script: Script, tmp_path: Path) -> Lake:
-    return Lake(session, script, tmp_path)
+@pytest.fixture(params=[0, 1000], ids=["spark", "driver"])
+def lake(session: SparkSession, script: Script, tmp_path: Path, request: pytest.FixtureRequest) -> Lake:
+    """Tables that one of the two writers has."""
+    return Lake(session, script, tmp_path, request.param)
 
 
 def test_reads_that_no_snapshot_begins_leave_the_rest(lake: Lake) -> None:

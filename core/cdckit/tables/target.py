@@ -54,6 +54,17 @@ class Target(ABC):
         if owner != self.topic:
             raise collision(str(self), owner, self.topic)
 
+    def check_made(self, notes: Mapping[str, str]) -> None:
+        """Sees that a table that was made is this topic's and has its notes, though somebody else may have made it.
+
+        Raises:
+            SinkError: it is another topic's.
+        """
+        found = self.notes()
+        self.check_owner(found)
+        if lacking := {name: text for name, text in notes.items() if found.get(name) != text}:
+            self.note(lacking)
+
     def claim(self) -> None:
         """Notes whose table it is."""
         self.note({TOPIC: self.topic})
@@ -90,8 +101,8 @@ class Target(ABC):
         """The table's columns; none where there is no table yet."""
 
     @abstractmethod
-    def create(self, columns: Columns) -> None:
-        """Makes the table."""
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+        """Makes the table, with notes about it."""
 
     @abstractmethod
     def add_columns(self, columns: Columns) -> None:

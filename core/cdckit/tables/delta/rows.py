@@ -9,14 +9,14 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from cdckit import lane_of
+from cdckit.api.record import lane_of
 from cdckit.tables.definitions import Fitting
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.spilled_rows import SpilledRows
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.groups import Group
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
-from cdckit_delta.arrow_types import arrow_schema
-from cdckit_delta.spilled_rows import SpilledRows
 
 
 class Batches(Protocol):
@@ -87,6 +87,11 @@ class TableRows:
             place = (lane_of(part.position), part.layout)
             first[place] = min(part.position, first.get(place, part.position))
         return [(position, layout) for (_, layout), position in first.items()]
+
+    @property
+    def sources(self) -> set[str]:
+        """The sources of whole rows."""
+        return {part.layout.source for part in self.parts if part.layout.kind == "rows"}
 
     def without(self, sources: Set[str]) -> TableRows:
         """What there is of other source tables than these, and that one of these is gone."""
