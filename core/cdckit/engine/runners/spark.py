@@ -99,6 +99,7 @@ class SparkRunner(Runner):
             measured=self.measured,
             marks=delivery.marks,
             faults=faults,
+            spools=(session.sparkContext.master or "").startswith("local"),
         )
         source = make_source(self.pipeline)
         stack.callback(source.close)

@@ -38,6 +38,7 @@ class Job:
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
         faults: where the driver takes what cannot be delivered; None: it stops the query.
+        spools: whether workers find files of the planner, as they do where the master is this machine.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
         token: tells this query's parts, kept in worker processes from batch to batch, from another's.
     """
@@ -55,5 +56,6 @@ class Job:
     measured: bool = False
     marks: bool = False
     faults: Address | None = None
+    spools: bool = False
     starts: bool = True
     token: str = field(default_factory=lambda: uuid4().hex)

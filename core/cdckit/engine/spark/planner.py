@@ -22,6 +22,9 @@ from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_for_planner
 from cdckit.errors import StateError
 
+SPOOL = "spool"
+"""The folder in a pipeline's own where its source keeps what it has read ahead of the workers."""
+
 
 class Plan(NamedTuple):
     """How a batch is read.
@@ -162,6 +165,7 @@ class Planner:
                     starts=self.job.starts,
                     marks=self.job.marks,
                     undecoded=_told_by_worker if self._passes_over else None,
+                    spool=(self.job.pipeline.folder / SPOOL).absolute() if self.job.spools else None,
                 )
             )
             self._source = source
