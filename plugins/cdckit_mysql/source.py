@@ -54,6 +54,7 @@ from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.streaming.log_origin import LogOrigin
+from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.passed_over import RowsFacts, rows_of
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
@@ -435,6 +436,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._origin.opener(),
             spool=None if self._context.spool is None or self.archived else Spool(self._context.spool),
             marks=self._context.marks,
+            pace=Pace(self._context.bytes_per_second) if self._context.bytes_per_second else None,
             stays=not self.archived,
         )
 

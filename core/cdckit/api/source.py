@@ -40,6 +40,8 @@ class SourceContext:
             the pipeline. It raises a `DecodeError` where it takes no more.
         spool: a folder for what a planner has read already, where those that read splits are on the same machine, so
             that they need not ask for it again; None: there is none. It belongs to this source while it is open.
+        bytes_per_second: how much of its log a planner takes in a second at the most; 0: as much as comes. A source
+            that does not look at its log has nothing to hold back.
     """
 
     name: str
@@ -53,6 +55,7 @@ class SourceContext:
     marks: bool = False
     undecoded: Callable[[Undecoded], None] | None = None
     spool: Path | None = None
+    bytes_per_second: int = 0
 
 
 @dataclass(frozen=True, slots=True)

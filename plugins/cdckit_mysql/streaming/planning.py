@@ -16,6 +16,7 @@ from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.log_pieces import KeptEvents, LogPiece, joined_pieces
 from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions, LookedAtTables
 from cdckit_mysql.streaming.opened_log import OpenLog
+from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.range_scan import RangeScan
 from cdckit_mysql.streaming.range_scanner import LogRange, OpenScan, RangeScanner
@@ -46,6 +47,7 @@ class LogPlanner:
         open_log: gives the log.
         spool: where the events of larger ranges are kept for their readers; None: they ask for them again.
         marks: whether readers make table marks, for which each statement concerns all captured tables.
+        pace: holds back how fast the log is taken; None: nothing does.
         stays: whether the connection of one range is kept for the next.
     """
 
@@ -62,6 +64,7 @@ class LogPlanner:
         *,
         spool: Spool | None = None,
         marks: bool = False,
+        pace: Pace | None = None,
         stays: bool = True,
     ) -> None:
         self._config = config
@@ -74,6 +77,7 @@ class LogPlanner:
         self._open_log = open_log
         self._spool = spool
         self._marks = marks
+        self._pace = pace
         self._known: tuple[str, Tables] | None = None
         self._range: LogRange | None = None
         self._beyond: tuple[LogOffset, int] | None = None
@@ -213,6 +217,7 @@ class LogPlanner:
                 piece_bytes=max(LEAST_PIECE, size // MOST_PIECES),
                 keep=lambda: KeptEvents(KEPT_BYTES, self._spool),
                 patience=self._config.connect_keep_alive_interval_ms / 1000,
+                pace=self._pace,
             )
             return OpenScan(start, scan, definitions, stack.pop_all())
 

@@ -20,6 +20,7 @@ from cdckit_mysql.offsets import LogOffset, LogPosition, file_number
 from cdckit_mysql.streaming.log_pieces import KeptEvents, LogPiece
 from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions
 from cdckit_mysql.streaming.opened_log import OpenedLog
+from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.transaction_range import TransactionRange
 
@@ -48,6 +49,7 @@ class RangeScan:
         piece_bytes: how large a piece is to be at least.
         keep: makes what takes the events of a range.
         patience: how many seconds the server may be silent within a range that it has.
+        pace: holds it back; None: nothing does.
 
     Attributes:
         by_gtid: whether the log was asked for by GTID: between its transactions the server's log may hold others, and
@@ -67,6 +69,7 @@ class RangeScan:
         piece_bytes: int,
         keep: Callable[[], KeptEvents],
         patience: float,
+        pace: Pace | None = None,
     ) -> None:
         self._connection = connection
         self._definitions = definitions
@@ -76,6 +79,7 @@ class RangeScan:
         self._keep_events = keep
         self._kept = keep()
         self._patience = patience
+        self._pace = pace
         self._identified = False
         self._looks_inside = len(definitions.tables) > FEW_TABLES
         self._size = self._events = 0
@@ -150,6 +154,8 @@ class RangeScan:
         if self.abandoned:
             raise RetriableSourceError("what lies ahead in the log is not wanted any more")
         spans = self._connection.packets(self._patience)
+        if self._pace is not None:
+            self._pace.took(sum(end - at for _, at, end in spans), lambda: not self.abandoned)
         if not spans and not (self.by_gtid and self._connection.ended):
             raise LogEndedError(f"the log ended unexpectedly behind {self._progress.offset().position}")
         return spans

@@ -14,7 +14,7 @@ from cdckit.api.state_store import StateStore
 from cdckit.api.undecoded import Undecoded
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
-from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.job import MOST_BYTES, SPLIT_BYTES, Job
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.relay import driver_of, relayed
 from cdckit.engine.state.copies import number_copy
@@ -79,10 +79,16 @@ class Planner:
             self._notices.idle()
             return end
         seen_ms = time.time_ns() // 1_000_000
-        cut = end if max_bytes is None else self.source.cut(start, end, max_bytes)
+        cut = end if max_bytes is None else self.source.cut(start, end, self._batch_bytes(max_bytes))
         self._copy()
         self._planned = PlannedBatch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
         return cut
+
+    def _batch_bytes(self, least: int) -> int:
+        """How much of the log a batch takes: that many workers have work for longer than a task takes to begin."""
+        if not self.job.grows:
+            return least
+        return max(least, min(MOST_BYTES, SPLIT_BYTES * self._parallelism()))
 
     def _bytes(self, start: Offset, end: Offset) -> int:
         """About how much of the log lies between two offsets, as the source tells it."""
@@ -165,6 +171,7 @@ class Planner:
                     starts=self.job.starts,
                     marks=self.job.marks,
                     undecoded=_told_by_worker if self._passes_over else None,
+                    bytes_per_second=self.job.pipeline.read_max_bytes_per_second,
                     spool=(self.job.pipeline.folder / SPOOL).absolute() if self.job.spools else None,
                 )
             )
