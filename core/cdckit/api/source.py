@@ -38,6 +38,10 @@ class SourceContext:
             the same in either case.
         undecoded: takes an event or message that cannot be decoded, and reading goes on behind it; None: it is to stop
             the pipeline. It raises a `DecodeError` where it takes no more.
+        spool: a folder for what a planner has read already, where those that read splits are on the same machine, so
+            that they need not ask for it again; None: there is none. It belongs to this source while it is open.
+        bytes_per_second: how much of its log a planner takes in a second at the most; 0: as much as comes. A source
+            that does not look at its log has nothing to hold back.
     """
 
     name: str
@@ -50,6 +54,8 @@ class SourceContext:
     starts: bool = True
     marks: bool = False
     undecoded: Callable[[Undecoded], None] | None = None
+    spool: Path | None = None
+    bytes_per_second: int = 0
 
 
 @dataclass(frozen=True, slots=True)
