@@ -46,7 +46,8 @@ class TableRows:
     """What a batch holds for one table.
 
     Attributes:
-        packets: its packets.
+        packets: the batch's, those of other tables among them.
+        topic: whose packets of these are the table's.
         headings: what the packets say of themselves.
         marks: the table marks among the rows.
         inferred: columns to read out of the documents besides.
@@ -54,10 +55,16 @@ class TableRows:
     """
 
     packets: DataFrame
+    topic: str
     headings: Sequence[Heading]
     marks: Sequence[Mark] = ()
     inferred: Sequence[DeclaredColumn] = ()
     held: Sequence[Part] | None = None
+
+    @property
+    def _own(self) -> DataFrame:
+        """The table's packets; made when they are read, since each such frame has its price and most are never read."""
+        return self.packets.where(f.col("topic") == self.topic)
 
     @property
     def count(self) -> int:
@@ -125,7 +132,7 @@ class TableRows:
                         wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
                         yield fitted(moved_to(wide, moved) if moved else wide, wanted, given, fits.tolerant)
 
-        return self.packets.select("data", "position", "layout").mapInArrow(unpacked, ddl)
+        return self._own.select("data", "position", "layout").mapInArrow(unpacked, ddl)
 
     def of_documents(self, tell: Callable[[Sequence[str | None]], Iterable[str]]) -> DataFrame:
         """What `tell` has to say of the documents, packet by packet, as a column of texts."""
@@ -138,7 +145,7 @@ class TableRows:
                             texts = list(tell(rows.column(DOCUMENT).to_pylist()))
                             yield pa.RecordBatch.from_pydict({"text": pa.array(texts, pa.string())})
 
-        return self.packets.select("data").mapInArrow(texts_of, "text string")
+        return self._own.select("data").mapInArrow(texts_of, "text string")
 
     def widened(self, columns: Sequence[DeclaredColumn]) -> TableRows:
         """The rows with columns that are read out of their documents, behind these."""
