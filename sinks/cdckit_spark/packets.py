@@ -45,7 +45,7 @@ def tables_of(packets: DataFrame) -> dict[str, TableRows]:
             marks[topic].append(Mark.loads(mark))
     with_rows = packets.where(f.col("mark").isNull())
     tables = {
-        topic: TableRows(with_rows.where(f.col("topic") == topic), headings.get(topic, []), marks.get(topic, []))
+        topic: TableRows(with_rows, topic, headings.get(topic, []), marks.get(topic, []))
         for topic in [*headings, *(topic for topic in marks if topic not in headings)]
     }
     return tables | _in_detail({topic: rows for topic, rows in tables.items() if rows.cut}, with_rows, layouts)

@@ -47,7 +47,8 @@ class TableRows:
     """What a batch holds for one table.
 
     Attributes:
-        packets: its packets.
+        packets: the batch's, those of other tables among them.
+        topic: whose packets of these are the table's.
         headings: what the packets say of themselves.
         marks: the table marks among the rows.
         inferred: columns to read out of the documents besides.
@@ -55,10 +56,16 @@ class TableRows:
     """
 
     packets: DataFrame
+    topic: str
     headings: Sequence[Heading]
     marks: Sequence[Mark] = ()
     inferred: Sequence[DeclaredColumn] = ()
     held: Sequence[Part] | None = None
+
+    @property
+    def _own(self) -> DataFrame:
+        """The table's packets; made when they are read, since each such frame has its price and most are never read."""
+        return self.packets.where(f.col("topic") == self.topic)
 
     @property
     def count(self) -> int:
@@ -126,7 +133,7 @@ class TableRows:
                         wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
                         yield fitted(moved_to(wide, moved) if moved else wide, wanted, given, fits.tolerant)
 
-        return self.packets.select("data", "position", "layout").mapInArrow(unpacked, ddl)
+        return self._own.select("data", "position", "layout").mapInArrow(unpacked, ddl)
 
     def and_packets(self, packets: Sequence[Packet]) -> TableRows:
         """These rows, and those of packets that the driver has made."""
@@ -151,7 +158,7 @@ class TableRows:
                             texts = list(tell(rows.column(DOCUMENT).to_pylist()))
                             yield pa.RecordBatch.from_pydict({"text": pa.array(texts, pa.string())})
 
-        return self.packets.select("data").mapInArrow(texts_of, "text string")
+        return self._own.select("data").mapInArrow(texts_of, "text string")
 
     def widened(self, columns: Sequence[DeclaredColumn]) -> TableRows:
         """The rows with columns that are read out of their documents, behind these."""
