@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import Dataset, IgnoredOptions
+from cdckit import Dataset, IgnoredOptions, Offset
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
@@ -120,6 +120,15 @@ class MongoDbConfig(
             "capture_collection_groups": [],
         }
         return super().whole(tables).model_copy(update=update)
+
+    @property
+    def looks_up_rows(self) -> bool:
+        """The server looks documents up for updates; and images after them need not be kept."""
+        return True
+
+    def ends_exactly(self, offset: Offset) -> bool:
+        """Between two moments of the cluster, or behind an event, which then is not known to be one of several."""
+        return self.partial_updates is None and not offset.get("initsync")
 
     def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
         """As a query document; a record's key holds the `_id` as a JSON text."""

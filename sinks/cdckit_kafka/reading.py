@@ -12,6 +12,7 @@ from cdckit import POSITION_HEADER, UNAVAILABLE_HEADER, HeldMessage, HeldMessage
 from cdckit.kafka import ClientErrors, open_consumer
 from cdckit.waiting import answer_of
 from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.ends import Ends, compacted
 from cdckit_kafka.settings import CLIENT_OPTIONS, consumer_settings, producer_settings
 
 _BATCH = 1000
@@ -26,17 +27,46 @@ def held_messages(config: KafkaSinkConfig, context: SinkContext, topics: Collect
         SinkError: no broker answers within the sink's `timeout`.
     """
     settings = consumer_settings(producer_settings(config, context.name))
+    found = _bounds(config, settings, topics)
+    left = {place: high for place, (low, high) in found.items() if high > low}
+    return HeldMessages(_Reading(config, context, settings).batches(left), _removed(found))
+
+
+def held_to(config: KafkaSinkConfig, context: SinkContext, topics: Collection[str], ends: Ends) -> HeldMessages:
+    """What the brokers have of some topics before ends that were told, and all of topics that may be compacted.
+
+    Raises:
+        SinkError: no broker answers within the sink's `timeout`.
+    """
+    settings = producer_settings(config, context.name)
+    passing = compacted(settings, topics, config.timeout)
+    settings = consumer_settings(settings)
+    found = _bounds(config, settings, topics)
+    until = {
+        place: high if place[0] in passing else ends.get(place[0], {}).get(str(place[1]), 0)
+        for place, (_, high) in found.items()
+    }
+    left = {place: end for place, end in until.items() if end > found[place][0]}
+    removed = _removed(found)
+    return HeldMessages(_Losing(config, context, settings, removed).batches(left), removed, passing)
+
+
+def _bounds(
+    config: KafkaSinkConfig, settings: Mapping[str, str], topics: Collection[str]
+) -> dict[_Place, tuple[int, int]]:
     errors = ClientErrors(CLIENT_OPTIONS, settings)
     with closing(open_consumer(settings, errors)) as consumer:
         ends = _Ends(consumer, config.timeout, errors)
-        found = {place: ends.of(place) for topic in sorted(topics) for place in ends.partitions(topic)}
-    removed = {topic: _removed(low) for (topic, _), (low, _) in sorted(found.items()) if low > 0}
-    left = {place: high for place, (low, high) in found.items() if high > low}
-    return HeldMessages(_Reading(config, context, settings).batches(left), removed)
+        return {place: ends.of(place) for topic in sorted(topics) for place in ends.partitions(topic)}
 
 
-def _removed(low: int) -> str:
-    return f"the topic begins at offset {low} by now (retention.ms, retention.bytes), and what stood before is gone"
+def _removed(found: Mapping[_Place, tuple[int, int]]) -> dict[str, str]:
+    """The topics that have lost messages, and why."""
+    return {
+        topic: f"the topic begins at offset {low} by now (retention.ms, retention.bytes), and what stood before is gone"
+        for (topic, _), (low, _) in sorted(found.items())
+        if low > 0
+    }
 
 
 class _Ends:
@@ -113,6 +143,33 @@ class _Reading:
         return self._context.parsed(message.topic() or "", part, given)
 
 
+class _Losing(_Reading):
+    """Reads what may be removed meanwhile, and says where it was.
+
+    Args:
+        config: the sink's options.
+        context: what a runner would give it.
+        settings: the consumer's.
+        removed: takes the topics that have lost messages while they were read.
+    """
+
+    def __init__(
+        self,
+        config: KafkaSinkConfig,
+        context: SinkContext,
+        settings: Mapping[str, str],
+        removed: dict[str, str],
+    ) -> None:
+        super().__init__(config, context, settings)
+        self._removed = removed
+
+    def batches(self, left: dict[_Place, int]) -> Iterator[Sequence[HeldMessage]]:
+        """Those before the ends of their partitions."""
+        topics = {topic for topic, _ in left}
+        yield from super().batches(left)
+        self._removed |= _removed(_bounds(self._config, self._settings, topics))
+
+
 def _text(header: str | bytes | None) -> str:
     return header.decode() if isinstance(header, bytes) else header or ""
 
@@ -130,5 +187,5 @@ def _settle(message: Message, left: dict[_Place, int]) -> None:
     place, error = _place(message), message.error()
     if error is not None and error.code() != KafkaError._PARTITION_EOF:
         raise SinkError(f"topic {place[0]}: {error.str()}; nothing can be compared with it")
-    if place in left and (error is not None or (message.offset() or 0) + 1 >= left[place]):
+    if place in left and (message.offset() or 0) + (error is None) >= left[place]:
         del left[place]

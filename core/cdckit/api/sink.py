@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -111,6 +111,9 @@ class Sink(ABC):
     keeps_all: ClassVar[bool] = False
     """Whether what it was given stays there whatever comes later, so that what it held at a place can be read back."""
 
+    tells_ends: ClassVar[bool] = False
+    """Whether `ends` may tell where topics end, so that what it held there can be read back."""
+
     reads_bytes: ClassVar[bool] = False
     """Whether `read_back` reads keys and values by `SinkContext.parsed`, so that they need not be JSON."""
 
@@ -156,6 +159,25 @@ class Sink(ABC):
             SinkError: it cannot be reached.
         """
         raise ConfigError("sink.type: what this sink has written cannot be read back, and so not be compared")
+
+    def ends(self, topics: Collection[str]) -> Mapping[str, Json] | None:
+        """Where topics end now, in the sink's own words; asked behind a flush or a commit, where nothing is under way.
+
+        Returns:
+            By topic; None: it cannot tell now. It raises nothing, as the pipeline goes on all the same.
+        """
+        return None
+
+    def read_back_to(self, context: SinkContext, topics: Collection[str], ends: Mapping[str, Json]) -> HeldMessages:
+        """As `read_back`, up to ends that `ends` told.
+
+        Topics in which what stands behind may have taken away what stood before are read to their present ends, and
+        named by `HeldMessages.passing`.
+
+        Raises:
+            SinkError: it cannot be reached.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def close(self) -> None:

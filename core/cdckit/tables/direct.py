@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cdckit.api.marks import RoutedMark
-from cdckit.api.record import Record
+from cdckit.api.record import Offset, Record
 from cdckit.api.sink import TableSink
 from cdckit.tables.context import TableContext
 
@@ -98,6 +98,9 @@ class DirectTableSink(TableSink):
     @abstractmethod
     def full(self) -> bool:
         """Whether so much is waiting that it is to be committed now."""
+
+    def ends_at(self, offset: Offset | None) -> None:
+        """Says, before `commit`, at which offset what is waiting ends; None: between two. Need not be heard."""
 
     @abstractmethod
     def commit(self, number: int) -> int:

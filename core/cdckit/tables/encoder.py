@@ -88,9 +88,14 @@ class TableEncoder:
     def seen(self, mark: RoutedMark) -> Mark:
         """A table mark as the sink sees it."""
         told, value = mark.mark, mark.example.value
-        source = told.table
-        if isinstance(value, Struct) and shape_of(value.schema) is None:
+        database, _, table = told.table.partition(".")
+        source, named = told.table, (database, table)
+        if isinstance(value, Struct) and (shape := shape_of(value.schema)) is not None:
+            facts = self._facts_of(value, shape)
+            named = facts.db or database, facts.table or table
+        elif isinstance(value, Struct):
             source = source_name(value.schema, _REMOVED)  # flattened rows do not say where they come from
+            named = value.get("__db"), value.get("__table")  # unless the transform was told to
         return Mark(
             told.kind,
             told.position,
@@ -102,6 +107,7 @@ class TableEncoder:
             told.statement,
             layout=self._layout(mark.example) if told.kind in _DEFINING else None,
             change=told.change,
+            named=named,
         )
 
     def _layout(self, example: Record) -> Layout | None:
@@ -121,7 +127,9 @@ class TableEncoder:
             self._emptied.append((record.topic, emptied))
             return
         if facts.op == "t":
-            self._group("truncate", record, None, facts).add((), record.position, facts)
+            emptying = truncate_group(self.mode, self.placeholder, record, facts)
+            emptying.add((), record.position, facts)
+            self._groups[record.topic, "truncate", record.position] = emptying  # each by itself: its position is told
             return
         image = shape.image(value, before=facts.deleted)
         if facts.deleted:
@@ -196,7 +204,7 @@ class TableEncoder:
     def _only_key(self, record: Record, facts: Facts) -> None:
         if not isinstance(record.key, Struct):
             raise _fault(record, "a delete with neither the row nor a key that is a struct")
-        self._group("keys", record, record.key.schema, facts).add(record.key.values, record.position, facts)
+        self._keys(record, record.key.schema, facts).add(record.key.values, record.position, facts)
 
     def _rows(self, record: Record, row: Schema, facts: Facts) -> RowGroup:
         key = (record.topic, row, record.key.schema if record.key is not None else None)
@@ -206,14 +214,11 @@ class TableEncoder:
         assert isinstance(group, RowGroup)
         return group
 
-    def _group(self, kind: str, record: Record, schema: Schema | None, facts: Facts) -> Group:
-        group = self._groups.get((record.topic, kind, schema))
+    def _keys(self, record: Record, schema: Schema, facts: Facts) -> Group:
+        group = self._groups.get((record.topic, "keys", schema))
         if group is None:
-            if schema is None:
-                group = truncate_group(self.mode, self.placeholder, record, facts)
-            else:
-                group = key_group(self.mode, self.placeholder, record, schema, facts)
-            self._groups[record.topic, kind, schema] = group
+            group = key_group(self.mode, self.placeholder, record, schema, facts)
+            self._groups[record.topic, "keys", schema] = group
         return group
 
 

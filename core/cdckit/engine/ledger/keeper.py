@@ -8,6 +8,7 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.ledger.layouts import message_layouts, table_layouts
 from cdckit.engine.ledger.ledger import Ledger, form_of
 from cdckit.engine.ledger.record_rows import RecordLedger
+from cdckit.engine.ledger.row_form import digest
 from cdckit.engine.ledger.window import KeyedRows
 from cdckit.engine.pipeline import Encoder
 from cdckit.engine.serializers.avro.config import AvroConfig
@@ -25,7 +26,7 @@ def ledger_of(pipeline: ResolvedPipeline, encoder: Encoder, state: StateStore, s
     config, serializer = pipeline.source_config, encoder.serializer
     lists, saved = MadeFor.of(pipeline).lists, state.load_offset()
     if isinstance(serializer, JsonSerializer) and not config.snapshot_overlaps:
-        rows = serializer.noting_rows(lambda schema: form_of(schema).of_text)
+        rows = serializer.noting_rows(lambda schema: form_of(schema).of_text, digest)
         return Ledger(rows, state, saved, lists, config.rows_left_out)
     log = source if config.snapshot_overlaps else None
     keyed = KeyedRows(pipeline.folder)

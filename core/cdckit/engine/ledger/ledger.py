@@ -7,6 +7,7 @@ that the source told of, whatever became of the messages; saved with the offset,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, lane_of
@@ -15,12 +16,30 @@ from cdckit.api.state_store import StateStore
 from cdckit.engine.ledger.kept import Head, Place, read_head, read_tables, save_table
 from cdckit.engine.ledger.row_form import RowForm, digest
 from cdckit.engine.ledger.table import TableLedger
-from cdckit.engine.serializers.row_texts import NO_ROW, RowTexts, Run
+from cdckit.engine.serializers.row_texts import RowTexts, Run
 
 _READ = "r"
 _TRUNCATE = "t"
 _INCREMENTAL = "incremental"
 _FORM = "ledger.form"
+
+
+class _Rows(NamedTuple):
+    """The rows of a run.
+
+    Attributes:
+        run: what they have in common.
+        befores: the hashes of rows before.
+        afters: those of rows after.
+        written: the messages that they are in.
+        position: that of the first one.
+    """
+
+    run: Run
+    befores: list[int]
+    afters: list[int]
+    written: Sequence[bytes | None]
+    position: str
 
 
 def form_of(schema: Schema) -> RowForm:
@@ -105,13 +124,15 @@ class Ledger:
         noted = self._rows
         if not messages.topics or noted is None:
             return
-        runs = noted.runs
-        ends = [*(run.first for run in runs[1:]), len(messages)]
-        for run, end in zip(runs, ends, strict=True):
+        ends = [(run.first, run.before, run.after) for run in noted.runs[1:]]
+        ends.append((len(messages), len(noted.befores), len(noted.afters)))
+        for run, (end, before, after) in zip(noted.runs, ends, strict=True):
             topics = messages.topics[run.first : end]
             topic = topics[0]
             if topics.count(topic) == len(topics):
-                self._take(topic, run, messages.positions[run.first])
+                befores, afters = noted.befores[run.before : before], noted.afters[run.after : after]
+                written = messages.values[run.first : end]
+                self._take(topic, _Rows(run, befores, afters, written, messages.positions[run.first]))
             else:
                 for each in set(topics):
                     self._table(each).spoil("rows of one event go to several topics")
@@ -121,16 +142,14 @@ class Ledger:
             self._reached[lane] = max(position, self._reached.get(lane, ""))
         noted.clear()
 
-    def _take(self, topic: str, run: Run, position: str) -> None:
-        table = self._table(topic)
+    def _take(self, topic: str, rows: _Rows) -> None:
+        table, run = self._table(topic), rows.run
         if not run.op or run.row is None or run.source is None:
             table.spoil("its values are no change events with rows: a transform took before and after away")
         elif run.op == _TRUNCATE:
             self._empty(table, run)
         elif run.op != _READ or run.source.get("snapshot") != _INCREMENTAL:
-            self._add(table, run, position)
-        run.befores.clear()
-        run.afters.clear()
+            self._add(table, rows)
 
     def _empty(self, table: TableLedger, run: Run) -> None:
         if len(table.sources) > 1:
@@ -138,7 +157,8 @@ class Ledger:
         else:
             table.empty()
 
-    def _add(self, table: TableLedger, run: Run, position: str) -> None:
+    def _add(self, table: TableLedger, rows: _Rows) -> None:
+        run, befores, afters = rows.run, rows.befores, rows.afters
         assert run.row is not None
         assert run.source is not None
         source, form = _table_of(run.source), form_of(run.row)
@@ -146,18 +166,27 @@ class Ledger:
         self._note_source(table, source)
         if table.void:
             return
-        befores, afters = run.befores, run.afters
         if table.form is not form and table.form is not None:
             if not table.form.covers(form):
                 lost = table.form.lost(form)
-                table.spoil(f"its definition changed at position {position}: {lost} went or became otherwise")
+                table.spoil(f"its definition changed at position {rows.position}: {lost} went or became otherwise")
                 return
             if len(table.form.columns) != len(form.columns):
-                befores, afters = ([*map(table.form.of_text, texts)] for texts in (befores, afters))
-        if run.op == "u" and (NO_ROW in befores or len(befores) != len(afters)):
-            table.spoil(f"an update at position {position} or behind it does not tell the row before")
+                befores, afters = self._in_form(table.form, rows)
+        if run.op == "u" and len(befores) != len(afters):
+            table.spoil(f"an update at position {rows.position} or behind it does not tell the row before")
             return
-        table.take(map(digest, afters), map(digest, befores))
+        table.take(afters, befores)
+
+    def _in_form(self, form: RowForm, rows: _Rows) -> tuple[list[int], list[int]]:
+        """The hashes of rows that have more columns than those that are added up."""
+        assert self._rows is not None
+        events = list(self._rows.rows_of(rows.run, rows.written))
+        befores, afters = (
+            [digest(form.text(event[image])) for event in events if event[image] is not None]
+            for image in ("before", "after")
+        )
+        return befores, afters
 
     def _note_source(self, table: TableLedger, source: str) -> None:
         if source not in table.sources:

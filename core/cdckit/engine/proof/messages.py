@@ -59,6 +59,7 @@ class MessageImages(Images):
         self._readers: dict[str, RowReader] = {}
         self._told = told or {}
         self._reached: Mapping[str, str] = {}
+        self._ends: Mapping[str, Any] | None = None
 
     def show(self, topic: str, shown: Shown) -> None:
         """Other columns that a message has besides are not looked at."""
@@ -89,15 +90,22 @@ class MessageImages(Images):
         return self._reader(topic).fields(row)
 
     def until(self, barrier: Barrier) -> None:
-        """By the positions of messages."""
-        self._reached = barrier.reached
+        """By the ends of topics, or by the positions of messages."""
+        self._ends = barrier.ends
+        self._reached = barrier.reached if barrier.ends is None else {}
 
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """Those of the sink's messages."""
-        held = self._sink.read_back(self._context, topics)
-        self.removed = dict(held.removed)
+        ends = self._ends
+        held = (
+            self._sink.read_back(self._context, topics)
+            if ends is None
+            else self._sink.read_back_to(self._context, topics, ends)
+        )
+        self.passing = set(held.passing)
         for batch in held.batches:
             yield list(self._images(batch))
+        self.removed = dict(held.removed)
 
     def _images(self, batch: Iterable[HeldMessage]) -> Iterator[Image]:
         reached = self._reached

@@ -194,7 +194,7 @@ class TableProgress:
             SinkError: a table does not take it.
             StateError: the offset cannot be saved.
         """
-        self._write(self.batches.begin(None))
+        self._write(self.batches.begin(None), end)
         self.offset, self._behind = end, False
         if self._ledger is not None:
             self._ledger.ended()
@@ -207,7 +207,7 @@ class TableProgress:
             SinkError: a table does not take it.
             StateError: the offset cannot be saved.
         """
-        self._commit()
+        self._commit(None if self._behind else self.offset)
         self._keep()
 
     def rewind(self) -> None:
@@ -238,12 +238,13 @@ class TableProgress:
         pause = max(self._sink.commit_interval_ms / 1000, min(_BETWEEN * self._took, _LONGEST))
         return time.monotonic() - self._committed >= pause
 
-    def _commit(self) -> None:
+    def _commit(self, end: Offset | None = None) -> None:
         if self._sink.waiting:
-            self._write(self.batches.begin(self._reached))
+            self._write(self.batches.begin(self._reached), end)
 
-    def _write(self, number: int) -> None:
+    def _write(self, number: int, end: Offset | None) -> None:
         begun = time.monotonic()
+        self._sink.ends_at(end)
         self._away.begin()
         self._rows += self._sink.commit(number)
         self._away.end()
@@ -274,9 +275,7 @@ class TableProgress:
         self._settle()
         self.batches.saving(self.offset, self._reached)
         if self._ledger is not None:
-            self._ledger.saving_batch(
-                self.offset, f"{self._application}/{self.batches.generation}", self.batches.number
-            )
+            self._ledger.saving_batch(self.offset, self._batches_name, self.batches.number)
         self._state.save_offset(self.offset)
         self._saved = self.offset
         self.batches.saved(self.offset, self._reached)
@@ -301,7 +300,7 @@ class TableProgress:
         if self._behind or self._saved is None or self.offset != self._saved or not self._barriers.waiting:
             return
         if not self.batches.begun and self.batches.planned_end is None:
-            self._barriers.answer(Barrier(self._saved, {}, self._batches_name, self.batches.number))
+            self._barriers.answer(Barrier(self._saved, {}, self._batches_name, self.batches.number), lambda _: None)
 
     @property
     def _batches_name(self) -> str:
