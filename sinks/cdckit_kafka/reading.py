@@ -132,7 +132,7 @@ class _Reading:
             form = "JSON" if self._context.value_form == "json" else "message of the pipeline"
             raise SinkError(
                 f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}: is no {form}, "
-                "so another serializer, or another program, has written it"
+                f"so another serializer, or another program, has written it: {error}"
             ) from error
         return HeldMessage(message.topic() or "", *parsed, position, UNAVAILABLE_HEADER in headers)
 

@@ -11,8 +11,10 @@ import pytest
 from cdckit.cli.main import call
 from proof.shop import change, deliver, fill, piped, proved
 from proof.test_ledger import said
+from proof.test_ledger_documents import kept
 from testkit.running import Pipeline
 from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql_family import SQLServer
 from testkit.servers.schema_registry import SchemaRegistry
 
@@ -90,3 +92,26 @@ def test_avro_is_refused_where_rows_cannot_be_read_back(
     assert call(["validate", str(tmp_path / "p.json")]) == 2
     refused = capfd.readouterr().err
     assert ("ledger: " in refused, why in refused) == (True, True), refused
+
+
+def test_documents_in_avro(
+    mongo: MongoReplicaSet,
+    kafka_broker: KafkaBroker,
+    schema_registry: SchemaRegistry,
+    unique_name: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    sink = {"type": "kafka", "bootstrap.servers": kafka_broker.bootstrap}
+    pipeline = kept(mongo, unique_name, tmp_path, sink, **{"topic.prefix": unique_name})
+    pipeline.others["serializer"] = {"type": "avro", "schema.registry.url": schema_registry.url}  # type: ignore[index]
+    with mongo.client() as client:
+        things = client[unique_name].create_collection("things", changeStreamPreAndPostImages={"enabled": True})
+        things.insert_many([{"_id": number, "n": number / 3} for number in range(50)])
+        deliver(pipeline)
+        things.update_many({"_id": {"$lt": 20}}, {"$set": {"n": "text"}})
+        things.delete_many({"_id": {"$gte": 45}})
+        deliver(pipeline)
+        assert said(pipeline, capfd, "things") == ("equal", 45, "")
+        assert proved(pipeline)["things"].outcome == "equal"
+        client.drop_database(unique_name)

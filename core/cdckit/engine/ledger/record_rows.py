@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cdckit.api.marks import MarkKind, RoutedMark
@@ -12,14 +11,13 @@ from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, Record, lane_of
 from cdckit.api.schema import Schema
 from cdckit.api.state_store import StateStore
 from cdckit.api.struct import Struct
+from cdckit.engine.ledger.gathered import GatheredRows, key_hash, parts
 from cdckit.engine.ledger.layouts import Layout, Layouts
 from cdckit.engine.ledger.ledger import Ledger
 from cdckit.engine.ledger.row_form import RowForm, digest
 from cdckit.engine.ledger.table import TableLedger
-from cdckit.engine.ledger.window import Changed, KeyedRows
-from cdckit.engine.proof.canonical import shortened
+from cdckit.engine.ledger.window import KeyedRows
 from cdckit.errors import CdcError
-from cdckit.logical import ZONED_TIME, ZONED_TIMESTAMP
 from cdckit.tables.shapes import EnvelopeShape, carries_rows, shape_of
 
 _GATHERED = 2000
@@ -27,7 +25,6 @@ _GATHERED = 2000
 _INCREMENTAL = "incremental"
 _NO_KEY = "its records have no key, so that its rows cannot be told apart"
 _SEVERAL = "its rows are those of several tables, one of which was emptied"
-_OF_TIMES = (ZONED_TIMESTAMP.name, ZONED_TIME.name)
 _WHEN = {True: "before", False: "after"}
 
 
@@ -39,26 +36,6 @@ class Log(Protocol):
 
     def passed(self, offset: Offset, point: Offset) -> bool:
         """Whether all before `point` lies before `offset`."""
-
-
-@dataclass(slots=True)
-class _Rows:
-    """Rows of one topic and schema that are not added up yet.
-
-    Attributes:
-        position: of the first one.
-        layout: their columns.
-        put: those that came.
-        gone: those that went.
-        keyed: of a table whose rows are known by their keys: each change's key, and the number of the row in `put`;
-            -1: it is gone.
-    """
-
-    position: str
-    layout: Layout
-    put: list[Any] = field(default_factory=list)
-    gone: list[Any] = field(default_factory=list)
-    keyed: list[tuple[bytes, int]] = field(default_factory=list)
 
 
 class RecordLedger(Ledger):
@@ -119,14 +96,14 @@ class RecordLedger(Ledger):
         return bool(self._window[0])
 
     def _forget(self) -> None:
-        self._gathered: dict[tuple[str, Schema, Schema], _Rows] = {}
+        self._gathered: dict[tuple[str, Schema, Schema], GatheredRows] = {}
         self._count = 0
 
     # -- what comes
 
     def take_records(self, records: Sequence[Record], marks: Sequence[RoutedMark] = ()) -> None:
         """Takes records in order, and what happened to whole tables among them."""
-        for part, mark in _parts(records, marks):
+        for part, mark in parts(records, marks):
             for record in part:
                 self._take_record(record)
             if mark is not None:
@@ -159,12 +136,12 @@ class RecordLedger(Ledger):
         table = self._known_table(record, value, layout, key)
         rows = self._gathered.get((record.topic, shape.row, key.schema))
         if rows is None:
-            rows = self._gathered[record.topic, shape.row, key.schema] = _Rows(record.position, layout)
+            rows = self._gathered[record.topic, shape.row, key.schema] = GatheredRows(record.position, layout)
         if record.headers and record.header(UNAVAILABLE_HEADER) is not None:
             table.spoil(f"the log did not carry all values of a row at position {record.position} (binlog_row_image)")
         op = value["op"]
         if table.keyed:
-            rows.keyed.append((_key_hash(key), -1 if op == "d" else len(rows.put)))
+            rows.keyed.append((key_hash(key), -1 if op == "d" else len(rows.put)))
         for wanted, before, into in (("rcu", False, rows.put), ("ud", True, rows.gone)):
             if op in wanted and not (before and table.keyed):
                 self._take_image(table, record, key, rows.layout, shape, into, before=before)
@@ -289,7 +266,7 @@ class RecordLedger(Ledger):
             self._add_rows(topic, self._table(topic), rows)
         self._forget()
 
-    def _add_rows(self, topic: str, table: TableLedger, rows: _Rows) -> None:
+    def _add_rows(self, topic: str, table: TableLedger, rows: GatheredRows) -> None:
         form = rows.layout.form
         if table.void or table.form is None:
             return
@@ -299,7 +276,7 @@ class RecordLedger(Ledger):
         names = table.form.columns
         put = [*map(digest, rows.layout.texts(rows.put, names))]
         if table.keyed:
-            self._keyed.apply(topic, _changes(put, rows.keyed))
+            self._keyed.apply(topic, rows.changes(put))
             table.changed = True
         else:
             table.take(put, map(digest, rows.layout.texts(rows.gone, names)))
@@ -379,29 +356,5 @@ class RecordLedger(Ledger):
             self._open()
 
 
-def _changes(put: Sequence[int], keyed: Sequence[tuple[bytes, int]]) -> Iterator[Changed]:
-    return ((key, None if number < 0 else put[number].to_bytes(16)) for key, number in keyed)
-
-
-def _key_hash(key: Struct) -> bytes:
-    """That of a key in one form, where its times may be written in more than one."""
-    values = [
-        shortened(value) if one.schema.name in _OF_TIMES and isinstance(value, str) else value
-        for one, value in zip(key.schema.fields, key.values, strict=True)
-    ]
-    return digest(repr(values).encode()).to_bytes(16)
-
-
 def _changed(before: RowForm, form: RowForm, position: str) -> str:
     return f"its definition changed at position {position}: {before.lost(form)} went or became otherwise"
-
-
-def _parts(
-    records: Sequence[Record], marks: Sequence[RoutedMark]
-) -> Iterator[tuple[Sequence[Record], RoutedMark | None]]:
-    """Records up to each mark, in order; then those behind the last."""
-    for mark in sorted(marks, key=lambda routed: routed.mark.position):
-        place = mark.mark.position
-        yield [record for record in records if record.position <= place], mark
-        records = [record for record in records if record.position > place]
-    yield records, None

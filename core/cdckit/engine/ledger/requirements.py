@@ -61,8 +61,8 @@ def _of_the_serializer(pipeline: ResolvedPipeline, sink: object) -> Iterator[str
 
 
 def _of_avro(pipeline: ResolvedPipeline, serializer: AvroConfig, sink: object) -> Iterator[str]:
-    if pipeline.key_serializer or pipeline.header_serializer:
-        yield "reads avro where keys are written by it, too: take serializer.key and serializer.header away"
+    if pipeline.key_serializer:
+        yield "reads avro where keys are written by it, too: take serializer.key away"
     if not (isinstance(sink, type) and issubclass(sink, Sink) and sink.reads_bytes):
         yield f"cannot read Avro back from the sink '{pipeline.sink.registration.name}': only from kafka"
     if serializer.scrub_invalid_names:
