@@ -59,27 +59,34 @@ class TableEncoder:
         """
         self._groups, self._emptied = {}, []
         self._run = None
-        for record in records:
-            value = record.value
+        at = 0
+        while at < len(records):
             run = self._run
-            if run is not None and run.goes_on_with(record):
-                run.add(record)
-            elif value is None:
-                self._tombstone(record)
-            elif not isinstance(value, Struct):
-                if isinstance(record.key, Struct) and not carries_rows(record.key.schema):
-                    continue
-                raise _fault(
-                    record, "the value is no struct, so it has no columns; leave out the transform that made it so"
-                )
-            elif (shape := shape_of(value.schema)) is None:
-                if carries_rows(value.schema):
-                    self._flattened(record, value)
-            elif shape.has_documents:
-                self._document(record, value, shape)
+            if run is not None and (end := run.end(records, at)) > at:
+                run.add(records[at:end])
+                at = end
             else:
-                self._change(record, value, shape)
+                self._take(records[at])
+                at += 1
         return self._groups.values(), self._emptied
+
+    def _take(self, record: Record) -> None:
+        value = record.value
+        if value is None:
+            self._tombstone(record)
+        elif not isinstance(value, Struct):
+            if isinstance(record.key, Struct) and not carries_rows(record.key.schema):
+                return
+            raise _fault(
+                record, "the value is no struct, so it has no columns; leave out the transform that made it so"
+            )
+        elif (shape := shape_of(value.schema)) is None:
+            if carries_rows(value.schema):
+                self._flattened(record, value)
+        elif shape.has_documents:
+            self._document(record, value, shape)
+        else:
+            self._change(record, value, shape)
 
     def mark(self, mark: RoutedMark) -> Packet:
         """The packet of a table mark."""
@@ -242,21 +249,26 @@ class _Run:
             return None
         return cls(record, value.template, fill, group, facts)
 
-    def goes_on_with(self, record: Record) -> bool:
-        """Whether a record belongs to the run."""
-        value = record.value
-        return (
-            isinstance(value, TemplateStruct)
-            and value.template is self._template
-            and record.topic == self._topic
-            and record.headers is self._headers
-        )
+    def end(self, records: Sequence[Record], begin: int) -> int:
+        """Up to where the records from `begin` on belong to the run."""
+        template, topic, headers = self._template, self._topic, self._headers
+        for at in range(begin, len(records)):
+            record = records[at]
+            value = record.value
+            if not (
+                isinstance(value, TemplateStruct)
+                and value.template is template
+                and record.topic == topic
+                and record.headers is headers
+            ):
+                return at
+        return len(records)
 
-    def add(self, record: Record) -> None:
-        """Takes the record's row."""
-        value = record.value
-        assert isinstance(value, TemplateStruct)
-        self._group.add(value.fills[self._fill].values, record.position, self._facts)
+    def add(self, records: Sequence[Record]) -> None:
+        """Takes the rows of records that belong to it."""
+        fill = self._fill
+        rows = [record.value.fills[fill].values for record in records]  # type: ignore[union-attr]
+        self._group.extend(rows, [record.position for record in records], self._facts)
 
 
 def _fault(record: Record, what: str) -> SinkError:

@@ -21,7 +21,6 @@ from pathlib import Path
 from cdckit.api.held import Barrier, Image, Images, Shown
 from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Batch, Offset, Record
-from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
 from cdckit.connector.envelope import is_envelope
 from cdckit.engine.chain import TransformChain
@@ -116,6 +115,8 @@ class Round:
         self._wanted = wanted
         self._stopping = stopping
         self._found = Found()
+        self._of_rows: set[str] = set()
+        """Topics that are known to have change events, and nothing else."""
         self._begun = kept
         self._base = Spill(folder if kept is None else kept.folder, "source", plain.width)
         self._later = Spill(folder, "later", plain.width)
@@ -181,9 +182,17 @@ class Round:
                 records, waiting = [], 0
             for mark in batch.marks:
                 self._mark(mark)
-            records += _telling_rows(batch.records)
+            records += self._telling_rows(batch.records)
             waiting += 1
         self._take(records, spill, kept)
+
+    def _telling_rows(self, records: Sequence[Record]) -> Sequence[Record]:
+        """Those that are no heartbeats, nor of transactions, which have topics of their own."""
+        topics = self._of_rows
+        telling = [record for record in records if record.topic in topics or _tells_a_row(record)]
+        if telling and telling[-1].value is not None:
+            topics.add(telling[-1].topic)
+        return telling
 
     def _take(self, records: Sequence[Record], spill: Spill, kept: dict[bytes, Image] | None) -> None:
         if records:
@@ -302,18 +311,9 @@ def routes_of(beside: Beside, chain: TransformChain) -> Mapping[str, Route]:
     return found
 
 
-def _telling_rows(records: Iterable[Record]) -> Iterator[Record]:
-    known: Schema | None = None
-    for record in records:
-        value = record.value
-        if value is None:
-            yield record
-        elif isinstance(value, Struct):
-            if value.schema is not known:
-                if not is_envelope(value.schema):
-                    continue
-                known = value.schema
-            yield record
+def _tells_a_row(record: Record) -> bool:
+    value = record.value
+    return value is None or (isinstance(value, Struct) and is_envelope(value.schema))
 
 
 def _table_of(value: Struct) -> str:
