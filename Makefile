@@ -12,7 +12,7 @@ FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 # Tests start hundreds of processes: none of them should compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup servers lint test test-fast matrix nightly demo bench docs face screenshots lock
+.PHONY: help setup servers lint test test-fast matrix spark-matrix nightly demo bench docs face screenshots lock
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,9 @@ test-fast: $(INSTALLED) ## Pass the tests that start nothing, on every save
 
 matrix: ## Pass test-fast on each Python that there is, with and without the lock file
 	@$(PYTHON) -m testkit.matrix
+
+spark-matrix: setup ## Pass the tests of Spark on Spark 4.0, 4.1 and 4.2
+	@$(BIN)/python -m testkit.spark_matrix
 
 nightly: servers lint ## The same tests with the long series
 	$(BIN)/python -m pytest --nightly $(NIGHTLY_OPTIONS)

@@ -25,6 +25,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.ledger.keeper import ledger_of
 from cdckit.engine.pipeline import Encoder, make_encoder, make_source
+from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.state.sqlite import SqliteStateStore
 from testkit.running import create_reader, source_of
 from testkit.servers.mysql import MySQLServer
@@ -103,6 +104,7 @@ def main(rows: int, rounds: int) -> None:
         with MySQLServer() as server:
             create_reader(server)
             pipeline, scenarios = _batches(server, folder, rows)
+        spare_collections()
         for scenario, batches in scenarios.items():
             events = sum(len(batch.records) for batch in batches)
             taken: dict[bool, list[float]] = {False: [], True: []}

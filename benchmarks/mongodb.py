@@ -66,7 +66,8 @@ class MongoBench:
         self._systems = systems
         self._folder = folder
         with server.client() as client:
-            client.bench.create_collection("nothing")
+            if "nothing" not in client.bench.list_collection_names():
+                client.bench.create_collection("nothing")
         self._starts = {system.name: self._capture(system, "nothing", 0) for system in systems}
 
     def run(self, documents: int) -> Iterator[Measured]:

@@ -1,13 +1,13 @@
 """Two revisions of cdckit beside each other: `python -m benchmarks.revisions BEFORE [AFTER]`.
 
-Both do the same work in turn, in one run on the same servers. Seconds of CPU move with what else the machine does, so
-that many rounds are needed; with `--instructions` each process runs in Valgrind, which counts what it executes: that
-hardly moves, whatever else runs, but says nothing of memory, the kernel or waiting.
+Both do the same work in turn, in one run on the same servers, each in children of one process that has cdckit loaded
+(`benchmarks/warm.py`). Seconds of CPU move with what else the machine does, so that many rounds are needed; with
+`--instructions` that process runs in Valgrind, which counts what it executes: that hardly moves, whatever else runs,
+but says nothing of memory, the kernel or waiting.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import statistics
 import subprocess
@@ -15,10 +15,13 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from sysconfig import get_path
 
 import click
+from packaging.requirements import Requirement
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -28,22 +31,12 @@ from benchmarks.mongodb import MongoBench
 from benchmarks.pipelines import PASSWORD, USER, Cdckit
 from benchmarks.targets import FileTarget
 from benchmarks.throughput import Bench, CatchUp
-from benchmarks.usage import Usage, run
+from benchmarks.warmed import Warm
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 
 ROOT = Path(__file__).parents[1]
-VALGRIND = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
-_COUNTED = re.compile(rb"I\s+refs:\s+([\d,]+)")
-
-
-def instructions(command: Sequence[str], log: Path) -> Usage:
-    """Runs a command to its end in Valgrind; its cost is instructions, in millions, in the place of seconds."""
-    used = run([*VALGRIND, *command], log, {"PYTHONHASHSEED": "0"})
-    counted = _COUNTED.search(log.read_bytes())
-    if counted is None:
-        raise RuntimeError(f"Valgrind told no number of instructions: {log}")
-    return Usage(int(counted[1].replace(b",", b"")) / 1e6, used.wall, used.rss)
+ROUNDS = 7
 
 
 @contextmanager
@@ -53,33 +46,51 @@ def installed(revision: str, folder: Path) -> Iterator[str]:
     subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, revision], cwd=ROOT, check=True)
     try:
         python = tree / ".venv" / "bin" / "python"
-        subprocess.run([sys.executable, "-m", "venv", tree / ".venv"], check=True)
-        for what in (["--requirement", "requirements.lock"], ["--no-deps", "--no-build-isolation", "--editable", "."]):
-            subprocess.run([python, "-m", "pip", "install", "--quiet", *what], cwd=tree, check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", tree / ".venv"], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+        if _here(tree / "requirements.lock"):
+            (site,) = (tree / ".venv" / "lib").glob("python*/site-packages")
+            (site / "requirements.pth").write_text(get_path("purelib"))
+        else:
+            subprocess.run([*pip, "--requirement", "requirements.lock"], cwd=tree, check=True)
+        subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", "."], cwd=tree, check=True)
         yield str(python)
     finally:
         subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=ROOT, check=True)
 
 
-def systems(pythons: Iterable[str], rounds: int, *, counted: bool) -> list[CatchUp]:
+def _here(lock: Path) -> bool:
+    """Whether all that is locked is installed here, in the very version."""
+    pinned = (Requirement(line) for line in lock.read_text().splitlines() if line[:1].isalnum())
+    try:
+        return all(version(one.name) in one.specifier for one in pinned if one.marker is None or one.marker.evaluate())
+    except PackageNotFoundError:
+        return False
+
+
+def systems(warm: Sequence[Warm], rounds: int) -> list[CatchUp]:
     """Each revision in turn, `rounds` times; a system's name is the revision's number and the round's."""
-    numbered = list(enumerate(pythons))
+    numbered = list(enumerate(warm))
     return [
-        CatchUp(Cdckit(f"{number}-{turn}", FileTarget(), python=python), instructions if counted else run)
+        CatchUp(Cdckit(f"{number}-{turn}", FileTarget()), each.run)
         for turn in range(rounds)
-        for number, python in numbered
+        for number, each in numbered
     ]
 
 
-def measured(turns: Sequence[CatchUp], folder: Path, scale: float, *, starts: int) -> Iterator[Measured]:
-    """What each system takes for MySQL's snapshot and streams, and for MongoDB's."""
+def measured(warm: Sequence[Warm], folder: Path, scale: float, *, rounds: int, starts: int) -> Iterator[Measured]:
+    """What each revision takes for MySQL's snapshot and streams, and for MongoDB's."""
+    turns = systems(warm, rounds)
+    loading = [CatchUp(Cdckit(f"loading-{number}", FileTarget()), each.load) for number, each in enumerate(warm)]
     with MySQLServer() as mysql:
         mysql.create_user(USER, PASSWORD)
+        Bench(mysql, loading, folder, starts=1)
         bench = Bench(mysql, turns, folder, starts)
         yield from bench.snapshot(int(100_000 * scale))
         yield from bench.bulk(int(80_000 * scale), int(20_000 * scale))
         yield from bench.single(int(20_000 * scale))
     with MongoReplicaSet() as mongo:
+        MongoBench(mongo, loading, folder / "mongodb")
         yield from MongoBench(mongo, turns, folder / "mongodb").run(int(50_000 * scale))
 
 
@@ -102,19 +113,23 @@ def compared(found: Iterable[Measured], unit: str) -> Table:
 @click.command()
 @click.argument("before")
 @click.argument("after", default="HEAD")
-@click.option("--rounds", default=7, help="How often each revision does the work.")
+@click.option("--rounds", type=int, help=f"How often each revision does the work ({ROUNDS}; where counted, once).")
 @click.option("--scale", default=1.0, help="Multiplies the number of rows.")
 @click.option("--instructions", "counted", is_flag=True, help="Count instructions (needs Valgrind), not seconds.")
-def main(before: str, after: str, rounds: int, scale: float, counted: bool) -> None:
+def main(before: str, after: str, rounds: int | None, scale: float, counted: bool) -> None:
     """Measures two revisions beside each other: CPU an event of each."""
     folder = Path(tempfile.mkdtemp(prefix="cdckit-revisions-"))
-    try:
-        with installed(before, folder) as old, installed(after, folder) as new:
-            turns = systems((old, new), rounds, counted=counted)
-            found = list(measured(turns, folder / "runs", scale, starts=1 if counted else 3))
-        Console(width=120).print(compared(found, "Instructions" if counted else "CPU µs"))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    console = Console(width=120)
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        pythons = [stack.enter_context(installed(each, folder)) for each in (before, after)]
+        warm = [stack.enter_context(Warm(python, folder, counted=counted)) for python in pythons]
+        found = []
+        times = rounds or (1 if counted else ROUNDS)
+        for one in measured(warm, folder / "runs", scale, rounds=times, starts=1 if counted else 3):
+            console.print(f"[dim]{one.scenario}, {(before, after)[int(one.system[0])]}: {one.cpu_us:,.2f}[/]")
+            found.append(one)
+        console.print(compared(found, "Instructions" if counted else "CPU µs"))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def main(pipeline: str, output: str) -> None:
     spark = SparkSession.builder.appName("price changes").getOrCreate()
     spark.dataSource.register(CdckitDataSource)
 
-    changes = spark.readStream.format("cdckit").option("pipeline", pipeline).load()
+    changes = spark.readStream.format("cdckit").option("pipeline", pipeline).option("endAtLogEnd", "true").load()
     event = f.from_json(
         f.col("value").cast("string"),
         "op string, before struct<id: bigint, price: string>, after struct<id: bigint, price: string>",
@@ -40,10 +40,10 @@ def main(pipeline: str, output: str) -> None:
         prices.writeStream.format("parquet")
         .option("path", f"{output}/prices")
         .option("checkpointLocation", f"{output}/checkpoint")
-        .trigger(availableNow=True)
         .start()
     )
-    query.awaitTermination()
+    query.processAllAvailable()
+    query.stop()
 
 
 if __name__ == "__main__":

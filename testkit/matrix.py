@@ -77,7 +77,7 @@ def main() -> int:
         for dependencies in DEPENDENCIES if asked.only is None else (asked.only,):
             passes = found and Cell(version, dependencies, found).passes()
             results[f"{version} {dependencies}"] = (
-                "not to be had here" if found is None else _verdict(passes=bool(passes))
+                "not to be had here" if found is None else verdict(passes=bool(passes))
             )
     for name, result in results.items():
         print(f"{name:12}  {result}")
@@ -85,7 +85,8 @@ def main() -> int:
     return int(not unwanted.isdisjoint(results.values()))
 
 
-def _verdict(*, passes: bool) -> str:
+def verdict(*, passes: bool) -> str:
+    """What came of one, in a word."""
     return "passed" if passes else "failed"
 
 

@@ -18,6 +18,7 @@ from .api.held import (
     HeldMessage as HeldMessage,
     HeldMessages as HeldMessages,
     Image as Image,
+    ImageColumns as ImageColumns,
     Images as Images,
     Shown as Shown,
 )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from cdckit import Dataset, IgnoredOptions
+from cdckit import Dataset, IgnoredOptions, Offset
 from cdckit.connector.options.capture import capture_lists
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.options.every_connector import peer_options
@@ -86,6 +86,24 @@ class MongoDbConfig(
         """The operations that make no record: Debezium leaves them out by its own stages alone."""
         return frozenset() if self.cursor_pipeline_order == "user_only" else super().skipped
 
+    @property
+    def snapshot_overlaps(self) -> bool:
+        """Documents are read behind the moment that the stream is followed from."""
+        return True
+
+    @property
+    def no_sums(self) -> str | None:
+        """A change has to show the document as it was before and behind it, and the stream all changes."""
+        if not self.asks_for_pre_images or not self.asks_for_post_images:
+            return (
+                "needs each change with the document before and behind it: set source.capture.mode to "
+                "change_streams_update_full_with_pre_image, source.capture.mode.full.update.type to post_image, and "
+                "changeStreamPreAndPostImages on the collections"
+            )
+        if self.cursor_pipeline or self.cursor_oversize_handling_mode == "skip":
+            return "source.cursor.pipeline and source.cursor.oversize.handling.mode=skip may leave changes out"
+        return None
+
     def dataset(self, name: str) -> Dataset:
         """A collection of the deployment, whose name is the connection string without user, password and options."""
         uri = self.mongodb_connection_string.get_secret_value()
@@ -102,6 +120,15 @@ class MongoDbConfig(
             "capture_collection_groups": [],
         }
         return super().whole(tables).model_copy(update=update)
+
+    @property
+    def looks_up_rows(self) -> bool:
+        """The server looks documents up for updates; and images after them need not be kept."""
+        return True
+
+    def ends_exactly(self, offset: Offset) -> bool:
+        """Between two moments of the cluster, or behind an event, which then is not known to be one of several."""
+        return self.partial_updates is None and not offset.get("initsync")
 
     def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
         """As a query document; a record's key holds the `_id` as a JSON text."""

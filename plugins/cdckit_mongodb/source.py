@@ -50,6 +50,7 @@ from cdckit_mongodb.server.versions import check_version
 from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.modes import snapshot_mode
+from cdckit_mongodb.snapshot.past import Past
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
 from cdckit_mongodb.splits import ChunkWork, SnapshotWork, StreamWork
 from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_lost_time
@@ -306,6 +307,16 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
             yield Batch([], None, marks=list(self._marker.of_snapshot(work.marked, moment.moment)))
         client, notify = self._asked(), self._context.notices
         yield from read_chunks(client, self._config, self._collections, work.chunks, moment, notify)
+
+    def as_it_was(self, start: Offset, at: Offset) -> Iterator[tuple[Batch, bool]]:
+        """By `atClusterTime`."""
+        place = StreamOffset.from_json(at)
+        # Behind an event all of its moment is there; a token between events stands before its moment's.
+        whole = place.token is not None and is_event(place.token)
+        moment = place.time if whole else place.moment
+        end = note_moment(self._asked(), self._config)
+        past = Past(self._asked(), self._config, self._filters, self._collections, self._marker)
+        return past.read(StreamOffset.from_json(start), moment, end)
 
     @cached_property
     def _marker(self) -> CollectionMarker:

@@ -124,6 +124,10 @@ class MySqlConfig(
         }
         return super().whole(tables).model_copy(update=update)
 
+    def anew(self, tables: Sequence[str]) -> Self:
+        """With the definitions of the server, if none has changed since."""
+        return self.whole(tables).model_copy(update={"snapshot_mode": "recovery"})
+
     def ends_exactly(self, offset: Offset) -> bool:
         """Between two transactions, and not while rows are read."""
         return not any(offset.get(member) for member in ("event", "row", "snapshot"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -54,12 +54,14 @@ from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.streaming.log_origin import LogOrigin
+from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.passed_over import RowsFacts, rows_of
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.reader import LogReader, heartbeats_of, read_kept
+from cdckit_mysql.streaming.reader import LogReader, heartbeats_of, kept_events, read_kept
 from cdckit_mysql.streaming.reselection import Reselection
+from cdckit_mysql.streaming.spool import Spool
 from cdckit_mysql.table import Tables
 
 _FIRST_WAIT = 0.3
@@ -125,6 +127,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def close(self) -> None:
         """Lets the connections go."""
         super().close()
+        if "_planner" in self.__dict__:
+            self._planner.close()
         self._origin.close()
         self._renewal.close()
         if self._reselection is not None:
@@ -184,6 +188,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def _cut(self, first: LogOffset, last: LogOffset, max_bytes: int) -> LogOffset | None:
         if not self._origin.cuts(self._ends.known(first)) or self._origin.bytes_between(first, last) <= max_bytes:
             return None
+        self._take_over_before(first)  # what is looked at here is what is planned
         with self._snapshot_due_where_lost():
             found = self._planner.cut(first, last, max_bytes)
         return None if found == last else found
@@ -213,16 +218,22 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             return []
         self._snapshots.renew_history(first)  # a batch that was planned in an earlier run comes first
         self._history.fold(first.position)
-        if not self._missing_known:
-            tables = self._history.tables_at(first.position)
-            self._take_over_missing(self._definitions(tables, self._origin.dialect, self._history), first)
+        self._take_over_before(first)
         if self._context.counts.wanted or self._context.notices.wants_definitions:
             self._tell_captured(self._history.tables_at(first.position))
         if not self._topics_checked:
             check_topics(self._config, self._filters, self._history.tables_at(first.position))
             self._topics_checked = True
         with self._snapshot_due_where_lost():
-            return self._planner.splits(start, end, self._origin.bytes_between(first, last), parallelism)
+            splits = self._planner.splits(start, end, self._origin.bytes_between(first, last), parallelism)
+            self._planner.look_ahead(self._origin.bytes_between)
+            return splits
+
+    def _take_over_before(self, first: LogOffset) -> None:
+        """The definitions that the history lacks, before any are looked at."""
+        if not self._missing_known:
+            tables = self._history.tables_at(first.position)
+            self._take_over_missing(self._definitions(tables, self._origin.dialect, self._history), first)
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         again = LogOffset.from_json(end).resnapshot is not None
@@ -309,8 +320,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             processor.failures.undecoded = None if self._filters.hides_columns else self._context.undecoded
             return processor
 
-        if work.events is not None:
-            return read_kept(work, start, make_processor(start), self._config.max_batch_size)
+        if (kept := kept_events(work)) is not None:
+            most = self._config.max_batch_size
+            return read_kept(kept, start, make_processor(start), most, checksums=work.checksums)
         opener = self._origin.opener(split, listens=signals is not None)
         reader = LogReader(self._config, opener, make_processor, self._context)
         if split.end is None:
@@ -379,6 +391,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         """The captured tables that the server has, but for that of signals; raises where there are only files."""
         return self._origin.readable(self._filters)
 
+    def load(self, names: Collection[str]) -> Mapping[str, int]:
+        """By `SHOW GLOBAL STATUS`."""
+        return self._origin.load(names)
+
     def gone(self) -> Sequence[str]:
         """Those that the schema history names."""
         there = set(self.readable())
@@ -422,6 +438,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._run_id,
             self._ends,
             self._origin.opener(),
+            spool=None if self._context.spool is None or self.archived else Spool(self._context.spool),
+            marks=self._context.marks,
+            pace=Pace(self._context.bytes_per_second) if self._context.bytes_per_second else None,
+            stays=not self.archived,
         )
 
     @cached_property

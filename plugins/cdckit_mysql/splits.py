@@ -9,6 +9,7 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.events import SchemaEvent
 from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.chunk_plan import Chunk
+from cdckit_mysql.streaming.spool import SpooledEvents
 from cdckit_mysql.table import Table, Tables
 
 
@@ -55,11 +56,12 @@ class LogWork:
     """A range of the log, or all of it from the split's start on.
 
     Attributes:
-        tables: the definitions in force at its start.
+        tables: the definitions in force at its start; of a range that was looked at those that it names.
         dialect: whose log it is.
         run_id: the run's id in the records' headers.
         reader: tells apart the readers that read at the same time.
-        events: the bytes of its events, where the planner has them; None: ask the server.
+        events: the bytes of its events, where the planner has them and they are few; None: ask the server.
+        spooled: the file that the planner has put them in; whoever does not find it asks the server.
         checksums: whether those end in checksums.
         gtids: the transactions up to the split's end, where others may stand between its own and they alone tell the
             end; else None.
@@ -71,6 +73,7 @@ class LogWork:
     run_id: str
     reader: int = 0
     events: tuple[bytes, ...] | None = None
+    spooled: SpooledEvents | None = None
     checksums: bool = False
     gtids: str | None = None
     here: bool = False

@@ -350,9 +350,13 @@ class Tables:
     def copy(self) -> Tables:
         """Return the definitions as they are now, untouched by later changes of either."""
         other = Tables(lower_case_table_names=self.lower_case_table_names)
-        other._tables, other._databases = self._tables, self._databases
-        other._shared = self._shared = True
+        other.share(self)
         return other
+
+    def share(self, other: Tables) -> None:
+        """Have what another one has, until one of the two is changed."""
+        self._tables, self._databases = other._tables, other._databases
+        self._shared = other._shared = True
 
     def _own(self) -> None:
         if self._shared:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.fitted_rows import fitted
 from cdckit.tables.layout import ABSENT, OP
 from cdckit.tables.target import BatchId, Columns
-from cdckit_delta.arrow_types import arrow_schema
-from cdckit_delta.target import DeltaTarget
 
 SUFFIX = "~changes"
 """What the folder of the waiting changes has behind the mirror's name; no topic's own folder ends so."""
@@ -65,7 +65,7 @@ class DeferredChanges:
         """Takes the changes of a batch, in one commit."""
         wanted = {**columns, **MARKS}
         if not self._side.exists():
-            self._side.create(wanted)
+            self._side.create(wanted, {})
         elif self._side.columns() != wanted:
             self._side.replace(arrow_schema(wanted).empty_table(), BatchId(f"{batch.application}/columns", 0))
         if self._side.notes().get(KEY) != ",".join(key):

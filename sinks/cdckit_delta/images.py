@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from cdckit import Barrier, Image, SinkError
+from cdckit import Barrier, Image, ImageColumns, SinkError
+from cdckit.tables.delta.arrow_types import arrow_type
+from cdckit.tables.delta.folding import KEPT, absent_columns, in_order, newest
+from cdckit.tables.delta.target import DeltaTarget, scan
 from cdckit.tables.images import TableImages
 from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.row_texts import put_together, split
+from cdckit.tables.versions import at_batch
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.deferred import SUFFIX
-from cdckit_delta.folding import KEPT, absent_columns, in_order, newest
-from cdckit_delta.target import DeltaTarget, scan
 
 
 class LakeImages(TableImages):
@@ -46,6 +48,9 @@ class LakeImages(TableImages):
         self._opened[topic] = table
         return pa.schema(table.schema())
 
+    def _type_named(self, name: str) -> pa.DataType:
+        return arrow_type(name)
+
     def _version(self, target: DeltaTarget, applied: int | None = None) -> DeltaTable | None:
         """A table as it is now, or as it was at the barrier.
 
@@ -55,7 +60,9 @@ class LakeImages(TableImages):
         """
         try:
             table = target.table if target.exists() else None
-            return table if table is None or self._barrier is None else _at(table, self._barrier, applied)
+            if table is None or (at := self._barrier) is None:
+                return table
+            return at_batch(table, at.application, at.batch, applied)
         except (DeltaError, OSError) as error:
             raise SinkError(f"table {target}: {error}; nothing can be compared") from error
 
@@ -65,7 +72,7 @@ class LakeImages(TableImages):
         return None if side is None else int(side.version())
 
     def _scan(self, topic: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        table = self._opened.pop(topic)
+        table = self._opened[topic]
         return scan(table, pa.schema([pa.schema(table.schema()).field(name) for name in names]))
 
     def _held(self, topic: str) -> Iterator[Sequence[Image]]:
@@ -75,14 +82,19 @@ class LakeImages(TableImages):
             return
         for images in super()._held(topic):
             yield [_chosen(image, waiting.pop(image.key, None)) for image in images] if waiting else images
+        self._opened.pop(topic, None)
         yield [one.image for one in waiting.values() if one.image.row is not None]
+
+    def _held_columns(self, topic: str) -> Iterator[ImageColumns | Iterable[Image]]:
+        waits = self._mirror and DeltaTarget(self._place, self._storage, topic).beside(SUFFIX).exists()
+        return self._held(topic) if waits else super()._held_columns(topic)
 
     def _waiting(self, topic: str) -> dict[bytes | None, _Waiting]:
         """By key, the newest of the changes that wait beside a mirror."""
         side = self._version(DeltaTarget(self._place, self._storage, topic).beside(SUFFIX))
         if side is None or not side.file_uris():
             return {}
-        names = [*self._columns[topic], POSITION, OP, ABSENT]
+        names = [*self._names(topic), OP, ABSENT]
         schema = pa.schema(side.schema())
         present = pa.schema([schema.field(name) for name in names if name in schema.names])
         changes = in_order(pa.Table.from_batches(list(scan(side, present)), present))
@@ -100,21 +112,6 @@ class LakeImages(TableImages):
             for number, image in enumerate(images):
                 found[image.key] = _Waiting(image, tuple(at for at, flags in kept if flags[number]))
         return found
-
-
-def _at(table: DeltaTable, barrier: Barrier, applied: int | None) -> DeltaTable | None:
-    """A table as it was at the barrier; None: it was not there yet."""
-
-    def behind() -> bool:
-        beside = table.transaction_version(f"{barrier.application}/applied") or 0
-        batch = table.transaction_version(barrier.application) or 0
-        return batch > barrier.batch or (applied is not None and beside > applied)
-
-    while behind():
-        if table.version() == 0:
-            return None
-        table.load_as_version(table.version() - 1)
-    return table
 
 
 @dataclass(frozen=True, slots=True)

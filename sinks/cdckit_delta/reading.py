@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from cdckit.tables.delta.folding import KEPT, absent_columns, in_order, keys_of, newest
+from cdckit.tables.delta.target import scan
 from cdckit.tables.layout import OP
 from cdckit_delta.deferred import KEY, SUFFIX
-from cdckit_delta.folding import KEPT, absent_columns, in_order, keys_of, newest
-from cdckit_delta.target import scan
 
 
 def current_rows(path: str, storage_options: Mapping[str, str] | None = None) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ from cdckit import (
     Finding,
     Images,
     MarkKind,
+    Offset,
     Record,
     RetriableSinkError,
     RoutedMark,
@@ -24,6 +26,9 @@ from cdckit import (
     SinkError,
 )
 from cdckit.tables.context import TableContext
+from cdckit.tables.delta.passing import passes, reason, refuses_rows
+from cdckit.tables.delta.rows import TableRows, WaitingRows
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
 from cdckit.tables.encoder import TableEncoder
@@ -31,10 +36,7 @@ from cdckit.tables.target import BatchId
 from cdckit_delta.checks import check_place
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.images import LakeImages
-from cdckit_delta.passing import passes, reason, refuses_rows
-from cdckit_delta.rows import TableRows, WaitingRows
 from cdckit_delta.tables import Asked, LakeTable
-from cdckit_delta.target import DeltaTarget
 from cdckit_delta.written import Written
 
 log = logging.getLogger("cdckit.tables")
@@ -49,6 +51,8 @@ _GATHERED = 2000
 class DeltaSink(DirectTableSink):
     """Keeps a changelog or a mirror of every table."""
 
+    keeps_batches = True
+
     def __init__(self, config: DeltaConfig) -> None:
         self.config = config
         self.mirrors = config.mode == "mirror"
@@ -56,7 +60,7 @@ class DeltaSink(DirectTableSink):
         self._encoder = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
         self._judge = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
         self._names = Names()
-        self._generation = ""
+        self._generation = self._place = ""
         self._tables: dict[str, LakeTable] = {}
         self._waiting: dict[str, WaitingRows] = {}
         self._records: list[Record] = []
@@ -175,10 +179,14 @@ class DeltaSink(DirectTableSink):
 
     # -- commits
 
+    def ends_at(self, offset: Offset | None) -> None:
+        """Each commit notes it."""
+        self._place = "" if offset is None else json.dumps(offset)
+
     def commit(self, number: int) -> int:
         """Writes the tables at the same time, and tells the first fault once all have ended."""
         self._gather()
-        batch, asked = BatchId(self._application, number), self._asked()
+        batch, asked = BatchId(self._application, number, self._place), self._asked()
         tables = {topic: waiting.taken() for topic, waiting in self._waiting.items()}
         with self._context.writing_snapshot(_begun(tables.values())):
             self._write_all(tables, batch, asked)
@@ -215,9 +223,8 @@ class DeltaSink(DirectTableSink):
         return table
 
     def _asked(self) -> Asked:
-        """What the user asks for now; rows that come anew mean something to mirrors alone."""
-        awaits = self.mirrors and self._context.marks
-        return Asked(self._context.read_again() if awaits else {}, self._context.accepted())
+        """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
+        return Asked(self._context.read_again() if self._context.marks else {}, self._context.accepted())
 
     def saved(self) -> None:
         """None of what was committed comes again."""

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from cdckit import MarkKind
 from cdckit.tables.context import TableContext
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.mirror import Mirror
+from cdckit.tables.delta.rows import TableRows
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
+from cdckit.tables.logged_marks import Logged, logged
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, chosen, emptied
 from cdckit.tables.sources import Sources
 from cdckit.tables.target import BatchId
-from cdckit_delta.arrow_types import arrow_schema
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.deferred import DeferredChanges
-from cdckit_delta.mirror import Mirror
-from cdckit_delta.rows import TableRows
-from cdckit_delta.target import DeltaTarget
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
@@ -66,15 +67,19 @@ class LakeTable:
         begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
         if self._mirrors and self._context.marks:
             self._require_begun(rows)
-        if awaited := evolution.awaits(asked.read_again) - begun:
+        awaited = evolution.awaits(asked.read_again) - begun
+        if awaited and self._mirrors:
             rows = rows.without(awaited)  # whatever they say, others replace them
         if rows.marks:
             self._apply(batch.application)
+        log = Logged() if self._mirrors else self._logged(rows, asked, awaited)
+        if self._mirrors and not evolution.columns:
+            evolution.first_notes = self._sources.first(rows.sources)
         evolution.follow(rows.layouts, rows.marks, asked.accepted)
         if self._mirrors:
             self._mirror(rows, batch, asked.accepted)
-        elif rows.parts:
-            self._append(rows, batch)
+        else:
+            self._log(rows, log, batch, asked.accepted)
         evolution.begun({name: one for name, one in asked.read_again.items() if name in begun})
         evolution.use({name: one for name, one in asked.accepted.items() if name in begun})
 
@@ -134,6 +139,21 @@ class LakeTable:
             self._sources.begin(here=any(mark.kind in BEGINS for mark in rows.marks))
             self._begun = True
 
+    def _logged(self, rows: TableRows, asked: Asked, awaited: Set[str]) -> Logged:
+        """What the marks come to in a changelog; judged before its columns are others."""
+        if not rows.marks:
+            return Logged()
+        heads = [(part.position, part.layout) for part in rows.parts]
+        accepted, existed = self._evolution.accepts(asked.accepted), bool(self._evolution.present())
+        return logged(rows.marks, heads, self._policy.behavior, accepted, awaited, self.target, existed=existed)
+
+    def _log(self, rows: TableRows, log: Logged, batch: BatchId, accepted: Mapping[str, str]) -> None:
+        if log.rows and self._evolution.present():
+            rows = rows.and_groups(log.rows)
+        if rows.parts:
+            self._append(rows, batch)
+        self._evolution.use({name: accepted[name] for name in log.used})
+
     def _append(self, rows: TableRows, batch: BatchId) -> None:
         columns = self._evolution.columns
         schema, batches = arrow_schema(columns), rows.typed(columns, self._evolution.fitting)
@@ -151,7 +171,7 @@ class LakeTable:
         if not evolution.present():
             evolution.use({name: accepted[name] for name in used})
             return  # whatever happened to it, it has never had a row
-        here = {part.layout.source for part in rows.parts if part.layout.kind == "rows"}
+        here = rows.sources
         self._sources.add(here)
         gone = emptied(marks, self._sources.names, target)
         if rows.parts or gone:

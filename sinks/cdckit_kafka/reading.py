@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-import orjson
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from cdckit import POSITION_HEADER, UNAVAILABLE_HEADER, HeldMessage, HeldMessages, SinkContext, SinkError
 from cdckit.kafka import ClientErrors, open_consumer
 from cdckit.waiting import answer_of
 from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.ends import Ends, compacted
 from cdckit_kafka.settings import CLIENT_OPTIONS, consumer_settings, producer_settings
 
 _BATCH = 1000
@@ -27,17 +27,46 @@ def held_messages(config: KafkaSinkConfig, context: SinkContext, topics: Collect
         SinkError: no broker answers within the sink's `timeout`.
     """
     settings = consumer_settings(producer_settings(config, context.name))
+    found = _bounds(config, settings, topics)
+    left = {place: high for place, (low, high) in found.items() if high > low}
+    return HeldMessages(_Reading(config, context, settings).batches(left), _removed(found))
+
+
+def held_to(config: KafkaSinkConfig, context: SinkContext, topics: Collection[str], ends: Ends) -> HeldMessages:
+    """What the brokers have of some topics before ends that were told, and all of topics that may be compacted.
+
+    Raises:
+        SinkError: no broker answers within the sink's `timeout`.
+    """
+    settings = producer_settings(config, context.name)
+    passing = compacted(settings, topics, config.timeout)
+    settings = consumer_settings(settings)
+    found = _bounds(config, settings, topics)
+    until = {
+        place: high if place[0] in passing else ends.get(place[0], {}).get(str(place[1]), 0)
+        for place, (_, high) in found.items()
+    }
+    left = {place: end for place, end in until.items() if end > found[place][0]}
+    removed = _removed(found)
+    return HeldMessages(_Losing(config, context, settings, removed).batches(left), removed, passing)
+
+
+def _bounds(
+    config: KafkaSinkConfig, settings: Mapping[str, str], topics: Collection[str]
+) -> dict[_Place, tuple[int, int]]:
     errors = ClientErrors(CLIENT_OPTIONS, settings)
     with closing(open_consumer(settings, errors)) as consumer:
         ends = _Ends(consumer, config.timeout, errors)
-        found = {place: ends.of(place) for topic in sorted(topics) for place in ends.partitions(topic)}
-    removed = {topic: _removed(low) for (topic, _), (low, _) in sorted(found.items()) if low > 0}
-    left = {place: high for place, (low, high) in found.items() if high > low}
-    return HeldMessages(_Reading(config, context, settings).batches(left), removed)
+        return {place: ends.of(place) for topic in sorted(topics) for place in ends.partitions(topic)}
 
 
-def _removed(low: int) -> str:
-    return f"the topic begins at offset {low} by now (retention.ms, retention.bytes), and what stood before is gone"
+def _removed(found: Mapping[_Place, tuple[int, int]]) -> dict[str, str]:
+    """The topics that have lost messages, and why."""
+    return {
+        topic: f"the topic begins at offset {low} by now (retention.ms, retention.bytes), and what stood before is gone"
+        for (topic, _), (low, _) in sorted(found.items())
+        if low > 0
+    }
 
 
 class _Ends:
@@ -98,13 +127,47 @@ class _Reading:
         position = _text(headers.get(POSITION_HEADER)).removeprefix(before).removesuffix(behind)
         key, value = message.key(), message.value()
         try:
-            parsed = None if key is None else orjson.loads(key), None if value is None else orjson.loads(value)
+            parsed = self._parsed(message, "key", key), self._parsed(message, "value", value)
         except ValueError as error:
+            form = "JSON" if self._context.value_form == "json" else "message of the pipeline"
             raise SinkError(
-                f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}: is no JSON, so "
-                "another serializer, or another program, has written it"
+                f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}: is no {form}, "
+                f"so another serializer, or another program, has written it: {error}"
             ) from error
         return HeldMessage(message.topic() or "", *parsed, position, UNAVAILABLE_HEADER in headers)
+
+    def _parsed(self, message: Message, part: str, data: bytes | str | None) -> Any:
+        if data is None:
+            return None
+        given = data.encode() if isinstance(data, str) else data
+        return self._context.parsed(message.topic() or "", part, given)
+
+
+class _Losing(_Reading):
+    """Reads what may be removed meanwhile, and says where it was.
+
+    Args:
+        config: the sink's options.
+        context: what a runner would give it.
+        settings: the consumer's.
+        removed: takes the topics that have lost messages while they were read.
+    """
+
+    def __init__(
+        self,
+        config: KafkaSinkConfig,
+        context: SinkContext,
+        settings: Mapping[str, str],
+        removed: dict[str, str],
+    ) -> None:
+        super().__init__(config, context, settings)
+        self._removed = removed
+
+    def batches(self, left: dict[_Place, int]) -> Iterator[Sequence[HeldMessage]]:
+        """Those before the ends of their partitions."""
+        topics = {topic for topic, _ in left}
+        yield from super().batches(left)
+        self._removed |= _removed(_bounds(self._config, self._settings, topics))
 
 
 def _text(header: str | bytes | None) -> str:
@@ -124,5 +187,5 @@ def _settle(message: Message, left: dict[_Place, int]) -> None:
     place, error = _place(message), message.error()
     if error is not None and error.code() != KafkaError._PARTITION_EOF:
         raise SinkError(f"topic {place[0]}: {error.str()}; nothing can be compared with it")
-    if place in left and (error is not None or (message.offset() or 0) + 1 >= left[place]):
+    if place in left and (message.offset() or 0) + (error is None) >= left[place]:
         del left[place]

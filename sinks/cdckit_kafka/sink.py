@@ -21,7 +21,8 @@ from cdckit import (
 from cdckit_kafka.checks import findings
 from cdckit_kafka.client import Client
 from cdckit_kafka.config import KafkaSinkConfig
-from cdckit_kafka.reading import held_messages
+from cdckit_kafka.ends import Ends, ends_now
+from cdckit_kafka.reading import held_messages, held_to
 from cdckit_kafka.refusals import Refusal
 from cdckit_kafka.set_aside import Report, SetAside
 from cdckit_kafka.settings import producer_settings
@@ -47,6 +48,8 @@ class KafkaSink(Sink):
     """
 
     in_tasks: ClassVar[bool] = True
+    tells_ends: ClassVar[bool] = True
+    reads_bytes: ClassVar[bool] = True
 
     def __init__(self, config: KafkaSinkConfig) -> None:
         self._config = config
@@ -130,6 +133,16 @@ class KafkaSink(Sink):
     def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
         """The topics from where they begin to where they end now, without what no transaction has committed."""
         return held_messages(self._config, context, topics)
+
+    def ends(self, topics: Collection[str]) -> Ends | None:
+        """As the brokers tell them; None where a message may be acknowledged before all replicas have it."""
+        if self._config.chosen_acks == "1":
+            return None
+        return ends_now(self._settings, topics, self._config.timeout)
+
+    def read_back_to(self, context: SinkContext, topics: Collection[str], ends: Ends) -> HeldMessages:
+        """The topics up to there, without what no transaction has committed."""
+        return held_to(self._config, context, topics, ends)
 
     def close(self) -> None:
         """Drops what is not acknowledged, and all connections."""

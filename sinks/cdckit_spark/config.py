@@ -32,6 +32,15 @@ class LakeConfig(TableOptions):
     tables_parallel: PositiveInt = 4
     """How many tables are written at the same time."""
 
+    small_batch_rows: NonNegativeInt = 50_000
+    """A Delta table that has at most so many rows in a batch is written by the driver itself, with delta-rs, where
+    `path` is a folder of the driver's machine; more rows are Spark's to write, and with 0 all are.
+    """
+    small_table_bytes: NonNegativeInt = 67_108_864
+    """With `mode: mirror`: a table whose files are together larger than so many bytes is merged by Spark, however few
+    rows a batch has for it.
+    """
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.path is None) == (self.database is None):

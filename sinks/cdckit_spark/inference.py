@@ -20,6 +20,7 @@ from cdckit.tables.extended_json import declared_type
 from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.shapes import FACT_COLUMNS
 from cdckit.tables.target import Columns, Target
+from cdckit_spark.release import json_schema
 from cdckit_spark.rows import TableRows
 
 log = logging.getLogger("cdckit.spark")
@@ -121,8 +122,7 @@ def _overlap(path: Path, other: Path) -> bool:
 
 def inferred_fields(texts: DataFrame) -> Iterator[tuple[Path, str]]:
     """The fields in texts that `shapes` has made, and the names of the types of the columns for them."""
-    schema = texts.sparkSession.read.json(texts, dropFieldIfAllNull=True).schema
-    return _fields(schema, ())
+    return _fields(json_schema(texts), ())
 
 
 def _fields(schema: StructType, path: Path) -> Iterator[tuple[Path, str]]:

@@ -191,7 +191,7 @@ def _unavailable(rows: TableRows) -> list[str]:
 def _key(rows: TableRows, segment: Segment) -> tuple[str, ...]:
     """The key that rows of a segment have: that of the newest rows that begin before its end."""
     heads = [head for head in rows.headings if segment.until is None or head.position <= segment.until]
-    newest = max((head for head in heads if head.layout.kind == "rows"), key=lambda head: head.position, default=None)
+    newest = max((head for head in heads if head.layout.kind == "rows"), key=lambda head: head.last, default=None)
     if newest is not None:
         return newest.layout.key
     return next((head.layout.key for head in rows.headings if head.layout.key), ())

@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import dataset
 
-from cdckit import ConfigError
+from cdckit import Barrier, ConfigError
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.images import TableImages
+from cdckit.tables.versions import at_batch
 from cdckit_spark.config import LakeConfig
 
 _BATCH_ROWS = 16_384
@@ -29,9 +30,16 @@ class DeltaImages(TableImages):
         ConfigError: its tables cannot be read back.
     """
 
+    keeps = True
+
     def __init__(self, config: LakeConfig) -> None:
         super().__init__(config)
         self._folder = _local_folder(config)
+        self._barrier: Barrier | None = None
+
+    def until(self, barrier: Barrier) -> None:
+        """By the versions of the tables, each of which says which batch it has."""
+        self._barrier = barrier
 
     def _unread(self, topic: str) -> str | None:
         unread = sorted(set(self._table(topic).protocol().reader_features or ()) - _READ)
@@ -51,7 +59,10 @@ class DeltaImages(TableImages):
         from deltalake import DeltaTable  # noqa: PLC0415 - the extra need not be there
 
         path = str(self._folder / folder_name(topic))
-        return DeltaTable(path) if DeltaTable.is_deltatable(path) else None
+        if not DeltaTable.is_deltatable(path):
+            return None
+        table, at = DeltaTable(path), self._barrier
+        return table if at is None else at_batch(table, at.application, at.batch)
 
 
 def _local_folder(config: LakeConfig) -> Path:

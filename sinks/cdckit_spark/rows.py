@@ -1,33 +1,45 @@
-"""A batch as the driver sees it: its packets, and the typed rows of one table out of them."""
+"""What a batch holds for one table, and its typed rows out of the packets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from cdckit import lane_of
+from cdckit import MarkKind, lane_of
 from cdckit.tables.definitions import Fitting, Places
+from cdckit.tables.delta.rows import Held, Part
 from cdckit.tables.documents import DOCUMENT, DeclaredColumn, with_columns
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
-from cdckit.tables.sink import rows_of
+from cdckit.tables.sink import Packet, rows_of
 from cdckit.tables.target import Columns, quoted
 from cdckit.tables.types import column_type
+from cdckit_spark.release import arrow_schema
 
 
 class Heading(NamedTuple):
-    """A packet without its rows."""
+    """What packets of one layout, and of one lane, say of themselves.
+
+    Attributes:
+        position: of the first row.
+        layout: what the rows have in common.
+        rows: how many there are.
+        last: the position of the last packet's first row.
+        packed_bytes: how large the packets are, compressed.
+    """
 
     position: str
     layout: Layout
     rows: int
+    last: str
+    packed_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +47,25 @@ class TableRows:
     """What a batch holds for one table.
 
     Attributes:
-        packets: its packets.
+        packets: the batch's, those of other tables among them.
+        topic: whose packets of these are the table's.
         headings: what the packets say of themselves.
         marks: the table marks among the rows.
         inferred: columns to read out of the documents besides.
+        held: the rows themselves, where they were brought to the driver.
     """
 
     packets: DataFrame
+    topic: str
     headings: Sequence[Heading]
     marks: Sequence[Mark] = ()
     inferred: Sequence[DeclaredColumn] = ()
+    held: Sequence[Part] | None = None
+
+    @property
+    def _own(self) -> DataFrame:
+        """The table's packets; made when they are read, since each such frame has its price and most are never read."""
+        return self.packets.where(f.col("topic") == self.topic)
 
     @property
     def count(self) -> int:
@@ -52,12 +73,27 @@ class TableRows:
         return sum(heading.rows for heading in self.headings)
 
     @property
+    def packed_bytes(self) -> int:
+        """How large the packets are together, compressed."""
+        return sum(heading.packed_bytes for heading in self.headings)
+
+    @property
+    def sources(self) -> set[str]:
+        """The sources of whole rows."""
+        return {head.layout.source for head in self.headings if head.layout.kind == "rows"}
+
+    @property
+    def cut(self) -> bool:
+        """Whether marks may cut the rows into segments."""
+        return any(mark.kind is not MarkKind.SNAPSHOT_BEGIN for mark in self.marks)
+
+    @property
     def layouts(self) -> list[tuple[str, Layout]]:
         """Each layout with the position of its first row, lane by lane."""
         first: dict[tuple[str, Layout], str] = {}
-        for position, layout, _ in self.headings:
-            place = (lane_of(position), layout)
-            first[place] = min(position, first.get(place, position))
+        for head in self.headings:
+            place = (lane_of(head.position), head.layout)
+            first[place] = min(head.position, first.get(place, head.position))
         return [(position, layout) for (_, layout), position in first.items()]
 
     def without(self, sources: Set[str]) -> TableRows:
@@ -67,7 +103,8 @@ class TableRows:
         packets = self.packets
         if len(left) < len(self.headings):
             packets = packets.where(f.col("layout").isin({head.layout.dumps() for head in left}))
-        return replace(self, packets=packets, headings=left, marks=marks)
+        held = self.held and [part for part in self.held if part.layout.source not in sources]
+        return replace(self, packets=packets, headings=left, marks=marks, held=held)
 
     def shown(self, fitting: Fitting) -> TableRows:
         """The same with headings that call columns what the target calls them."""
@@ -81,7 +118,7 @@ class TableRows:
         ddl = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
         types = StructType.fromDDL(ddl)
         assert isinstance(types, StructType)
-        wanted = to_arrow_schema(types, timezone="UTC")
+        wanted = arrow_schema(types)
         inferred, fits = self.inferred, fitting or Fitting()
 
         def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -96,7 +133,19 @@ class TableRows:
                         wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
                         yield fitted(moved_to(wide, moved) if moved else wide, wanted, given, fits.tolerant)
 
-        return self.packets.select("data", "position", "layout").mapInArrow(unpacked, ddl)
+        return self._own.select("data", "position", "layout").mapInArrow(unpacked, ddl)
+
+    def and_packets(self, packets: Sequence[Packet]) -> TableRows:
+        """These rows, and those of packets that the driver has made."""
+        if not packets:
+            return self
+        columns = "data binary, position string, layout string"
+        made = [(packet.data, packet.position, packet.layout) for packet in packets]
+        others = self.packets.sparkSession.createDataFrame(made, columns).coalesce(1)
+        heads = [_heading(packet) for packet in packets]
+        both = self.packets.select(*others.columns).unionByName(others)
+        held = None if self.held is None else [*self.held, *chain.from_iterable(map(_parts, packets))]
+        return replace(self, packets=both, headings=[*self.headings, *heads], held=held)
 
     def of_documents(self, tell: Callable[[Sequence[str | None]], Iterable[str]]) -> DataFrame:
         """What `tell` has to say of the documents, packet by packet, as a column of texts."""
@@ -109,27 +158,21 @@ class TableRows:
                             texts = list(tell(rows.column(DOCUMENT).to_pylist()))
                             yield pa.RecordBatch.from_pydict({"text": pa.array(texts, pa.string())})
 
-        return self.packets.select("data").mapInArrow(texts_of, "text string")
+        return self._own.select("data").mapInArrow(texts_of, "text string")
 
     def widened(self, columns: Sequence[DeclaredColumn]) -> TableRows:
         """The rows with columns that are read out of their documents, behind these."""
         return replace(self, inferred=columns, headings=[_widened(head, columns) for head in self.headings])
 
 
-def tables_of(packets: DataFrame) -> dict[str, TableRows]:
-    """The tables of a batch, by topic. This reads the batch, so `packets` should be persisted."""
-    found: dict[str, tuple[list[Heading], list[Mark]]] = {}
-    layouts: dict[str, Layout] = {}
-    for topic, text, position, rows, mark in packets.select("topic", "layout", "position", "rows", "mark").collect():
-        headings, marks = found.setdefault(topic, ([], []))
-        if mark is not None:
-            marks.append(Mark.loads(mark))
-            continue
-        if text not in layouts:
-            layouts[text] = Layout.loads(text)
-        headings.append(Heading(position, layouts[text], rows))
-    with_rows = packets.where(f.col("mark").isNull())
-    return {topic: TableRows(with_rows.where(f.col("topic") == topic), *parts) for topic, parts in found.items()}
+def _heading(packet: Packet) -> Heading:
+    layout, size = Layout.loads(packet.layout), len(packet.data)
+    return Heading(packet.position, layout, packet.rows, packet.position, size)
+
+
+def _parts(packet: Packet) -> Iterator[Part]:
+    layout = Layout.loads(packet.layout)
+    return (Part(packet.position, layout, Held(rows)) for rows in rows_of(packet.data))
 
 
 def _widened(head: Heading, columns: Sequence[DeclaredColumn]) -> Heading:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
+from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
@@ -15,9 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, RowsRefusedError, SinkError
 from cdckit.tables.context import TableContext
+from cdckit.tables.delta.passing import passes as light_passes, reason as light_reason
 from cdckit.tables.destinations import Names
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.evolution import Evolution
+from cdckit.tables.logged_marks import Logged, logged
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
 from cdckit.tables.refused import RowsFoundError
@@ -27,11 +30,14 @@ from cdckit.tables.sources import Sources
 from cdckit.tables.target import BatchId, Target
 from cdckit_spark.checks import check_place
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.driver import PACKED_BYTES, DriverWriter, driver_writer
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
+from cdckit_spark.packets import held, parted, tables_of
 from cdckit_spark.reading import DeltaImages
 from cdckit_spark.refusals import Search, finding_rows, refused_rows, refuses_rows
-from cdckit_spark.rows import TableRows, tables_of
+from cdckit_spark.rows import TableRows
+from cdckit_spark.shared_target import SharedTarget
 from cdckit_spark.targets import DeltaTarget, ParquetTarget, SparkTarget
 
 log = logging.getLogger("cdckit.spark")
@@ -63,6 +69,7 @@ class LakeSink(SparkTableSink):
         self._inferences: dict[str, Inference] = {}
         self._sources: dict[str, Sources] = {}
         self._begun: set[str] = set()
+        self._driver: DriverWriter | None = None
         self._pool: ThreadPoolExecutor | None = None
 
     @classmethod
@@ -99,6 +106,7 @@ class LakeSink(SparkTableSink):
                 ",".join(sorted(unfollowed)),
             )
         self._policy = Policy(self.config.mode == "mirror", self.config.behavior, context.marks)
+        self._driver = driver_writer(session, self.config)
         self._pool = ThreadPoolExecutor(self.config.tables_parallel, "cdckit-table")
 
     def write(self, packets: DataFrame, batch: int) -> int:
@@ -109,12 +117,28 @@ class LakeSink(SparkTableSink):
         try:
             tables = tables_of(packets)
             with self._context.writing_snapshot(set().union(*map(_begun, tables.values()))):
-                left = tables
-                while left := self._write_tables(left, number, asked):
-                    pass
+                for left in self._parts(tables, packets):
+                    while left := self._write_tables(left, number, asked):
+                        pass
             return sum(rows.count for rows in tables.values())
         finally:
             packets.unpersist()
+
+    def _parts(self, tables: dict[str, TableRows], packets: DataFrame) -> Iterator[dict[str, TableRows]]:
+        """The small tables with their rows, as many at a time as the driver holds; then those that Spark writes."""
+        driver = self._driver
+        if driver is None:
+            yield tables
+            return
+        small = {topic: rows for topic, rows in tables.items() if driver.takes(rows) and not self._left(topic)}
+        for part in parted(small, 4 * PACKED_BYTES):
+            yield held(part, packets)
+        yield {topic: rows for topic, rows in tables.items() if topic not in small}
+
+    def _left(self, topic: str) -> bool:
+        """Whether Spark alone is known to write a topic's table."""
+        table = self._tables.get(topic)
+        return table is not None and isinstance(table.target, SharedTarget) and table.target.left_to_spark
 
     def _write_tables(self, tables: dict[str, TableRows], number: BatchId, asked: Asked) -> dict[str, TableRows]:
         """Writes tables at the same time; gives those that are to be tried again, after the pause before that."""
@@ -149,24 +173,33 @@ class LakeSink(SparkTableSink):
         table = self._table(topic)
         begun = _begun(rows)
         try:
+            if isinstance(table.target, SharedTarget):
+                table.target.look_again()
             if self.mirrors and self._context.marks:
                 self._require_begun(topic, table, rows)
-            if awaited := table.awaits(asked.read_again) - begun:
+            awaited = table.awaits(asked.read_again) - begun
+            if awaited and self.mirrors:
                 rows = rows.without(awaited)  # whatever they say, others replace them
+            log = Logged() if self.mirrors else self._logged(table, rows, asked, awaited)
             if self.config.infers_columns:
                 rows = self._followed(topic, table, rows)
             else:
+                if self.mirrors and not table.columns:
+                    table.first_notes = self._sources_of(topic, table.target).first(rows.sources)
                 table.follow(rows.layouts, rows.marks, asked.accepted)
             rows = rows.shown(table.fitting)
             if self.config.mode == "mirror":
                 self._mirror(topic, table, rows, number, asked.accepted)
-            elif rows.headings:
-                self._append(table, rows.typed(table.columns, table.fitting), number)
+            else:
+                self._log(table, rows, log, number, asked.accepted)
             table.begun({name: one for name, one in asked.read_again.items() if name in begun})
             table.use({name: one for name, one in asked.accepted.items() if name in begun})
         except (PySparkException, Py4JJavaError) as error:
             kind = RetriableSinkError if passes(error) else RowsRefusedError if refuses_rows(error) else SinkError
             raise kind(f"table {table.target}: {_reason(error)}") from error
+        except (DeltaError, OSError) as error:
+            kind = RetriableSinkError if light_passes(error) else SinkError
+            raise kind(f"table {table.target}: {light_reason(error)}") from error
 
     def _append(self, table: Evolution[SparkTarget], typed: DataFrame, number: BatchId) -> None:
         with self._finding(table, lambda rules: refused_rows(typed, rules)):
@@ -186,9 +219,8 @@ class LakeSink(SparkTableSink):
         return self._sources.setdefault(topic, Sources(target, self._context.name))
 
     def _asked(self) -> Asked:
-        """What the user asks for now; rows that come anew mean something to mirrors alone."""
-        awaits = self.config.mode == "mirror" and self._context.marks
-        return Asked(self._context.read_again() if awaits else {}, self._context.accepted())
+        """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
+        return Asked(self._context.read_again() if self._context.marks else {}, self._context.accepted())
 
     def _followed(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> TableRows:
         """The rows with the columns that their documents have, which the table has then, too."""
@@ -197,6 +229,28 @@ class LakeSink(SparkTableSink):
         table.follow(wide.layouts)
         inference.keep()
         return wide
+
+    def _logged(self, table: Evolution[SparkTarget], rows: TableRows, asked: Asked, awaited: Set[str]) -> Logged:
+        """What the marks come to in a changelog; judged before its columns are others."""
+        if not rows.marks:
+            return Logged()
+        heads = [(head.position, head.layout) for head in rows.headings]
+        accepted, existed = table.accepts(asked.accepted), bool(table.present())
+        return logged(rows.marks, heads, self._policy.behavior, accepted, awaited, table.target, existed=existed)
+
+    def _log(
+        self,
+        table: Evolution[SparkTarget],
+        rows: TableRows,
+        log: Logged,
+        number: BatchId,
+        accepted: Mapping[str, str],
+    ) -> None:
+        if log.rows and table.present():
+            rows = rows.and_packets([group.packet() for group in log.rows])
+        if rows.headings and not (self._driver and self._driver.append(table, rows, number)):
+            self._append(table, rows.typed(table.columns, table.fitting), number)
+        table.use({name: accepted[name] for name in log.used})
 
     def _mirror(
         self, topic: str, table: Evolution[SparkTarget], rows: TableRows, number: BatchId, accepted: Mapping[str, str]
@@ -209,7 +263,7 @@ class LakeSink(SparkTableSink):
             table.use({name: accepted[name] for name in used})
             return  # whatever happened to it, it has never had a row
         sources = self._sources_of(topic, target)
-        here = {head.layout.source for head in rows.headings if head.layout.kind == "rows"}
+        here = rows.sources
         sources.add(here)
         parts = [(part, emptied(part.marks, sources.names, target)) for part in segments(marks)]
         for place, (part, gone) in enumerate(parts, 1):
@@ -229,12 +283,16 @@ class LakeSink(SparkTableSink):
     ) -> None:
         target = table.target
         assert isinstance(target, DeltaTarget)
+        if part.whole and self._driver is not None and self._driver.merge(table, rows, gone, once):
+            return
         text = self.config.unavailable_value_placeholder
         mirror = Mirror(target, table.columns, once, text, table.fitting, rebuilt=table.rebuilt)
         with self._finding(table, lambda rules: mirror.refused(rows, part, gone, rules)):
             mirror.write(rows, part, gone)
 
     def _target(self, topic: str) -> SparkTarget:
+        if self._driver is not None:
+            return SharedTarget(self._session, self.config, topic, self._driver.place)
         kind: Callable[[SparkSession, LakeConfig, str], SparkTarget]
         kind = DeltaTarget if self.config.format == "delta" else ParquetTarget
         return kind(self._session, self.config, topic)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from delta.tables import DeltaTable
@@ -52,17 +52,20 @@ class DeltaTarget(SparkTarget):
             return DeltaTable.isDeltaTable(self.session, self.path)
         return self.session.catalog.tableExists(self.name or "")
 
-    def create(self, columns: Columns) -> None:
-        """Makes the table."""
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+        """Makes the table, with notes about it."""
         self._remove_unfinished()
         builder = DeltaTable.createIfNotExists(self.session)
         builder = builder.location(self.path) if self.path else builder.tableName(self.name or "")
         for name, kind in columns.items():
             builder = builder.addColumn(name, kind)
-        for key, value in {**_features(columns), f"cdckit.{TOPIC}": self.topic}.items():
+        properties = _features(columns) | {
+            f"cdckit.{name}": text for name, text in {TOPIC: self.topic, **notes}.items()
+        }
+        for key, value in properties.items():
             builder = builder.property(key, value)
         builder.execute()
-        self.check_owner(self.notes())
+        self.check_made(notes)
 
     def _remove_unfinished(self) -> None:
         """A process killed while it made the table leaves a log without a commit: to Delta, a broken table."""
@@ -183,7 +186,7 @@ class ParquetTarget(SparkTarget):
         found.pop("__batch", None)
         return found
 
-    def create(self, columns: Columns) -> None:
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
         """The first batch makes it."""
 
     def add_columns(self, columns: Columns) -> None:
@@ -226,6 +229,14 @@ def _folder(path: str, topic: str) -> str:
     return f"{path.rstrip('/')}/{folder_name(topic)}"
 
 
+def local_path(session: SparkSession, path: str) -> str | None:
+    """A folder's path on this machine; None where Spark finds it elsewhere."""
+    files, place = _hadoop(session, path)
+    if files.getUri().getScheme() != "file":
+        return None
+    return str(files.makeQualified(place).toUri().getPath())
+
+
 def _path_exists(session: SparkSession, path: str) -> bool:
     files, place = _hadoop(session, path)
     return bool(files.exists(place))
@@ -248,6 +259,11 @@ def _transaction(session: SparkSession, batch: BatchId) -> SparkSession:
     return own
 
 
+def needs_mapping(columns: Iterable[str]) -> bool:
+    """Whether one of some names is none of a file's own."""
+    return any(_NEEDS_MAPPING.search(name) for name in columns)
+
+
 def _types_of(schema: StructType) -> Columns:
     return {field.name: field.dataType.simpleString() for field in schema.fields}
 
@@ -257,6 +273,6 @@ def _features(columns: Columns) -> dict[str, str]:
     features = {}
     if any("timestamp_ntz" in kind for kind in columns.values()):
         features["delta.feature.timestampNtz"] = "supported"
-    if any(_NEEDS_MAPPING.search(name) for name in columns):
+    if needs_mapping(columns):
         features["delta.columnMapping.mode"] = "name"
     return features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,8 @@ from benchmarks.pipelines import METRICS, PASSWORD, USER, Cdckit
 from benchmarks.systems import FILE, FILE_METRICS, KAFKA, MONGODB_SNAPSHOT, MONGODB_STREAM
 from benchmarks.targets import FileTarget, KafkaTarget
 from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp
-from benchmarks.usage import Usage
+from benchmarks.usage import CommandFailedError, Usage
+from benchmarks.warmed import Warm
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
@@ -75,10 +77,36 @@ def test_mongodb(mongo: MongoReplicaSet, tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_two_revisions_do_the_same_work_in_turn(tmp_path: Path) -> None:
-    turns = revisions.systems([sys.executable, sys.executable], 1, counted=False)
-    found = list(revisions.measured(turns, tmp_path, 0.002, starts=1))
+    with (
+        Warm(sys.executable, tmp_path, counted=False) as before,
+        Warm(sys.executable, tmp_path, counted=False) as after,
+    ):
+        found = list(revisions.measured([before, after], tmp_path / "runs", 0.002, rounds=1, starts=1))
     assert [one.system for one in found] == ["0-0", "1-0"] * 5
     assert {one.events for one in found} == {200, 40, 100, 125}
+
+
+def test_commands_run_in_children_of_a_warm_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cdckit", "list"]
+    with Warm(sys.executable, tmp_path, counted=False) as warm:
+        warm.load(command, tmp_path / "loaded.log")
+        used = warm.run(command, tmp_path / "run.log")
+        assert used.cpu > 0
+        assert used.rss > 0
+        assert (tmp_path / "run.log").read_text() == (tmp_path / "loaded.log").read_text() != ""
+        with pytest.raises(CommandFailedError, match="exited with 2"):
+            warm.run([*command, "--nonsense"], tmp_path / "failed.log")
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs Valgrind")
+@pytest.mark.nightly
+def test_what_a_command_executes_is_counted_without_its_start(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cdckit", "list"]
+    with Warm(sys.executable, tmp_path, counted=True) as warm:
+        warm.load(command, tmp_path / "loaded.log")
+        once, again = (warm.run(command, tmp_path / "run.log").cpu for _ in range(2))
+    assert once > 0
+    assert again == pytest.approx(once, rel=0.05)
 
 
 def test_revisions_are_compared_by_the_least_and_the_median() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -112,3 +113,21 @@ def test_moments_of_one_unit_have_one_text() -> None:
 def test_a_pattern_of_weeks_cannot_be_read() -> None:
     with pytest.raises(ValueError, match="'Y' can be written, but not be read"):
         DateFormat("YYYY-MM-dd").parse("2024-01-01")
+
+
+def test_moments_in_parts_of_a_millisecond_lose_what_is_finer_towards_1970() -> None:
+    random, form = Random(20), DateFormat("dd.MM.yyyy HH:mm:ss.SSS, EEE")
+    for parts in (1, 1000, 1_000_000):
+        write = form.writing(parts)
+        for moment in (_moment(random) for _ in range(200)):
+            cut = random.randrange(parts) * (-1 if moment < 0 else 1)
+            assert write(moment * parts + cut) == form.format(moment)
+    assert form.writing(1000)(-1) == "01.01.1970 00:00:00.000, Thu"
+
+
+def test_texts_of_many_days_and_with_letters_in_any_order() -> None:
+    form = DateFormat("SSS{ss}mm'%s'HH yyyy-MM-dd a dd")
+    for day in [*range(0, 40_000, 7), *range(30)]:
+        of_day = datetime(1970, 1, 1, 13, 5, 9, 42_000) + timedelta(days=day)
+        expected = of_day.strftime("042{09}05%%s13 %Y-%m-%d PM %d")
+        assert form.format(day * 86_400_000 + 47_109_042) == expected

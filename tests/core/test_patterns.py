@@ -38,7 +38,7 @@ BOUNDED = {
     "plugins/cdckit_mysql/takeover/schema_history.py": "names and attributes of one column, as Debezium wrote them",
     "plugins/cdckit_mysql/filters.py": "a name of at most 64 characters",
     "plugins/cdckit_mysql/server/checks.py": "what the server says of its own grants",
-    "sinks/cdckit_delta/passing.py": "what delta-rs says of one fault",
+    "core/cdckit/tables/delta/passing.py": "what delta-rs says of one fault",
 }
 """Files with a pattern of quadratic cost, and what keeps it small. None may be exponential."""
 MADE = {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from histories.rows import at_source, columns_of, difference, keys_of
+from histories.rows import Row, Types, at_source, columns_of, difference, keys_of
 from histories.sinks import DeltaChangelog, DeltaMirror
 from testkit.proven import proven
 from testkit.running import Ended, Pipeline, create_reader, source_of
@@ -69,13 +70,24 @@ class Shop:
     def assert_equal(self, names: Iterable[str] = ()) -> None:
         """A mirror has the source's rows; a changelog each change once, and the newest of each key come to the rows."""
         tables = columns_of(self.server, self.name)
-        if self.mode == "mirror":
-            found = DeltaMirror(self.folder, self.name, self.name).rows(tables)
-        else:
-            keys = partial(keys_of, self.server, self.name)
-            found = DeltaChangelog(self.folder, self.name, self.name, keys).rows(tables)
+        found = self._rows(tables)
         assert set(names) <= found.keys()
         for table, rows in found.items():
             what = difference(tables[table], at_source(self.server, self.name, table, tables[table]), rows)
             assert not what, f"{table}: {what}"
         proven(self.pipeline(), undecided=True)
+
+    def unequal(self) -> set[str]:
+        """The tables whose rows in the lake do not come to those of the source."""
+        tables = columns_of(self.server, self.name)
+        return {
+            table
+            for table, rows in self._rows(tables).items()
+            if difference(tables[table], at_source(self.server, self.name, table, tables[table]), rows)
+        }
+
+    def _rows(self, tables: dict[str, Types]) -> dict[str, Counter[Row]]:
+        if self.mode == "mirror":
+            return DeltaMirror(self.folder, self.name, self.name).rows(tables)
+        keys = partial(keys_of, self.server, self.name)
+        return DeltaChangelog(self.folder, self.name, self.name, keys).rows(tables)

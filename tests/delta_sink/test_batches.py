@@ -13,9 +13,9 @@ from cdckit.api.record import Record
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.engine.state.table_batches import KEPT_AS, TableBatches
 from cdckit.errors import StateError
+from cdckit.tables.delta.passing import passes
 from cdckit.tables.direct import BegunBatch
 from cdckit_delta.config import DeltaConfig
-from cdckit_delta.passing import passes
 from cdckit_delta.written import Written
 from testkit.running import PASSWORD, Pipeline
 

@@ -11,12 +11,12 @@ from deltalake import DeltaTable
 from cdckit.api.marks import DefinitionChange, MarkKind
 from cdckit.errors import SinkError
 from cdckit.tables.behavior import Behavior, ChangeKind, EvolutionMode
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
 from cdckit.tables.policy import Policy
 from cdckit.tables.target import BatchId
-from cdckit_delta.target import DeltaTarget
 
 OLD = Layout("rows", "shop.t", (("id", "int"), ("v", "int"), ("w", "string")), ("id",))
 NEW = Layout("rows", "shop.t", (("id", "int"), ("n", "bigint"), ("x", "string")), ("id",), older=(("x", "seven"),))
@@ -103,7 +103,7 @@ def test_an_alteration_that_was_broken_off_is_finished_once(
 def test_signed_numbers_of_an_older_version_become_unsigned(tmp_path: Path) -> None:
     """Such a table does not say whose it is, and has BIGINT UNSIGNED as bigint."""
     target = DeltaTarget(str(tmp_path), {}, "t")
-    target.create({"id": "int", "big": "bigint"})
+    target.create({"id": "int", "big": "bigint"}, {})
     target.append(pa.table({"id": pa.array([1, 2], pa.int32()), "big": [-1, 7]}), BatchId("p/g", 1))
     target.alter([["widen", "big", "decimal(20,0)"], ["unsigned", "big"]])
     assert [int(str(row["big"])) for row in found(target)] == [(1 << 64) - 1, 7]

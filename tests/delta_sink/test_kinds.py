@@ -108,21 +108,35 @@ def _columns(pipeline: Played, table: str) -> set[str]:
     }
 
 
+UNTOLD_TO_CHANGELOGS = {"rekeyed", *UNTOLD} - {"retyped", "rounded"}
+
+
 @pytest.mark.parametrize("evolution", ["evolve", "exception"])
 def test_a_changelog_follows_or_is_told_to(played: NewPlayed, evolution: EvolutionMode) -> None:
-    """It keeps what older rows have; what happens to whole tables is no change of it."""
+    """It keeps what older rows have; what empties a table is a row, and what the log does not tell is read anew."""
     pipeline = played(evolution, mode="changelog")
-    asked = {"added", "added_default", "dropped", "renamed", "widened", "rekeyed", "commented"}
+    asked = {"added", "added_default", "dropped", "renamed", "widened", "commented"}
+    asked |= {"truncated", "gone", "moved", "same_anew"}
     stopping = {"retyped", "anew"} | (asked if evolution == "exception" else set())
-    assert pipeline.play() == {("schema accept", table) for table in stopping}
+    assert pipeline.play() == {
+        *(("schema accept", table) for table in stopping),
+        *(("resnapshot", table) for table in UNTOLD_TO_CHANGELOGS),
+    }
     assert _columns(pipeline, "retyped") == {"id", "a__1", "b", "a"}
     assert _columns(pipeline, "renamed") == {"id", "a", "word"}
     assert _columns(pipeline, "dropped") == {"id", "a", "b"}
     assert _columns(pipeline, "anew") == {"id", "a__1", "b", "k", "a"}
-    told = {table: sorted((row[0], row[2]) for row in pipeline.found(table)) for table in ("renamed", "rekeyed")}
-    assert told["renamed"] == [(1, "ONE"), (1, "one"), (2, "two"), (3, "three"), (4, "four")]
-    rekeyed = [(1, "one"), (2, "two"), (2, "two"), *[(3, "three")] * 3, (10, "four"), (10, "one")]
-    assert told["rekeyed"] == rekeyed
+    told = sorted((row[0], row[2]) for row in pipeline.found("renamed"))
+    assert told == [(1, "ONE"), (1, "one"), (2, "two"), (3, "three"), (4, "four")]
+    whole = {"truncated", "anew", "same_anew", *UNTOLD_TO_CHANGELOGS}
+    assert pipeline.shop.unequal() & whole == set()
+    assert {name: _last(pipeline, name) for name in ("gone", "moved")} == {"gone": "t", "moved": "t"}
+
+
+def _last(pipeline: Played, table: str) -> str:
+    """What the last row of a changelog tells."""
+    told = DeltaTable(pipeline.shop.table(table)).to_pyarrow_table(columns=["__position", "__op"]).to_pylist()
+    return str(max(told, key=lambda row: row["__position"])["__op"])
 
 
 KEPT_BY_TRY = {"retyped", "rounded", "moved_away", "swapped", "swapped_two", "partitioned"}

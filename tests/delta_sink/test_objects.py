@@ -72,7 +72,7 @@ def _rows() -> Any:
 
 
 def _batch(number: int) -> Any:
+    from cdckit.tables.delta.target import committed_as
     from cdckit.tables.target import BatchId
-    from cdckit_delta.target import committed_as
 
     return committed_as(BatchId("p/g", number))

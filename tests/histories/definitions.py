@@ -386,7 +386,7 @@ EMPTIED: dict[str, tuple[int, Definition]] = {
     "rename an empty table": (1, rename_emptied),
     "drop an empty table": (1, drop_emptied),
 }
-"""For sinks that are told that a table was emptied, and not what else happens to it as a whole."""
+"""What happens to whole tables while they have no rows; left to changelogs, whose other tables stop for some of it."""
 DEFINITIONS: dict[str, tuple[int, Definition]] = {
     "add column": (3, add_column),
     "add column with default": (2, add_default),

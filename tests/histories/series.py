@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 from uuid import uuid4
@@ -109,7 +108,10 @@ class Series:
             return Mirror(self.session(), folder, name, name)
         if self.sink == "delta":
             return DeltaMirror(folder, name, name)
-        keys = partial(keys_of, self.server, name)
+
+        def keys() -> dict[str, list[str]]:
+            return keys_of(self.server, name)  # of the one that has taken over meanwhile
+
         if self.sink == "delta-changelog":
             return DeltaChangelog(folder, name, name, keys)
         return Changelog(self.session(), folder, name, name, keys)

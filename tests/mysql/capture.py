@@ -48,11 +48,14 @@ class Capture:
     folder: Path
     heard: RecordedNotices = field(default_factory=RecordedNotices)
     stop: StopSignal = field(default_factory=StopSignal)
+    spools: bool = False
 
     def __post_init__(self) -> None:
         self.state = SqliteStateStore(self.folder)
         self.source = MySqlSource(self.config)
-        self.source.open(SourceContext("p", self.state, self.heard, self.stop, idle_seconds=0.05))
+        spool = self.folder / "spool" if self.spools else None
+        context = SourceContext("p", self.state, self.heard, self.stop, idle_seconds=0.05, spool=spool)
+        self.source.open(context)
 
     def offset(self) -> Offset:
         """Where reading goes on."""

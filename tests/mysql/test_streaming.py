@@ -14,7 +14,7 @@ from cdckit.api.record import Batch, Record
 from cdckit.api.struct import Struct
 from cdckit.errors import DecodeError, SourceError
 from cdckit_mysql.streaming import planning, rollback_filter as committed
-from mysql.capture import Capture, changes
+from mysql.capture import Capture, changes, read_elsewhere
 from mysql.conftest import NewCapture
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql_family import SQLServer
@@ -403,9 +403,11 @@ def test_prepared_transactions_are_told_once(streaming: NewCapture, sql: Sql) ->
     assert streaming().once() == []
 
 
-@pytest.mark.parametrize("kept_bytes", [1 << 20, 0])
+@pytest.mark.parametrize(
+    ("kept_bytes", "spools"), [(1 << 20, False), (0, False), (0, True)], ids=["in the split", "asked for", "spooled"]
+)
 def test_pieces_give_what_the_whole_gives(
-    streaming: NewCapture, sql: Sql, kept_bytes: int, monkeypatch: pytest.MonkeyPatch
+    streaming: NewCapture, sql: Sql, kept_bytes: int, spools: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planning, "LEAST_PIECE", 2000)
     monkeypatch.setattr(planning, "KEPT_BYTES", kept_bytes)
@@ -414,7 +416,7 @@ def test_pieces_give_what_the_whole_gives(
     sql("".join(_inserts(n, n + 25) for n in range(0, 500, 25)) + "ALTER TABLE t ADD m INT FIRST;")
     sql("".join(f"UPDATE t SET m = id WHERE id BETWEEN {n} AND {n + 24};" for n in range(0, 500, 25)))
     sql("FLUSH LOGS; UPDATE t SET id = id + 1000 WHERE id < 50; TRUNCATE TABLE t;")
-    reading = streaming(skipped_operations="none", provide_transaction_metadata=True)
+    reading = streaming(skipped_operations="none", provide_transaction_metadata=True, spools=spools)
     parts = reading.parallel(5)
     assert len(parts) > 3
     positions = [[record.position for record in part] for part in parts]
@@ -434,20 +436,29 @@ def _plain(record: Record) -> Any:
     return record.topic, record.key and record.key.to_dict(), value  # type: ignore[union-attr]
 
 
-def test_a_cut_is_a_place_to_go_on_from(streaming: NewCapture, sql: Sql) -> None:
+@pytest.mark.parametrize("spools", [False, True], ids=["", "spooled"])
+def test_a_cut_is_a_place_to_go_on_from(
+    streaming: NewCapture, sql: Sql, spools: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "KEPT_BYTES", 500)
+    monkeypatch.setattr(planning, "CERTAIN_BYTES", 0)
     sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));")
-    reading = streaming()
-    sql("".join(_inserts(n, n + 25) for n in range(0, 1000, 25)))
+    reading = streaming(spools=spools)
+    sql("".join(_inserts(n, n + 25) for n in range(0, 500, 25)))
+    sql("ALTER TABLE t ADD w INT; UPDATE t SET w = 7 WHERE id = 499; ALTER TABLE t DROP v;")
+    sql("".join(f"INSERT INTO t VALUES ({n}, {n});" for n in range(500, 1000)))
     found: list[Record] = []
     rounds = 0
     end = reading.source.latest_offset(reading.offset())
     while reading.offset() != end:
         stop = reading.source.cut(reading.offset(), end, 5000)
         for split in reading.source.plan(reading.offset(), stop, 2):
-            found += [record for batch in reading.source.read(split) for record in batch.records]
+            found += read_elsewhere(reading.config, split)
         reading.keep(stop)
         rounds += 1
-    assert [change[3][0] for change in changes(found)] == list(range(1000))
+    created = [change[3] for change in changes(found) if change[0] == "c"]
+    assert created == [*((n, f"v{n}") for n in range(500)), *((n, n) for n in range(500, 1000))]
+    assert [change[2:] for change in changes(found) if change[0] == "u"] == [((499, "v499", None), (499, "v499", 7))]
     assert rounds > 3
 
 

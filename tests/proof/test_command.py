@@ -116,3 +116,46 @@ def test_a_proof_that_was_killed_goes_on(
     assert f"{database}.a: equal, as it was found before" in printed.err
     assert [printed.out.count(f"{database}.{table}   equal") for table in ("a", "b", "c")] == [1, 1, 1]
     assert not begun.exists()
+
+
+def test_of_a_table_that_was_begun_the_other_parts_are_read(
+    db_server: MySQLServer, database: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    db_server.execute(f"create table {database}.large (id int primary key, n int)")
+    series = "with recursive s as (select 1 n union all select n + 1 from s where n < 160000) select n, n * 7 from s"
+    db_server.run_sql(f"set cte_max_recursion_depth = 160001; insert into {database}.large {series}")
+    db_server.execute(f"analyze table {database}.large")
+    pipeline = to_file(db_server, database, tmp_path)
+    deliver(pipeline)
+    db_server.run_sql("set global log_output = 'TABLE'; set global general_log = on")
+    file, begun = str(pipeline.written()), pipeline.state / "proof-begun"
+    command = [sys.executable, "-m", "cdckit", "diff", file, "--resume", "--max-load", "20000"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 120
+        while len(_done(begun)) < 2:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+    db_server.execute(f"update {database}.large set n = -1 where id in (5, 100000, 159999)")
+    db_server.execute(f"delete from {database}.large where id = 7")
+    deliver(pipeline)
+    before = _parts_read(db_server, database)
+    assert call(["diff", file, "--resume"]) == 0
+    db_server.run_sql("set global general_log = off; set global log_output = 'FILE'")
+    assert f"{database}.large   equal     159999" in capfd.readouterr().out
+    assert _parts_read(db_server, database).count(before[0]) == before.count(before[0])
+    assert not begun.exists()
+
+
+def _parts_read(server: MySQLServer, database: str) -> list[str]:
+    """The statements that have read parts of the table but for the first and the last one."""
+    logged = server.execute("select convert(argument using utf8mb4) from mysql.general_log order by event_time")
+    place = f"`{database}`.`large`"
+    return [one for (one,) in logged if place in one and "`id` > " in one and " AND `id` <= " in one]
+
+
+def _done(begun: Path) -> list[int]:
+    """The numbers of the parts that are kept."""
+    files = list(begun.glob("*/parts.json"))
+    return list(json.loads(files[0].read_text())["done"]) if files else []

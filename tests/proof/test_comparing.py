@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cdckit.api.held import Image, Shown
+from cdckit.api.held import Image, ImageColumns, Shown
 from cdckit.engine.proof.canonical import RowReader
-from cdckit.engine.proof.comparing import Folded, Mismatch, fold, fold_placed, mismatches, versions
+from cdckit.engine.proof.comparing import Folded, Mismatch, fold, fold_placed, mismatches, rows_of_equal, versions
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.hashing import HashName, hash_of
 from cdckit.engine.proof.spill import BUCKETS, Spill
@@ -66,6 +66,34 @@ def test_what_differs_is_what_differs_between_dicts(
             fault = "missing" if key not in right else "extra" if key not in left else "changed"
             expected[entries.key("t", b"%d" % key)] = fault
     assert found == expected
+
+
+@given(source=CHANGES, sink=CHANGES, order=st.randoms())
+def test_what_is_equal_at_a_glance_is_equal(source: Changes, sink: Changes, order: object) -> None:
+    entries = Entries(hash_of("xxh3"))
+
+    def made(changes: Changes) -> bytes:
+        return b"".join(entries.of(_images(changes)))
+
+    here, there = made(source), made(sink)
+    rows = fold(entries.read(here)).rows
+    if (counts := rows_of_equal(here, there)) is not None:
+        assert list(mismatches(rows, fold(entries.read(there), once=True), {})) == []
+        assert sum(counts.values()) == len(rows)
+    plain = list(_state(source).items())
+    mixed = list(plain)
+    order.shuffle(mixed)  # type: ignore[attr-defined]
+    expected = {entries.number("t"): len(plain)} if plain else {}
+    assert rows_of_equal(made(list(plain)), made(list(mixed))) == expected
+    assert rows_of_equal(made([*plain, *plain[:1]]), made([*plain, *plain[:1]])) == (None if plain else {})
+
+
+@given(changes=CHANGES)
+def test_rows_by_columns_are_the_same_rows(changes: Changes) -> None:
+    entries, images = Entries(hash_of("xxh3")), _images(list(_state(changes).items()))
+    keys, rows = [one.key or b"" for one in images], [one.row or b"" for one in images]
+    assert list(entries.of_columns(ImageColumns("t", keys, rows))) == list(entries.of(images))
+    assert list(entries.of_columns(images)) == list(entries.of(images))
 
 
 @given(before=CHANGES, later=CHANGES, at=st.integers(0, 40))

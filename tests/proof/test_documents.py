@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
+from cdckit import Batch, Struct
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.proof.beside import Beside
 from proof.shop import deliver, proved
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
@@ -41,7 +45,7 @@ def test_collections_are_compared_while_they_change(mongo: MongoReplicaSet, uniq
             finally:
                 ended.set()
                 writer.join()
-            assert (moving.outcome, moving.note, moving.differences) == ("equal", "", ())
+            assert (moving.outcome, moving.note, moving.differences, moving.exact) == ("equal", "", (), True)
         deliver(pipeline)
         lines = pipeline.output.read_text().splitlines()
         at = next(number for number, line in enumerate(lines) if json.loads(line)["key"]["id"] == "77")
@@ -67,3 +71,42 @@ def test_updates_that_carry_only_what_changed_cannot_be_compared(
         found = proved(pipeline)["things"]
         client.drop_database(unique_name)
     assert (found.outcome, "carry only what has changed" in found.note) == ("undecided", True)
+
+
+def test_documents_are_read_as_they_were(mongo: MongoReplicaSet, unique_name: str, tmp_path: Path) -> None:
+    source = {
+        "type": "mongodb", "topic.prefix": "m", "mongodb.connection.string": mongo.uri,
+        "collection.include.list": f"{unique_name}.things",
+    }  # fmt: skip
+    others = {"serializer": {"schemas.enable": False}, "runner": "direct"}
+    pipeline = Pipeline(tmp_path, source, {"type": "file", "path": str(tmp_path / "out.jsonl")}, others)
+    with mongo.client() as client, ExitStack() as stack:
+        things = client[unique_name]["things"]
+        stack.callback(client.drop_database, unique_name)
+        things.insert_many([{"_id": number, "n": 0} for number in range(3)])
+        beside = stack.enter_context(Beside(load_pipeline(pipeline.written()), (), tmp_path / "beside", lambda: False))
+        assert [_told(batch) for batch in beside.rows()][-1] == [(0, 0), (1, 0), (2, 0)]
+        things.update_one({"_id": 0}, {"$set": {"n": 1}})
+        point = beside.end()
+        things.update_one({"_id": 1}, {"$set": {"n": 1}})
+        place = beside.end()
+        things.update_one({"_id": 0}, {"$set": {"n": 2}})
+        things.update_one({"_id": 1}, {"$set": {"n": 2}})
+        things.update_one({"_id": 1}, {"$set": {"n": 3}})
+        things.delete_one({"_id": 2})
+        things.insert_one({"_id": 4, "n": 0})
+        looked_up = [row for batch in beside.changes(point) for row in _told(batch)]
+        assert looked_up == [(0, 2)], "the server has looked it up later than it was"
+        met = [(later, row) for batch, later in beside.met(place) for row in _told(batch)]
+    assert sorted(met[:4]) == [(False, (0, 1)), (False, (1, 1)), (False, (2, 0)), (False, (4, None))]
+    assert met[4:] == [(True, row) for row in ((0, 2), (1, 2), (1, 3), (2, None), (4, 0))]
+
+
+def _told(batch: Batch) -> list[tuple[int, int | None]]:
+    """The numbers of documents, and what they hold; None: they are gone."""
+    rows = []
+    for record in batch.records:
+        if isinstance(record.value, Struct) and isinstance(record.key, Struct):
+            after = record.value["after"]
+            rows.append((int(record.key["id"]), None if after is None else json.loads(after)["n"]))
+    return rows

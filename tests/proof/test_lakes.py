@@ -77,6 +77,46 @@ def _plant(place: Path, kind: str) -> dict[int, tuple[str, tuple[str, ...]]]:
     return planted
 
 
+def test_what_empties_one_of_the_tables_that_share_a_changelog_leaves_the_others(
+    db_server: SQLServer, database: str, tmp_path: Path
+) -> None:
+    for table in ("orders_1", "orders_2"):
+        fill(db_server, database, 20, table)
+    pipeline = to_lake(db_server, database, tmp_path, "changelog")
+    router = {"type": "ByLogicalTableRouter", "topic.regex": "(.*)orders_.", "topic.replacement": "$1orders"}
+    pipeline.others["transforms"] = [router]  # type: ignore[index]
+    deliver(pipeline)
+    db_server.run_sql(
+        f"USE {database}; UPDATE orders_2 SET ratio = 1; CREATE TABLE made LIKE orders_1; DROP TABLE orders_1; "
+        "CREATE TABLE orders_1 LIKE made; INSERT INTO orders_1 (id) VALUES (3); DROP TABLE made"
+    )
+    deliver(pipeline)
+    [both] = proved(pipeline, tables=(f"{database}.orders_1",)).values()
+    assert (both.outcome, both.note, both.rows) == ("equal", "", 21)
+
+
+@pytest.mark.parametrize("kind", SINKS)
+def test_each_commit_notes_the_offset_that_its_version_is_as_of(
+    db_server: SQLServer, database: str, tmp_path: Path, kind: str
+) -> None:
+    fill(db_server, database, 20)
+    pipeline = to_lake(db_server, database, tmp_path, kind)
+    offsets = []
+    for statement in ("set name = 'one' where id = 1", "set name = 'two' where id = 1"):
+        deliver(pipeline)
+        offsets.append(pipeline.offset())
+        db_server.execute(f"update {database}.orders {statement}")
+    place = table_of(pipeline, database)
+    noted = [
+        json.loads(entry["cdckit.offset"])
+        for table in (place, Path(f"{place}~changes"))
+        if table.exists()
+        for entry in DeltaTable(table).history()
+        if "cdckit.offset" in entry
+    ]
+    assert sorted(noted, key=str) == sorted(offsets, key=str)
+
+
 def test_values_that_stay_are_those_of_the_mirror(db_server: SQLServer, database: str, tmp_path: Path) -> None:
     fill(db_server, database, 20)
     pipeline = to_lake(db_server, database, tmp_path, "deferred")

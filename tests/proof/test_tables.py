@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from proof.shop import change, fill, piped, proved
+from proof.test_files import written
 from testkit.servers.mysql_family import SQLServer
 
 pytestmark = [
@@ -45,6 +46,18 @@ def test_a_table_is_equal_until_a_fault_is_planted(
     planted = _plant(tmp_path / "lake" / f"p.{database}.orders", mode)
     orders = proved(pipeline)["orders"]
     assert {json.loads(one.key)["id"]: (one.fault, one.columns) for one in orders.differences} == planted
+
+
+def test_rows_that_never_stand_still_are_compared(db_server: SQLServer, database: str, tmp_path: Path) -> None:
+    fill(db_server, database, 120)
+    sink = {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake")}
+    pipeline = piped(db_server, database, tmp_path, sink, {"runner": "spark"}, skipped_operations="none")
+    with pipeline.running() as process, written(db_server, database) as statements:
+        process.wait_until((tmp_path / "lake" / f"p.{database}.orders" / "_delta_log").exists)
+        before = len(statements)
+        orders = proved(pipeline, wait_seconds=300)["orders"]
+        assert (orders.outcome, orders.note, orders.differences, orders.exact) == ("equal", "", (), True)
+        assert len(statements) > before
 
 
 def _plant(place: Path, mode: str) -> dict[int, tuple[str, tuple[str, ...]]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -161,6 +163,30 @@ def writer(sink: Written) -> Iterator[SinkWriter]:
     writer = SinkWriter(sink, None, position_header=True, begun=sink.keys.clear)
     yield writer
     writer.close()
+
+
+def test_a_writer_is_closed_while_its_listener_is_between_two_callers(
+    sink: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, listener = SinkWriter(sink, None, position_header=True), threading.Event()
+
+    class Late(threading.Thread):
+        """The listener goes on, to the next caller, when the writer was told to close."""
+
+        def start(self) -> None:
+            super().start()
+            listener.wait()
+
+    monkeypatch.setattr(threading, "Thread", Late)
+    send_all(writer.address, writer.expect(), packets(b"1"))
+    monkeypatch.undo()
+    closing = threading.Thread(target=writer.close, daemon=True)
+    closing.start()
+    time.sleep(0.2)
+    listener.set()
+    closing.join(30)
+    assert not closing.is_alive()
+    assert sink.keys == [b"1"]
 
 
 def broken_off(*keys: bytes) -> Iterator[pa.RecordBatch]:

@@ -81,7 +81,7 @@ def test_a_concurrent_optimize_is_waited_for(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     lake = tmp_path / "lake"
-    pipeline = script.pipeline(tmp_path / "state", "spark", 10, mode="mirror", path=lake)
+    pipeline = script.pipeline(tmp_path / "state", "spark", 10, mode="mirror", path=lake, small_batch_rows=0)
     _change(script, range(20), "new")
     SparkRunner(pipeline).run(once=True)
     _change(script, range(3), "changed")

@@ -69,7 +69,9 @@ def test_rows_of_mysql_that_cannot_be_decoded_are_kept_and_replayed(
         assert [one.reason for one in replay(load_pipeline(file, [taken]), state, lambda _: True)] == [""]
     assert _kept(pipeline) == []
     records = read_topic(kafka_broker.bootstrap, f"p.{shop}.a")
-    assert [json.loads(record.key or b"")["payload"]["id"] for record in records] == [1, 2, 4, 3]
+    ids = [json.loads(record.key or b"")["payload"]["id"] for record in records]
+    # Chunks of a snapshot are read at the same time: of the rows of two there is no first.
+    assert (sorted(ids[:2]), ids[2:]) == ([1, 2], [4, 3])
 
 
 def _kept(pipeline: ResolvedPipeline) -> list[Quarantined]:

@@ -89,7 +89,7 @@ def test_a_changelog_gets_the_rows_again(
         name: [tuple(row) for row in frame.orderBy("__position").select("__op", "id", "v").collect()]
         for name, frame in read.items()
     }
-    again = [("u", 1, "new"), ("r", 1, "new"), ("r", 2, "y")]
+    again = [("u", 1, "new"), ("t", None, None), ("r", 1, "new"), ("r", 2, "y")]
     assert told == {"a": [("r", 1, "x"), ("r", 2, "y"), *again], "b": [("r", 1, "x"), ("c", 2, "y")]}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from cdckit.tables.sink import Packet
 from cdckit.tables.target import BatchId
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.mirror import Mirror
-from cdckit_spark.rows import tables_of
+from cdckit_spark.packets import tables_of
 from cdckit_spark.sink import LakeSink
 from cdckit_spark.targets import DeltaTarget
 from spark.script import Script
@@ -38,12 +39,14 @@ ROUTER = {"type": "ByLogicalTableRouter", "topic.regex": r".*\.shard.*", "topic.
 class Lake:
     """Runs a script into tables, and reads them."""
 
-    def __init__(self, session: SparkSession, script: Script, folder: Path) -> None:
+    def __init__(self, session: SparkSession, script: Script, folder: Path, small: int) -> None:
         self.session = session
         self.script = script
         self.folder = folder
+        self.small = small
 
     def run(self, mode: str = "mirror", state: str = "state", **options: Any) -> None:
+        options = {"small_batch_rows": self.small, **options}
         pipeline = self.script.pipeline(self.folder / state, "spark", path=self.folder / "lake", mode=mode, **options)
         SparkRunner(pipeline).run(once=True)
 
@@ -52,9 +55,10 @@ class Lake:
         return sorted((tuple(row) for row in frame.select(*columns or ["id", "name"]).collect()), key=repr)
 
 
-@pytest.fixture
-def lake(session: SparkSession, script: Script, tmp_path: Path) -> Lake:
-    return Lake(session, script, tmp_path)
+@pytest.fixture(params=[0, 1000], ids=["spark", "driver"])
+def lake(session: SparkSession, script: Script, tmp_path: Path, request: pytest.FixtureRequest) -> Lake:
+    """Tables that one of the two writers has."""
+    return Lake(session, script, tmp_path, request.param)
 
 
 def test_reads_that_no_snapshot_begins_leave_the_rest(lake: Lake) -> None:
@@ -130,11 +134,54 @@ def test_a_shard_whose_rows_cannot_be_told_apart_is_refused_by_name(lake: Lake) 
         lake.run(**options)
 
 
-def test_a_changelog_goes_on_over_what_a_mirror_refuses(lake: Lake) -> None:
+def test_a_changelog_tells_what_empties_a_table(lake: Lake) -> None:
+    """Nothing of what is before its first row."""
+    lake.script.mark("create")
     lake.script.change("c", {"id": 1, "name": "one"})
-    lake.script.mark("untold")
-    lake.script.mark("rename", previous="shop.other")
+    lake.script.mark("truncate")
     lake.run("changelog", marks=True)
+    lake.script.mark("drop")
+    lake.script.mark("create")
+    lake.script.change("c", {"id": 2, "name": "two"})
+    lake.run("changelog", marks=True)
+    columns = "__position", "id", "__op", "__deleted", "__db", "__table"
+    place = False, "shop", "customers"
+    expected = [(1, "c"), (None, "t"), (None, "t"), (None, "t"), (2, "c")]
+    assert [row[1:] for row in lake.rows(TOPIC, *columns)] == [(*one, *place) for one in expected]
+
+
+def test_the_query_of_the_docs_folds_a_changelog(lake: Lake) -> None:
+    page = Path(__file__).parents[2] / "docs" / "spark.md"
+    [query] = re.findall(r"```sql\n(with emptied.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    for number in (1, 2):
+        lake.script.change("c", {"id": number, "name": "old"})
+    lake.script.mark("drop")
+    for number in (2, 3, 4):
+        lake.script.change("c", {"id": number, "name": "new"})
+    lake.script.change("d", {"id": 4, "name": "new"})
+    lake.script.change("u", {"id": 3, "name": "newer"})
+    lake.run("changelog", marks=True)
+    lake.session.read.format("delta").load(str(lake.folder / "lake" / TOPIC)).createOrReplaceTempView("orders")
+    assert sorted((row["id"], row["name"]) for row in lake.session.sql(query).collect()) == [(2, "new"), (3, "newer")]
+
+
+def test_what_empties_one_shard_names_it_in_a_changelog(lake: Lake) -> None:
+    for shard in (1, 2):
+        lake.script.change("c", {"id": shard, "name": "x"}, table=f"shard{shard}")
+    lake.script.mark("drop", table="shard1")
+    lake.run("changelog", marks=True, transforms=[ROUTER])
+    columns = "__position", "id", "__op", "__table", "__dbz__physicalTableIdentifier"
+    *_, last = lake.rows("script.shop.all", *columns)
+    assert last[1:] == (None, "t", "shard1", "script.shop.shard1")
+
+
+@pytest.mark.parametrize("kind", ["untold", "rename"])
+def test_a_changelog_stops_as_a_mirror_does(lake: Lake, kind: str) -> None:
+    lake.script.change("c", {"id": 1, "name": "one"})
+    lake.script.mark(kind, previous="shop.other")
+    with pytest.raises(SinkError, match=r"cdc resnapshot FILE --table shop\.customers"):
+        lake.run("changelog", marks=True)
+    lake.run("changelog", marks=True, **{"schema.evolution": "try_evolve"})
     assert lake.rows(TOPIC, "id", "__op") == [(1, "c")]
 
 

@@ -21,12 +21,14 @@ WITH_CITY = [*CUSTOMERS, ["city", "?string"]]
 class Lake:
     """Runs a script into tables, and reads them."""
 
-    def __init__(self, session: SparkSession, script: Script, folder: Path) -> None:
+    def __init__(self, session: SparkSession, script: Script, folder: Path, small: int) -> None:
         self.session = session
         self.script = script
         self.folder = folder
+        self.small = small
 
     def run(self, mode: str, state: str = "state", **options: Any) -> None:
+        options = {"small_batch_rows": self.small, **options}
         pipeline = self.script.pipeline(self.folder / state, "spark", path=self.folder / "lake", mode=mode, **options)
         SparkRunner(pipeline).run(once=True)
 
@@ -40,9 +42,10 @@ class Lake:
         return DeltaTable.forPath(self.session, str(self.folder / "lake" / topic)).history().count()
 
 
-@pytest.fixture
-def lake(session: SparkSession, script: Script, tmp_path: Path) -> Lake:
-    return Lake(session, script, tmp_path)
+@pytest.fixture(params=[0, 1000], ids=["spark", "driver"])
+def lake(session: SparkSession, script: Script, tmp_path: Path, request: pytest.FixtureRequest) -> Lake:
+    """Tables that one of the two writers has."""
+    return Lake(session, script, tmp_path, request.param)
 
 
 def test_changelog_has_every_change(lake: Lake) -> None:

@@ -16,7 +16,7 @@ from cdckit_transforms.record_part import (
     KeyTransform,
     Members,
     NullsConfig,
-    filling,
+    converting,
 )
 
 _WHOLE = ""
@@ -102,17 +102,8 @@ class Cast(FieldsTransform):
             (field.name, casts[field.index][0] if field.index in casts else field.schema) for field in schema.fields
         ]
         other = struct_like(schema, members).replace(optional=schema.optional)
-        fill = filling(schema, replaces_null=self._replaces_null)
-        converted = tuple((at, convert) for at, (_, convert) in casts.items() if convert is not same)
-
-        def change(values: tuple[Any, ...], _: Record) -> Struct:
-            made = list(values if fill is None else fill(values))
-            for at, convert in converted:
-                if made[at] is not None:
-                    made[at] = convert(made[at])
-            return Struct(other, tuple(made))
-
-        return change
+        converts = {at: convert for at, (_, convert) in casts.items() if convert is not same}
+        return converting(schema, other, converts, replaces_null=self._replaces_null)
 
     def changed_map(self, members: Members, record: Record) -> Members:
         """The map with members cast; those that it lacks are null in it."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
 
-from cdckit import Record, Schema, SchemaAndValue, Struct, TransformError, logical
+from cdckit import Record, Schema, SchemaAndValue, TransformError, logical
 from cdckit.connector.connect_json.decimals import bytes_of
 from cdckit_transforms.java_numbers import decimal_of, float32, narrowed
 from cdckit_transforms.name_lists import SomeNames, names
-from cdckit_transforms.record_part import Change, FieldsTransform, KeyTransform, Members, NullsConfig, filling
+from cdckit_transforms.record_part import Change, FieldsTransform, KeyTransform, Members, NullsConfig, converting
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _DATES = (logical.CONNECT_DATE.name, logical.CONNECT_TIME.name, logical.CONNECT_TIMESTAMP.name)
@@ -47,21 +48,12 @@ class MaskField(FieldsTransform):
 
     def change_of(self, schema: Schema) -> Change:
         """Masks the fields of structs of a schema."""
-        masks = [
-            (field.index, self._mask(field.name, field.schema)) for field in schema.fields if field.name in self._fields
-        ]
-        fill = filling(schema, replaces_null=self._replaces_null)
-
-        def change(values: tuple[Any, ...], _: Record) -> Struct:
-            masked = list(values if fill is None else fill(values))
-            for at, mask in masks:
-                if masked[at] is not None:
-                    if mask.__class__ is TransformError:
-                        raise mask
-                    masked[at] = mask
-            return Struct(schema, tuple(masked))
-
-        return change
+        masks = {
+            field.index: _putting(self._mask(field.name, field.schema))
+            for field in schema.fields
+            if field.name in self._fields
+        }
+        return converting(schema, schema, masks, replaces_null=self._replaces_null)
 
     def changed_map(self, members: Members, record: Record) -> Members:
         """The map with the members masked; those that it lacks are null in it."""
@@ -88,6 +80,17 @@ class MaskField(FieldsTransform):
             return _converted(self._replacement, schema, fault)
         except (InvalidOperation, ValueError, ArithmeticError):
             return TransformError(f"field '{name}' is {schema.type}, and the replacement is no such number")
+
+
+def _putting(mask: Any) -> Callable[[Any], Any]:
+    """What puts a mask in the place of values, or raises what there is in its stead."""
+    if not isinstance(mask, TransformError):
+        return lambda _: mask
+
+    def refuse(_: Any) -> Any:
+        raise mask
+
+    return refuse
 
 
 def _schema_of(value: Any) -> Schema:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict
@@ -157,3 +157,30 @@ def filling(schema: Schema, *, replaces_null: bool) -> Callable[[Values], Values
 
 def _filling_one(at: int, default: Any) -> Callable[[Values], Values]:
     return lambda values: values if values[at] is not None else (*values[:at], default, *values[at + 1 :])
+
+
+def converting(
+    schema: Schema, other: Schema, converts: Mapping[int, Callable[[Any], Any]], *, replaces_null: bool
+) -> Change:
+    """What makes structs of another schema of those of one: defaults for nulls, then some values converted.
+
+    Args:
+        schema: the one.
+        other: the other; it has as many fields.
+        converts: what converts a field's values, by its place; null stays null.
+        replaces_null: whether a field that is null and has a default takes it.
+    """
+    scope: dict[str, Any] = {"Struct": Struct, "other": other}
+    scope |= {f"convert{at}": convert for at, convert in converts.items()}
+    scope |= {f"default{at}": default for at, default in defaults_of(schema, replaces_null=replaces_null)}
+    names, made = [f"v{field.index}" for field in schema.fields], []
+    for at, name in enumerate(names):
+        filled = f"(default{at} if {name} is None else {name})" if f"default{at}" in scope else name
+        absent = "" if filled != name else f"None if {name} is None else "
+        made.append(f"({absent}convert{at}({filled}))" if at in converts else filled)
+    source = (
+        f"def change(values, _):\n    {', '.join(names)}, = values\n    return Struct(other, ({', '.join(made)},))\n"
+    )
+    exec(source, scope)  # noqa: S102 - generated from the schema's size alone
+    change: Change = scope["change"]
+    return change

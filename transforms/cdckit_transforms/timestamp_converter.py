@@ -18,7 +18,7 @@ from cdckit_transforms.record_part import (
     KeyTransform,
     Members,
     NullsConfig,
-    defaults_of,
+    converting,
     filling,
 )
 from cdckit_transforms.timestamp_router import DatePattern
@@ -70,7 +70,7 @@ class TimestampConverter(FieldsTransform):
         self._target: Kind = config.target_type
         self._format = DateFormat(config.format) if config.format.strip() else None
         self._replaces_null = config.replace_null_with_default
-        times, by = _TO_MILLISECONDS[config.unix_precision]
+        self._times_by = times, by = _TO_MILLISECONDS[config.unix_precision]
         self._readers: dict[Kind, Convert] = {
             "string": self._parsed,
             "unix": _scaled(times, by),
@@ -112,20 +112,7 @@ class TimestampConverter(FieldsTransform):
 
     def _changing(self, schema: Schema, at: int) -> Change:
         convert = self._converting(f"field '{self._field}'", schema.fields[at].schema)
-        other = self._with_field(schema)
-        defaults = defaults_of(schema, replaces_null=self._replaces_null)
-
-        def change(values: tuple[Any, ...], _: Record) -> Struct:
-            changed = list(values)
-            for place, default in defaults:
-                if changed[place] is None:
-                    changed[place] = default
-            moment = changed[at]
-            if moment is not None:
-                changed[at] = convert(moment)
-            return Struct(other, tuple(changed))
-
-        return change
+        return converting(schema, self._with_field(schema), {at: convert}, replaces_null=self._replaces_null)
 
     def changed_map(self, members: Members, record: Record) -> Members:
         """The map with the member converted; null where it lacks it."""
@@ -173,6 +160,9 @@ class TimestampConverter(FieldsTransform):
     def _naming_what(self, what: str, kind: Kind) -> Convert:
         """What converts a moment of a kind, with errors that tell which; texts alone may be none."""
         read, write = self._readers[kind], self._write
+        times, by = self._times_by
+        if kind == "unix" and self._target == "string" and times == 1 and self._format is not None:
+            return self._format.writing(by)
         if kind != "string":
             return write if read is _same else read if write is _same else lambda value: write(read(value))
 

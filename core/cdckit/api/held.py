@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -34,11 +34,13 @@ class HeldMessages:
 
     Attributes:
         batches: the messages, those of one key in the order in which a consumer meets them.
-        removed: of which topics older messages are gone, and why.
+        removed: of which topics older messages are gone, and why; may be filled until the last batch was given.
+        passing: the topics that are given to their present ends, whatever ends were asked for.
     """
 
     batches: Iterable[Sequence[HeldMessage]]
     removed: Mapping[str, str] = field(default_factory=dict)
+    passing: Collection[str] = ()
 
 
 class Image(NamedTuple):
@@ -60,6 +62,22 @@ class Image(NamedTuple):
     told: bytes = b""
 
 
+class ImageColumns(NamedTuple):
+    """Images of rows of one topic, all of which there are, column by column: much cheaper than one by one.
+
+    Attributes:
+        topic: where the rows' changes go.
+        keys: as `Image.key`.
+        rows: as `Image.row`.
+        positions: as `Image.position`; None where they do not count.
+    """
+
+    topic: str
+    keys: Sequence[bytes]
+    rows: Sequence[bytes]
+    positions: Sequence[str] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """A place at which a pipeline had just saved its offset: all before it was in the sink then.
@@ -69,17 +87,19 @@ class Barrier:
         reached: of a sink of messages, by lane the position of the last one before it.
         application: of a sink of tables, by what name its batches are known there.
         batch: the number of the last batch before it.
+        ends: of a sink of messages, by topic where they ended, as `Sink.ends` told; None: it told nothing.
     """
 
     offset: Offset
     reached: Mapping[str, str] = field(default_factory=dict)
     application: str = ""
     batch: int = 0
+    ends: Mapping[str, Any] | None = None
 
     @property
     def tells(self) -> bool:
         """Whether what the sink held there can be told from what has come since."""
-        return bool(self.reached or self.application)
+        return bool(self.reached or self.application or self.ends is not None)
 
     def to_json(self) -> dict[str, Any]:
         """It as JSON has it."""
@@ -88,12 +108,20 @@ class Barrier:
             "reached": dict(self.reached),
             "application": self.application,
             "batch": self.batch,
+            "ends": None if self.ends is None else dict(self.ends),
         }
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Self:
         """Reads what `to_json` gave; damage shows as a KeyError, TypeError or ValueError."""
-        return cls(dict(told["offset"]), dict(told["reached"]), str(told["application"]), int(told["batch"]))
+        ends = told.get("ends")
+        return cls(
+            dict(told["offset"]),
+            dict(told["reached"]),
+            str(told["application"]),
+            int(told["batch"]),
+            None if ends is None else dict(ends),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +133,14 @@ class Shown:
         key: those that identify a row.
         documents: columns that hold JSON as text, which a source may space and order in more than one way.
         times: columns that hold times as text, whose fractions may end in zeros or not.
+        types: of columns of tables the types in which their values count, as Spark writes them; others: as they are.
     """
 
     columns: frozenset[str] | None = None
     key: tuple[str, ...] = ()
     documents: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 class Images(ABC):
@@ -123,6 +153,7 @@ class Images(ABC):
         once: whether what is held has each image only once, so that one that comes again is a fault.
         removed: of which topics older images are gone, and why; known once `held` was asked.
         undecidable: which topics cannot be compared, and why.
+        passing: the topics that are held as they are now, whatever place was asked for; known once `held` was asked.
     """
 
     by_position: bool = False
@@ -132,10 +163,14 @@ class Images(ABC):
     def __init__(self) -> None:
         self.removed: dict[str, str] = {}
         self.undecidable: dict[str, str] = {}
+        self.passing: set[str] = set()
 
     @abstractmethod
     def show(self, topic: str, shown: Shown) -> None:
         """Says of a topic, before its first rows, what of them is compared."""
+
+    def tell(self, topic: str, told: Shown, hashed: Callable[[bytes], bytes]) -> None:
+        """Has the images of a topic carry the hash that the ledger has of their row, where tables are read."""
 
     @abstractmethod
     def fields(self, topic: str, row: bytes) -> dict[str, Any]:
@@ -144,6 +179,18 @@ class Images(ABC):
     @abstractmethod
     def of(self, records: Sequence[Record]) -> Iterable[Image]:
         """The images of some records behind the transforms, in their order."""
+
+    def columns_of(self, records: Sequence[Record]) -> Iterable[ImageColumns | Iterable[Image]]:
+        """What `of` gives, as far as possible by columns, for who wants no single image."""
+        yield self.of(records)
+
+    def held_columns(self, topics: Collection[str]) -> Iterator[ImageColumns | Iterable[Image]]:
+        """What `held` gives, in the same way.
+
+        Raises:
+            SinkError: it cannot be read.
+        """
+        yield from self.held(topics)
 
     def until(self, barrier: Barrier) -> None:
         """Has `held` give what the sink held at a place, whatever has come since; asked where it `keeps` that."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
+
+import orjson
 
 from cdckit.api.messages import EncodedHeaders, Form, Messages
 from cdckit.api.record import Record
@@ -30,6 +33,25 @@ class Serializer(ABC):
     def around_position(self) -> tuple[str, str]:
         """What stands before and behind a position in a message's header, which sinks write without a serializer."""
         return "", ""
+
+    @property
+    def readable(self) -> bool:
+        """Whether `read_back` reads what it writes; of JSON it does by default."""
+        return (self.key_form, self.value_form) == ("json", "json")
+
+    def read_back(self, topic: str, part: str, data: bytes) -> Any:
+        """What the JSON of a key or value would say that it has written, for `cdc diff`.
+
+        Args:
+            topic: the message's.
+            part: `key` or `value`.
+            data: the key or value.
+
+        Raises:
+            ValueError: it has not written that.
+            SinkError: what is needed for that cannot be reached.
+        """
+        return orjson.loads(data)
 
     @abstractmethod
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import orjson
 
 from cdckit.api.held import HeldMessages, Images
 from cdckit.api.messages import Form, Messages
@@ -27,6 +29,8 @@ class SinkContext:
         around_position: what stands before and behind a position that becomes a message's header.
         refused: takes one message that the target will never take, and why; None: the sink raises. It is called before
             `flush` returns; a sink that cannot tell such messages from other faults raises in any case.
+        parsed: of a message that is read back: what the JSON of its key or value would say, of its topic, `key` or
+            `value`, and the bytes; raises ValueError where the serializer has not written that.
     """
 
     name: str
@@ -37,6 +41,7 @@ class SinkContext:
     header_form: Form = "json"
     around_position: tuple[str, str] = ("", "")
     refused: Callable[[Messages, str], None] | None = None
+    parsed: Callable[[str, str, bytes], Any] = field(default=lambda _topic, _part, data: orjson.loads(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,12 @@ class Sink(ABC):
     keeps_all: ClassVar[bool] = False
     """Whether what it was given stays there whatever comes later, so that what it held at a place can be read back."""
 
+    tells_ends: ClassVar[bool] = False
+    """Whether `ends` may tell where topics end, so that what it held there can be read back."""
+
+    reads_bytes: ClassVar[bool] = False
+    """Whether `read_back` reads keys and values by `SinkContext.parsed`, so that they need not be JSON."""
+
     @property
     def transactions(self) -> Transactions | None:
         """For a sink that keeps the offset itself; None: the runner saves it after a flush.
@@ -141,13 +152,32 @@ class Sink(ABC):
     def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
         """What it holds of some topics, for `cdc diff`. It need not be open, and another process may write meanwhile.
 
-        Not known by default. Asked only where keys and values are JSON.
+        Not known by default. Asked only where keys and values are JSON, or it `reads_bytes`.
 
         Raises:
             ConfigError: this sink cannot be read back.
             SinkError: it cannot be reached.
         """
         raise ConfigError("sink.type: what this sink has written cannot be read back, and so not be compared")
+
+    def ends(self, topics: Collection[str]) -> Mapping[str, Json] | None:
+        """Where topics end now, in the sink's own words; asked behind a flush or a commit, where nothing is under way.
+
+        Returns:
+            By topic; None: it cannot tell now. It raises nothing, as the pipeline goes on all the same.
+        """
+        return None
+
+    def read_back_to(self, context: SinkContext, topics: Collection[str], ends: Mapping[str, Json]) -> HeldMessages:
+        """As `read_back`, up to ends that `ends` told.
+
+        Topics in which what stands behind may have taken away what stood before are read to their present ends, and
+        named by `HeldMessages.passing`.
+
+        Raises:
+            SinkError: it cannot be reached.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def close(self) -> None:

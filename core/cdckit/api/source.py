@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,10 @@ class SourceContext:
             the same in either case.
         undecoded: takes an event or message that cannot be decoded, and reading goes on behind it; None: it is to stop
             the pipeline. It raises a `DecodeError` where it takes no more.
+        spool: a folder for what a planner has read already, where those that read splits are on the same machine, so
+            that they need not ask for it again; None: there is none. It belongs to this source while it is open.
+        bytes_per_second: how much of its log a planner takes in a second at the most; 0: as much as comes. A source
+            that does not look at its log has nothing to hold back.
     """
 
     name: str
@@ -50,6 +54,8 @@ class SourceContext:
     starts: bool = True
     marks: bool = False
     undecoded: Callable[[Undecoded], None] | None = None
+    spool: Path | None = None
+    bytes_per_second: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +252,29 @@ class Source(ABC):
         Asked after the log was read up to `point`. By default only an equal offset is known to.
         """
         return offset == point
+
+    def load(self, names: Collection[str]) -> Mapping[str, int]:
+        """How busy the system is, by figures of its own; one that it does not have is left out. Not known by default.
+
+        Raises:
+            ConfigError: it tells none.
+            SourceError: it cannot be reached, or refuses.
+        """
+        raise ConfigError("--max-load: this source does not tell how busy its system is; rows a second can be limited")
+
+    def as_it_was(self, start: Offset, at: Offset) -> Iterator[tuple[Batch, bool]]:
+        """The rows that have changed behind `start` as they were at `at`; then all that they have been since.
+
+        Asked where `SourceConfig.looks_up_rows` is true, of an offset that `ends_exactly`, after the log was read up to
+        `start`.
+
+        Returns:
+            Batches, and with each whether its rows are of behind `at`.
+
+        Raises:
+            SourceError: the system does not keep that any more.
+        """
+        raise NotImplementedError
 
     def lag_bytes(self, offset: Offset) -> int | None:
         """How many bytes of the log lie between `offset` and its end now, or None where that cannot be told.

@@ -55,6 +55,11 @@ class SourceConfig(PluginConfig):
         """Where updates carry only what has changed: what to do to have whole rows. None: they carry whole rows."""
         return None
 
+    @property
+    def looks_up_rows(self) -> bool:
+        """Whether the log tells of rows as they are when it is read, so that `Source.as_it_was` is asked instead."""
+        return False
+
     def ends_exactly(self, offset: Offset) -> bool:
         """Whether the log can be read up to just an offset that another reader of it has saved."""
         return False
@@ -67,6 +72,14 @@ class SourceConfig(PluginConfig):
         rows end.
         """
         return "this source does not promise that its changes add up to its rows"
+
+    @property
+    def snapshot_overlaps(self) -> bool:
+        """Whether the log may tell again what the rows of the whole snapshot show, on the direct runner.
+
+        Where tables are read in parts beside each other (`Source.plan` up to an end), it always may.
+        """
+        return False
 
     @property
     def new_tables(self) -> Literal["snapshot", "warn", "off"] | None:
@@ -112,6 +125,13 @@ class SourceConfig(PluginConfig):
             ConfigError: this source has no rows to read.
         """
         raise ConfigError("source.type: this source reads no tables, so that there is nothing to compare the sink with")
+
+    def anew(self, tables: Sequence[str]) -> Self:
+        """As `whole`, for a reading of the log alone, from an offset on, by somebody who has nothing but the offset.
+
+        What the log needs and it does not tell (definitions) is taken as the source has it now.
+        """
+        return self.whole(tables)
 
     def rows_with(self, keys: Sequence[Mapping[str, Any]]) -> str:
         """The condition that chooses rows by their keys, as `additional-conditions` of a signal take one.

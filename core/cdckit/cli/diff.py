@@ -17,6 +17,7 @@ from cdckit.cli.tables import print_table
 from cdckit.connector.resnapshot import named
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.proof.hashing import HashName
+from cdckit.engine.proof.load import FREE, MaxLoad
 from cdckit.engine.proof.proving import Proof, Wishes
 from cdckit.engine.proof.repair import Repair
 from cdckit.engine.proof.report import Difference, TableProof, exit_code, keep
@@ -46,8 +47,9 @@ _AGAIN_SECONDS = 2.0
     help="How long a pipeline that runs may take to come up to the source.",
 )  # fmt: skip
 @click.option(
-    "--max-load", type=click.IntRange(min=1), metavar="ROWS",
-    help="Read no more rows a second from the source.",
+    "--max-load", default="", metavar="ROWS|NAME=NUMBER",
+    help="Read no more rows a second from the source, or none while a figure of the server is higher: "
+    "Threads_running=25. Several with commas.",
 )  # fmt: skip
 @click.option("--repair", is_flag=True, help="Have rows that are missing or changed read again, and compare once more.")
 @click.option(
@@ -62,7 +64,7 @@ def diff(
     as_json: bool,
     show: int,
     wait: float,
-    max_load: int | None,
+    max_load: str,
     repair: bool,
     resume: bool,
     ledger: bool,
@@ -75,7 +77,7 @@ def diff(
     with StopSignal() as stopping:
         pipeline = load(chosen)
         spare_collections()
-        wishes = Wishes(tables, name, wait, max_load)
+        wishes = Wishes(tables, name, wait, MaxLoad.parsed(max_load) if max_load else FREE)
         try:
             if ledger:
                 found = _by_ledger(pipeline, tables, stopping)

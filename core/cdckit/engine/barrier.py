@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from cdckit.api.held import Barrier
 from cdckit.connector.damage import DAMAGE, reason_of
@@ -35,14 +37,20 @@ class BarrierRequests:
         """Whether somebody asks; cheap."""
         return self._request.exists()
 
-    def answer(self, barrier: Barrier) -> None:
+    def answer(self, barrier: Barrier, ends: Callable[[Collection[str]], Mapping[str, Any] | None]) -> None:
         """Tells the place to whoever asks.
+
+        Args:
+            barrier: the place.
+            ends: tells where the topics end that are asked for, now.
 
         Raises:
             StateError: it cannot be written.
         """
         try:
             token = self._request.read_text()
+            if (topics := _topics(token)) and (ended := ends(topics)) is not None:
+                barrier = replace(barrier, ends=ended)
             draft = self._answer.with_suffix(".draft")
             draft.write_text(json.dumps({"token": token, **barrier.to_json()}))
             draft.replace(self._answer)
@@ -53,20 +61,24 @@ class BarrierRequests:
             raise StateError(f"{self._answer}: the place cannot be told there: {error}") from error
 
 
-def asked_for(folder: Path, seconds: float, stopping: Callable[[], bool]) -> Barrier | None:
+def asked_for(
+    folder: Path, seconds: float, stopping: Callable[[], bool], topics: Collection[str] = ()
+) -> Barrier | None:
     """Asks a running pipeline for a place; None: it told none in time.
 
     Args:
         folder: the pipeline's.
         seconds: how long it may take.
         stopping: whether waiting is to end.
+        topics: whose ends are asked for.
 
     Raises:
         StateError: the answer cannot be read, or nobody can be asked.
         StoppedError: it was to end.
     """
-    token, request, answer = uuid.uuid4().hex, folder / _REQUEST, folder / _ANSWER
-    draft = request.with_suffix(f".{token}")
+    number, request, answer = uuid.uuid4().hex, folder / _REQUEST, folder / _ANSWER
+    token = json.dumps({"request": number, "topics": sorted(topics)})
+    draft = request.with_suffix(f".{number}")
     try:
         draft.write_text(token)
         draft.replace(request)
@@ -82,6 +94,14 @@ def asked_for(folder: Path, seconds: float, stopping: Callable[[], bool]) -> Bar
     finally:
         request.unlink(missing_ok=True)
     return None
+
+
+def _topics(request: str) -> list[str]:
+    """The topics whose ends are asked for; a request of another version names none."""
+    try:
+        return [str(topic) for topic in json.loads(request)["topics"]]
+    except DAMAGE:
+        return []
 
 
 def _answered(answer: Path, token: str) -> Barrier | None:

@@ -31,6 +31,8 @@ class Encoder:
         self.chain = chain
         self.serializer = serializer
         self.position_header = position_header
+        self.tap: Callable[[Sequence[Record]], None] | None = None
+        """Is given what comes of the transforms."""
         self._sizes: dict[str, int] = {}
 
     def __call__(self, records: Sequence[Record]) -> Messages:
@@ -39,7 +41,10 @@ class Encoder:
         Raises:
             TransformError: a transform or the serializer failed on a named record.
         """
-        messages = self.serializer.serialize(self.chain.apply(records))
+        made = self.chain.apply(records)
+        if self.tap is not None:
+            self.tap(made)
+        messages = self.serializer.serialize(made)
         if not self.position_header:
             messages.positions = [""] * len(messages)
         return messages
@@ -135,6 +140,7 @@ def sink_context(
         serializer.header_form,
         serializer.around_position,
         refused,
+        serializer.read_back,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from cdckit.java.calendar import DAY_MS, Day, day_of, days_of
 from cdckit.java.date_pattern import LITERAL, Piece, pieces_of
@@ -16,6 +17,15 @@ MONTHS = (
 )  # fmt: skip
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _UNITS = {"S": 1, "s": 1000, "m": 60_000, **dict.fromkeys("HkKha", 3_600_000)}
+
+
+_OF_DAY, _OF_MINUTE, _OF_SECOND = "past // 60000", "past // 1000 % 60", "past % 1000"
+_PLACES = {**dict.fromkeys("HkKham", _OF_DAY), "s": _OF_MINUTE, "S": _OF_SECOND}
+"""Which text is that of a letter, of those that there are: an expression of the milliseconds past midnight."""
+_MOMENTS = {_OF_DAY: range(0, DAY_MS, 60_000), _OF_MINUTE: range(0, 60_000, 1000), _OF_SECOND: range(1000)}
+"""Of which milliseconds past midnight those texts are."""
+_DAYS = 4096
+"""Of so many days the texts are kept."""
 
 
 class DateFormat:
@@ -30,28 +40,57 @@ class DateFormat:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        pieces = pieces_of(pattern)
-        self._writers = [_writer(piece) for piece in pieces]
-        self._of_time = [at for at, piece in enumerate(pieces) if piece.letter in _UNITS]
-        self._in_day = _in_day([pieces[at] for at in self._of_time])
-        self._last_days, self._last_texts = 0, self._day(0)
-        self._reading = DateReading(pieces, datetime.now(UTC), MONTHS, DAYS)
-        self.unit = min([DAY_MS, *(_UNITS.get(piece.letter, DAY_MS) for piece in pieces)])
+        self._pieces = pieces_of(pattern)
+        self._reading = DateReading(self._pieces, datetime.now(UTC), MONTHS, DAYS)
+        self.unit = min([DAY_MS, *(_UNITS.get(piece.letter, DAY_MS) for piece in self._pieces)])
 
     def format(self, milliseconds: int) -> str:
         """The text of a moment, given in milliseconds since 1970-01-01T00:00:00Z."""
-        days = milliseconds // DAY_MS
-        if days != self._last_days:
-            self._last_days, self._last_texts = days, self._day(days)
-        return self._in_day(self._last_texts, milliseconds - days * DAY_MS)
+        return self._write(milliseconds)
 
-    def _day(self, days: int) -> str:
-        """The text of a day's moments, with a place for each part that tells of their time."""
-        midnight = _Moment(day_of(days), days, 0)
-        texts = [write(midnight).replace("%", "%%") for write in self._writers]
-        for at in self._of_time:
-            texts[at] = "%s"
-        return "".join(texts)
+    def writing(self, fractions: int) -> Callable[[int], str]:
+        """The function that writes moments given in so many parts of a millisecond; what is finer is cut off."""
+        return self._write if fractions == 1 else self._compiled(fractions)
+
+    @cached_property
+    def _write(self) -> Callable[[int], str]:
+        return self._compiled(1)
+
+    def _compiled(self, fractions: int) -> Callable[[int], str]:
+        """Puts a text together of those of the day, of its minute, and so on, which are looked up."""
+        parts, of_days = [], list[Sequence[Write]]()
+        scope: dict[str, Any] = {}
+        for number, (place, writers) in enumerate(self._parts):
+            if place:
+                scope[f"texts{number}"] = [_joined(writers, _Moment(day_of(0), 0, past)) for past in _MOMENTS[place]]
+                parts.append(f"{{texts{number}[{place}]}}")
+            else:
+                parts.append(f"{{day[{len(of_days)}]}}")
+                of_days.append(writers)
+        scope |= {"days": _Days(of_days), "format": self.format}
+        # Towards 1970, as Java divides.
+        negative = f"    if moment < 0: return format(-(-moment // {fractions}))\n" if fractions > 1 else ""
+        source = (
+            f"def write(moment):\n{negative}"
+            f"    day = days[moment // {DAY_MS * fractions}]\n"
+            f"    past = moment % {DAY_MS * fractions} // {fractions}\n"
+            f"    return f'{''.join(parts)}'\n"
+        )
+        exec(source, scope)  # noqa: S102 - generated from the pattern's letters alone
+        write: Callable[[int], str] = scope["write"]
+        return write
+
+    @property
+    def _parts(self) -> list[tuple[str, list[Write]]]:
+        """What follows each other and is found in one place: "" for the day's, where literal texts are at home."""
+        found: list[tuple[str, list[Write]]] = []
+        for piece in self._pieces:
+            place = _PLACES.get(piece.letter, "")
+            if found and (piece.letter == LITERAL or place == found[-1][0]):
+                found[-1][1].append(_writer(piece))
+            else:
+                found.append((place, [_writer(piece)]))
+        return found
 
     def parse(self, text: str) -> int:
         """The moment, in milliseconds since 1970-01-01T00:00:00Z, that a text begins with.
@@ -60,6 +99,29 @@ class DateFormat:
             ValueError: it does not begin with one.
         """
         return self._reading.read(text)
+
+
+class _Days(dict[int, tuple[str, ...]]):
+    """Of days since 1970 the texts that are the same all day.
+
+    Args:
+        writers: of each text those of its pieces.
+    """
+
+    def __init__(self, writers: Sequence[Sequence[Write]]) -> None:
+        super().__init__()
+        self._writers = writers
+
+    def __missing__(self, days: int) -> tuple[str, ...]:
+        if len(self) >= _DAYS:
+            self.clear()
+        midnight = _Moment(day_of(days), days, 0)
+        made = self[days] = tuple(_joined(each, midnight) for each in self._writers)
+        return made
+
+
+def _joined(writers: Sequence[Write], moment: _Moment) -> str:
+    return "".join([write(moment) for write in writers])
 
 
 class _Moment(NamedTuple):
@@ -84,40 +146,6 @@ def _writer(piece: Piece) -> Write:
         return lambda moment: _padded(number(moment), count)
     name = _NAMES[letter]
     return lambda moment: name(moment, count >= 4)
-
-
-_TIMES: dict[str, str] = {
-    "H": "of_day // 3600000",
-    "k": "(of_day // 3600000 or 24)",
-    "K": "of_day // 3600000 % 12",
-    "h": "(of_day // 3600000 % 12 or 12)",
-    "m": "of_day // 60000 % 60",
-    "s": "of_day // 1000 % 60",
-    "S": "of_day % 1000",
-    "a": "(of_day >= 43200000)",
-}
-"""What each letter tells of the milliseconds past midnight, as Python."""
-_HALVES = ("AM", "PM")
-_SHORT = tuple(f"{number:02d}" for number in range(60))
-_LONG = tuple(f"{number:03d}" for number in range(1000))
-
-
-def _in_day(pieces: Sequence[Piece]) -> Callable[[str, int], str]:
-    """The function that puts the texts of such pieces into a day's, given the milliseconds past midnight."""
-    parts = []
-    for letter, count, _ in pieces:
-        number = _TIMES[letter]
-        if letter == "a":
-            parts.append(f"_HALVES[{number}]")
-        elif count == 2 and letter != "S":
-            parts.append(f"_SHORT[{number}]")
-        elif count == 3:
-            parts.append(f"_LONG[{number}]")
-        else:
-            parts.append(f'"%0{count}d" % ({number})')
-    scope = {"_HALVES": _HALVES, "_SHORT": _SHORT, "_LONG": _LONG}
-    made: Callable[[str, int], str] = eval(f"lambda day, of_day: day % ({', '.join([*parts, ''])})", scope)  # noqa: S307 - of the lines above
-    return made
 
 
 def _padded(number: int, digits: int) -> str:

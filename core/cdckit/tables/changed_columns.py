@@ -333,13 +333,17 @@ class ColumnChanges:
     # The key, comments
 
     def _key(self, taken: _Taken, newest: Definition, renamed: Mapping[str, str]) -> None:
-        """Where marks tell of the change, rows from before and behind it are written one after the other."""
+        """Where marks tell of the change, rows from before and behind it are written one after the other.
+
+        Of a changelog they decide, too: its rows from before are read anew (`logged_marks`).
+        """
         before, now = tuple(renamed.get(name, name) for name in newest.key), taken.layout.key
         if before == now:
             return
         action = self._action(ChangeKind.ALTER_KEY, taken.layout)
         unordered = self._policy.mirror and not self._policy.told and action is Action.FOLLOW
-        if action is Action.REFUSE or (unordered and not self._forces(taken)):
+        asks = action is Action.REFUSE and (self._policy.mirror or not self._policy.told)
+        if asks or (unordered and not self._forces(taken)):
             raise self._refusal(taken, f"the key was ({', '.join(before)}) and is ({', '.join(now)})")
         log.info("table %s: the key was (%s) and is (%s)", self._target, ", ".join(before), ", ".join(now))
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cdckit.api.marks import RoutedMark
-from cdckit.api.record import Record
+from cdckit.api.record import Offset, Record
 from cdckit.api.sink import TableSink
 from cdckit.tables.context import TableContext
 
@@ -42,6 +42,9 @@ class DirectTableSink(TableSink):
 
     mirrors: bool = False
     """Whether its tables are to equal the source's."""
+
+    keeps_batches: bool = False
+    """Whether `images` can give what the tables held behind an earlier batch, which a pipeline's ledger needs."""
 
     commit_interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch at least; 0: as they come."""
@@ -95,6 +98,9 @@ class DirectTableSink(TableSink):
     @abstractmethod
     def full(self) -> bool:
         """Whether so much is waiting that it is to be committed now."""
+
+    def ends_at(self, offset: Offset | None) -> None:
+        """Says, before `commit`, at which offset what is waiting ends; None: between two. Need not be heard."""
 
     @abstractmethod
     def commit(self, number: int) -> int:

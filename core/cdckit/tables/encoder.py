@@ -59,27 +59,34 @@ class TableEncoder:
         """
         self._groups, self._emptied = {}, []
         self._run = None
-        for record in records:
-            value = record.value
+        at = 0
+        while at < len(records):
             run = self._run
-            if run is not None and run.goes_on_with(record):
-                run.add(record)
-            elif value is None:
-                self._tombstone(record)
-            elif not isinstance(value, Struct):
-                if isinstance(record.key, Struct) and not carries_rows(record.key.schema):
-                    continue
-                raise _fault(
-                    record, "the value is no struct, so it has no columns; leave out the transform that made it so"
-                )
-            elif (shape := shape_of(value.schema)) is None:
-                if carries_rows(value.schema):
-                    self._flattened(record, value)
-            elif shape.has_documents:
-                self._document(record, value, shape)
+            if run is not None and (end := run.end(records, at)) > at:
+                run.add(records[at:end])
+                at = end
             else:
-                self._change(record, value, shape)
+                self._take(records[at])
+                at += 1
         return self._groups.values(), self._emptied
+
+    def _take(self, record: Record) -> None:
+        value = record.value
+        if value is None:
+            self._tombstone(record)
+        elif not isinstance(value, Struct):
+            if isinstance(record.key, Struct) and not carries_rows(record.key.schema):
+                return
+            raise _fault(
+                record, "the value is no struct, so it has no columns; leave out the transform that made it so"
+            )
+        elif (shape := shape_of(value.schema)) is None:
+            if carries_rows(value.schema):
+                self._flattened(record, value)
+        elif shape.has_documents:
+            self._document(record, value, shape)
+        else:
+            self._change(record, value, shape)
 
     def mark(self, mark: RoutedMark) -> Packet:
         """The packet of a table mark."""
@@ -88,9 +95,14 @@ class TableEncoder:
     def seen(self, mark: RoutedMark) -> Mark:
         """A table mark as the sink sees it."""
         told, value = mark.mark, mark.example.value
-        source = told.table
-        if isinstance(value, Struct) and shape_of(value.schema) is None:
+        database, _, table = told.table.partition(".")
+        source, named = told.table, (database, table)
+        if isinstance(value, Struct) and (shape := shape_of(value.schema)) is not None:
+            facts = self._facts_of(value, shape)
+            named = facts.db or database, facts.table or table
+        elif isinstance(value, Struct):
             source = source_name(value.schema, _REMOVED)  # flattened rows do not say where they come from
+            named = value.get("__db"), value.get("__table")  # unless the transform was told to
         return Mark(
             told.kind,
             told.position,
@@ -102,6 +114,7 @@ class TableEncoder:
             told.statement,
             layout=self._layout(mark.example) if told.kind in _DEFINING else None,
             change=told.change,
+            named=named,
         )
 
     def _layout(self, example: Record) -> Layout | None:
@@ -121,7 +134,9 @@ class TableEncoder:
             self._emptied.append((record.topic, emptied))
             return
         if facts.op == "t":
-            self._group("truncate", record, None, facts).add((), record.position, facts)
+            emptying = truncate_group(self.mode, self.placeholder, record, facts)
+            emptying.add((), record.position, facts)
+            self._groups[record.topic, "truncate", record.position] = emptying  # each by itself: its position is told
             return
         image = shape.image(value, before=facts.deleted)
         if facts.deleted:
@@ -196,7 +211,7 @@ class TableEncoder:
     def _only_key(self, record: Record, facts: Facts) -> None:
         if not isinstance(record.key, Struct):
             raise _fault(record, "a delete with neither the row nor a key that is a struct")
-        self._group("keys", record, record.key.schema, facts).add(record.key.values, record.position, facts)
+        self._keys(record, record.key.schema, facts).add(record.key.values, record.position, facts)
 
     def _rows(self, record: Record, row: Schema, facts: Facts) -> RowGroup:
         key = (record.topic, row, record.key.schema if record.key is not None else None)
@@ -206,14 +221,11 @@ class TableEncoder:
         assert isinstance(group, RowGroup)
         return group
 
-    def _group(self, kind: str, record: Record, schema: Schema | None, facts: Facts) -> Group:
-        group = self._groups.get((record.topic, kind, schema))
+    def _keys(self, record: Record, schema: Schema, facts: Facts) -> Group:
+        group = self._groups.get((record.topic, "keys", schema))
         if group is None:
-            if schema is None:
-                group = truncate_group(self.mode, self.placeholder, record, facts)
-            else:
-                group = key_group(self.mode, self.placeholder, record, schema, facts)
-            self._groups[record.topic, kind, schema] = group
+            group = key_group(self.mode, self.placeholder, record, schema, facts)
+            self._groups[record.topic, "keys", schema] = group
         return group
 
 
@@ -237,21 +249,26 @@ class _Run:
             return None
         return cls(record, value.template, fill, group, facts)
 
-    def goes_on_with(self, record: Record) -> bool:
-        """Whether a record belongs to the run."""
-        value = record.value
-        return (
-            isinstance(value, TemplateStruct)
-            and value.template is self._template
-            and record.topic == self._topic
-            and record.headers is self._headers
-        )
+    def end(self, records: Sequence[Record], begin: int) -> int:
+        """Up to where the records from `begin` on belong to the run."""
+        template, topic, headers = self._template, self._topic, self._headers
+        for at in range(begin, len(records)):
+            record = records[at]
+            value = record.value
+            if not (
+                isinstance(value, TemplateStruct)
+                and value.template is template
+                and record.topic == topic
+                and record.headers is headers
+            ):
+                return at
+        return len(records)
 
-    def add(self, record: Record) -> None:
-        """Takes the record's row."""
-        value = record.value
-        assert isinstance(value, TemplateStruct)
-        self._group.add(value.fills[self._fill].values, record.position, self._facts)
+    def add(self, records: Sequence[Record]) -> None:
+        """Takes the rows of records that belong to it."""
+        fill = self._fill
+        rows = [record.value.fills[fill].values for record in records]  # type: ignore[union-attr]
+        self._group.extend(rows, [record.position for record in records], self._facts)
 
 
 def _fault(record: Record, what: str) -> SinkError:

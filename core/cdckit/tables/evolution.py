@@ -41,6 +41,7 @@ class Evolution(Generic[AnyTarget]):
         target: the table.
         columns: its columns.
         rebuilt: whether the table is written anew with the next rows, with columns of its own.
+        first_notes: what a table that is made here is noted with besides.
     """
 
     def __init__(self, target: AnyTarget, policy: Policy | None = None) -> None:
@@ -48,6 +49,7 @@ class Evolution(Generic[AnyTarget]):
         self.policy = policy or Policy()
         self.columns: Columns = {}
         self.rebuilt = False
+        self.first_notes: Mapping[str, str] = {}
         self._older = OlderRows(target, mirror=self.policy.mirror)
         self._altering = Altering(target)
         self._definitions = Definitions()
@@ -127,10 +129,8 @@ class Evolution(Generic[AnyTarget]):
         if self.columns:
             self._alter(changes, forced)
         else:
-            self.target.create(changes.columns)
-            # Killed between the two, the table has its columns and no note: the next batch judges the same layouts
-            # against these.
-            self.target.note({NOTE: changes.definitions.dumps(), **self._accepted.notes()})
+            told = {NOTE: changes.definitions.dumps(), **self._accepted.notes()}
+            self.target.create(changes.columns, {**self.first_notes, **told})
         self.columns, self._definitions, self._older = changes.columns, changes.definitions, changes.older
         if self._unclaimed:
             self.target.claim()

@@ -93,6 +93,12 @@ class Group:
         self.positions.append(position)
         self.facts.append(facts)
 
+    def extend(self, rows: Sequence[tuple[Any, ...]], positions: Sequence[str], facts: Facts) -> None:
+        """Takes rows of whose events the same is to be said besides."""
+        self.rows += rows
+        self.positions += positions
+        self.facts += [facts] * len(rows)
+
     def packet(self) -> Packet:
         """All rows as one packet."""
         layout, rows = self.batch()

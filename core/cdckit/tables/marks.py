@@ -28,6 +28,7 @@ class Mark:
         told: whether the source told it, or it was read off a record.
         layout: of ALTER, CREATE and the begin of a snapshot: that of the rows behind it.
         change: of ALTER: what the table has otherwise, as far as it is known.
+        named: what a changelog's rows say of the source's database and table.
     """
 
     kind: MarkKind
@@ -41,6 +42,7 @@ class Mark:
     told: bool = True
     layout: Layout | None = None
     change: DefinitionChange | None = None
+    named: tuple[str | None, str | None] = (None, None)
 
     def packet(self, topic: str) -> Packet:
         """The packet that carries it."""
@@ -59,6 +61,7 @@ class Mark:
                 "sharing": tuple(found["sharing"]),
                 "layout": layout and Layout.loads(layout),
                 "change": change and _change(change),
+                "named": tuple(found["named"]),
             }
         )
 

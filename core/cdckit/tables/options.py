@@ -59,7 +59,7 @@ class TableOptions(PluginConfig):
     """
     schema_evolution_include: ChangeKinds = ""
     """The kinds of changes that `schema.evolution` holds for, all by default; others leave the table as it is:
-    `add.column`, `drop.column`, `rename.column`, `alter.column.type`, `alter.key`, `comment`, and of mirrors
+    `add.column`, `drop.column`, `rename.column`, `alter.column.type`, `alter.key`, `comment`,
     `create.table`, `drop.table`, `rename.table`, `truncate.table`.
     """
     schema_evolution_exclude: ChangeKinds = ""

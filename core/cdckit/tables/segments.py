@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -119,6 +119,20 @@ def _others(here: Sequence[Mark], sources: Set[str]) -> set[str]:
     return known | (sources - {mark.source for mark in here})
 
 
+def gets_another_key(mark: Mark) -> bool:
+    """Whether rows are known by other columns behind a mark; those that have only got another name are the same."""
+    change = mark.change
+    if mark.kind is not MarkKind.ALTER or change is None or change.key is None:
+        return False
+    names, (before, now) = dict(change.renamed), change.key
+    return bool(now) and tuple(names.get(name, name) for name in before) != now
+
+
+def is_unfollowed(mark: Mark) -> bool:
+    """Whether nobody can say from rows and marks which rows a table has behind a mark."""
+    return mark.kind in UNFOLLOWED
+
+
 _KINDS = {
     MarkKind.TRUNCATE: ChangeKind.TRUNCATE_TABLE,
     MarkKind.UNTOLD: ChangeKind.TRUNCATE_TABLE,
@@ -128,24 +142,34 @@ _KINDS = {
 }
 
 
+Untold = Callable[[Mark], bool]
+"""Whether a table cannot follow a mark by what the log tells."""
+
+
 def chosen(
-    marks: Sequence[Mark], behavior: Behavior, accepted: Set[str], target: object
+    marks: Sequence[Mark],
+    behavior: Behavior,
+    accepted: Set[str],
+    target: object,
+    untold: Untold = is_unfollowed,
 ) -> tuple[list[Mark], frozenset[str]]:
-    """The marks that a mirror is to follow, and the source tables whose acceptance that takes.
+    """The marks that a table is to follow, and the source tables whose acceptance that takes.
 
     Args:
         marks: of one target.
         behavior: what the user has chosen.
         accepted: the source tables whose changes the user has accepted.
         target: what errors call it.
+        untold: what the table cannot follow.
 
     Raises:
         SinkError: the user wants to be asked first; or what happened cannot be followed, and no later mark makes it
             good. The message names the table and says what to do.
     """
-    actions = [(mark, action) for mark in marks if (action := _action(mark, behavior, target)) is not Action.KEEP]
+    actions = [(mark, _action(mark, behavior, target, untold=untold(mark))) for mark in marks]
+    actions = [(mark, action) for mark, action in actions if action is not Action.KEEP]
     found = [mark for mark, _ in actions]
-    used = set(refuse_unfollowed(found, accepted, target))  # first: an acceptance would not make these right
+    used = set(refuse_unfollowed(found, accepted, target, untold))  # first: an acceptance would not make these right
     for mark, action in actions:
         if action is not Action.REFUSE:
             continue
@@ -159,24 +183,27 @@ def chosen(
     return found, frozenset(used)
 
 
-def _action(mark: Mark, behavior: Behavior, target: object) -> Action:
+def _action(mark: Mark, behavior: Behavior, target: object, *, untold: bool) -> Action:
     """What is done about a mark: it is kept out of the table, or followed, or the user is asked first."""
-    kind = _KINDS.get(mark.kind)
+    kind = ChangeKind.ALTER_KEY if untold and mark.kind is MarkKind.ALTER else _KINDS.get(mark.kind)
     action = Action.FOLLOW if kind is None else behavior.action(kind)
-    if action is Action.TRY and mark.kind in UNFOLLOWED:
+    if action is Action.TRY and untold:
         action = Action.KEEP
     if action is Action.KEEP:
         log.warning("table %s: at position %s %s, and the table keeps its rows", target, mark.position, _what(mark))
     return action
 
 
-def refuse_unfollowed(marks: Sequence[Mark], accepted: Set[str], target: object) -> frozenset[str]:
-    """Looks for marks that a mirror cannot follow and that no later one makes good.
+def refuse_unfollowed(
+    marks: Sequence[Mark], accepted: Set[str], target: object, untold: Untold = is_unfollowed
+) -> frozenset[str]:
+    """Looks for marks that a table cannot follow and that no later one makes good.
 
     Args:
         marks: of one target.
         accepted: the source tables of which the user says that it is to go on nevertheless.
         target: what errors call it.
+        untold: what the table cannot follow.
 
     Returns:
         the source tables whose acceptance was needed.
@@ -185,7 +212,7 @@ def refuse_unfollowed(marks: Sequence[Mark], accepted: Set[str], target: object)
         SinkError: there is one; the message names the table and says what to do.
     """
     needed = set()
-    for mark in unfollowed(marks):
+    for mark in _unfollowed_marks(marks, untold):
         if mark.table not in accepted:
             raise SinkError(_unfollowed(mark, target), number="CDC4401")
         log.warning("table %s: at position %s %s, and the table keeps its rows", target, mark.position, _what(mark))
@@ -193,10 +220,10 @@ def refuse_unfollowed(marks: Sequence[Mark], accepted: Set[str], target: object)
     return frozenset(needed)
 
 
-def unfollowed(marks: Sequence[Mark]) -> Iterator[Mark]:
+def _unfollowed_marks(marks: Sequence[Mark], untold: Untold) -> Iterator[Mark]:
     """Marks behind which nobody can say which rows a table has, unless it is emptied or read anew behind them."""
     for mark in marks:
-        if mark.kind in UNFOLLOWED and not any(
+        if untold(mark) and not any(
             later.kind in EMPTYING and later.table == mark.table and later.position > mark.position for later in marks
         ):
             yield mark
@@ -227,4 +254,5 @@ def _what(mark: Mark) -> str:
         MarkKind.CREATE: f"{mark.table} was created",
         MarkKind.RENAME: f"{mark.table} took the rows of {mark.previous}",
         MarkKind.UNTOLD: f"rows of {mark.table} came or went, and the log does not tell which",
+        MarkKind.ALTER: f"{mark.table} got another key, and its rows from before are not known by that",
     }[mark.kind]

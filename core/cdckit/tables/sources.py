@@ -53,6 +53,10 @@ class Sources:
             )
         self._keep({**noted, self._pipeline: []})
 
+    def first(self, names: Set[str]) -> dict[str, str]:
+        """The note of a table that is made for rows of these."""
+        return {NOTE: json.dumps({self._pipeline: sorted(names)})}
+
     def add(self, names: Set[str]) -> None:
         """Rows of these come."""
         noted = self._load()

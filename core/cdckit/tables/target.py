@@ -19,10 +19,17 @@ Step = list[Any]
 
 
 class BatchId(NamedTuple):
-    """A batch of a pipeline: written twice, it is there once."""
+    """A batch of a pipeline: written twice, it is there once.
+
+    Attributes:
+        application: what counts it.
+        number: its number there.
+        place: the offset that it ends at, as JSON; "" where it ends between two, or that is not known.
+    """
 
     application: str
     number: int
+    place: str = ""
 
 
 class Target(ABC):
@@ -46,6 +53,17 @@ class Target(ABC):
         owner = notes.get(TOPIC, self.topic)
         if owner != self.topic:
             raise collision(str(self), owner, self.topic)
+
+    def check_made(self, notes: Mapping[str, str]) -> None:
+        """Sees that a table that was made is this topic's and has its notes, though somebody else may have made it.
+
+        Raises:
+            SinkError: it is another topic's.
+        """
+        found = self.notes()
+        self.check_owner(found)
+        if lacking := {name: text for name, text in notes.items() if found.get(name) != text}:
+            self.note(lacking)
 
     def claim(self) -> None:
         """Notes whose table it is."""
@@ -83,8 +101,8 @@ class Target(ABC):
         """The table's columns; none where there is no table yet."""
 
     @abstractmethod
-    def create(self, columns: Columns) -> None:
-        """Makes the table."""
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+        """Makes the table, with notes about it."""
 
     @abstractmethod
     def add_columns(self, columns: Columns) -> None:

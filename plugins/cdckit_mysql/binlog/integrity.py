@@ -27,7 +27,7 @@ _TYPE = 4
 CHECKSUM_SIZE = 4
 CRC32 = 1
 """What a FORMAT_DESCRIPTION says before its own checksum, where events end in one."""
-_WHOLE = 0x2144DF1C
+WHOLE = 0x2144DF1C
 """The CRC-32 of anything that ends in its own."""
 _LOW = 0xFFFFFFFF
 _CODE = 4
@@ -98,7 +98,7 @@ class LogIntegrity:
                     checksums, position = self._checksums, self.position
                 # With the checksum's own bytes at the end any whole event comes to one number: nothing has to be cut
                 # off and compared.
-                elif checksums and crc32(view[at:end]) != _WHOLE:
+                elif checksums and crc32(view[at:end]) != WHOLE:
                     self.position = position
                     return spans[:number], self._damaged(position)
                 else:
@@ -116,7 +116,7 @@ class LogIntegrity:
         describes = code == event_types.FORMAT_DESCRIPTION
         checksums = buffer[end - CHECKSUM_SIZE - 1] == CRC32 if describes else self._checksums
         ends_in_one = checksums or (describes and self._in_file)
-        if size != end - at or (ends_in_one and crc32(memoryview(buffer)[at:end]) != _WHOLE):
+        if size != end - at or (ends_in_one and crc32(memoryview(buffer)[at:end]) != WHOLE):
             return self._damaged(self.position)
         if describes:
             self._checksums = checksums

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntFlag, StrEnum
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 
 class Flavor(StrEnum):
@@ -150,6 +152,11 @@ class Charsets:
     utf8: str = "utf8mb3"
     collations: Mapping[int, Collation] = field(default_factory=dict)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Every split of the log carries them, and a server knows hundreds of collations.
+        lines = "\n".join(f"{number} {found.charset} {found.name}" for number, found in self.collations.items())
+        return _unpacked, (dict(self.known), self.server, self.utf8, zlib.compress(lines.encode()))
+
     @classmethod
     def of(cls, flavor: Flavor) -> Charsets:
         """Return those of a recent server of that kind with its own defaults."""
@@ -202,3 +209,13 @@ class Charsets:
         """Return how many bytes a character takes at the most."""
         known = self.known.get(self.charset(charset))
         return known.max_bytes if known else 1
+
+
+def _unpacked(known: Mapping[str, Charset], server: Collation, utf8: str, collations: bytes) -> Charsets:
+    return Charsets(known, server, utf8, _unpacked_collations(collations))
+
+
+@lru_cache(maxsize=8)
+def _unpacked_collations(packed: bytes) -> Mapping[int, Collation]:
+    lines = (line.split(" ", 2) for line in zlib.decompress(packed).decode().splitlines())
+    return {int(number): Collation(charset, name) for number, charset, name in lines}

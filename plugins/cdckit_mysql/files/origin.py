@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -111,6 +111,10 @@ class FilesOrigin:
     def retention(self, at: LogOffset) -> Retention | None:
         """Nobody purges copies but their owner."""
         return None
+
+    def load(self, names: Collection[str]) -> Mapping[str, int]:
+        """Files are never busy."""
+        raise ConfigError("--max-load: files of a log are no server that could be busy")
 
     def opener(self, split: Split | None = None, *, listens: bool = False) -> OpenLog:
         """Files take no signals; a piece of a range was planned with these files."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 import pymysql
@@ -13,7 +14,7 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.checks import check_log, say_row_image, unmatched_entries
 from cdckit_mysql.server.connection import Connection, at_once, connect, driver_errors, place, release
-from cdckit_mysql.server.facts import Dialect, Server, log_end, log_files, read_dialect, read_server
+from cdckit_mysql.server.facts import Dialect, Server, log_end, log_files, read_dialect, read_server, status_of
 from cdckit_mysql.server.stored_tables import stored_names
 from cdckit_mysql.streaming.planning import bytes_between
 
@@ -100,6 +101,13 @@ class AskedServer:
         _, connection = self.ready()
         with driver_errors(self._config, "asking for the log files"), at_once(connection, self._config):
             return bytes_between(log_files(connection), start, end)
+
+    def load(self, names: Collection[str]) -> Mapping[str, int]:
+        """Status variables that are whole numbers, by the names that were asked for; the server minds no case."""
+        _, connection = self.ready()
+        with driver_errors(self._config, "asking how busy the server is"), at_once(connection, self._config):
+            found = status_of(connection, names)
+        return {name: found[name.lower()] for name in names if name.lower() in found}
 
     def captured(self, filters: Filters) -> list[str]:
         """The captured tables that there are, but for that of signals."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -184,6 +185,13 @@ def log_status(connection: Connection) -> tuple[Any, ...]:
 def log_files(connection: Connection) -> dict[str, int]:
     """The log files that the server still has, the oldest first, with their sizes in bytes."""
     return {str(row[0]): int(row[1]) for row in query(connection, "SHOW BINARY LOGS")}
+
+
+def status_of(connection: Connection, names: Collection[str]) -> dict[str, int]:
+    """The status variables of some names that are whole numbers, by their names in small letters."""
+    wanted = ", ".join(["%s"] * len(names))
+    rows = query(connection, f"SHOW GLOBAL STATUS WHERE Variable_name IN ({wanted})", tuple(names))
+    return {str(name).lower(): int(value) for name, value in rows if str(value).isdecimal()}
 
 
 def _flat(gtids: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from cdckit import CdcError, Finding, Retention, SnapshotMode, Split, Unmatched
@@ -106,6 +106,10 @@ class ServerOrigin:
             SourceError: the server cannot be reached, or refuses.
         """
         return None if at.by_gtid else self._purging.retention(at)
+
+    def load(self, names: Collection[str]) -> Mapping[str, int]:
+        """The status variables of these names."""
+        return self._asked.load(names)
 
     def opener(self, split: Split | None = None, *, listens: bool = False) -> LogOpener:
         """Asks the server; the log is followed where it has no end, or signals are listened to."""

@@ -17,9 +17,10 @@ from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.connection import place
 from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.consistent_point import consistent_point
-from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.log_pieces import KeptEvents
+from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions, LookedAtTables
 from cdckit_mysql.streaming.opening import LogOpener, on_server
-from cdckit_mysql.streaming.range_scan import RangeScan
+from cdckit_mysql.streaming.range_scan import WHOLE, RangeScan
 from cdckit_mysql.table import Tables
 
 log = logging.getLogger("cdckit.mysql")
@@ -63,7 +64,7 @@ def _first_change(
     """The first statement between two offsets that changes a definition, or None."""
     changes = _Changes()
     strict = config.model_copy(update={"schema_history_internal_skip_unparseable_ddl": False})
-    definitions = Definitions(tables.copy(), strict, filters, dialect, notices=changes)
+    definitions = LookedAtDefinitions(LookedAtTables.of(tables), strict, filters, dialect, notices=changes)
     connection, start = LogOpener(config, follow=False, by_file=True)(start)
     with connection:
         if (start.file, start.pos) == (end.file, end.pos):
@@ -73,12 +74,15 @@ def _first_change(
             definitions,
             start,
             mariadb=dialect.mariadb,
-            piece_bytes=1 << 62,
-            kept_bytes=0,
+            piece_bytes=WHOLE,
+            keep=lambda: KeptEvents(0, None),
             patience=config.connect_keep_alive_interval_ms / 1000,
         )
+        contradiction = None
         try:
-            scan.pieces(end)
+            scan.next(end, WHOLE)
         except DecodeError as error:  # the definitions of now contradict a statement: it was carried out since
-            return changes.found[0] if changes.found else str(error)
-    return changes.found[0] if changes.found else None
+            contradiction = str(error)
+    for tell in definitions.take_held():
+        tell()
+    return changes.found[0] if changes.found else contradiction

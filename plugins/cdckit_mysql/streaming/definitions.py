@@ -92,9 +92,20 @@ class Definitions:
             self.changes += 1
             if self._history is not None:
                 self._topics.arrived([change.after for change in changes if change.after != change.before])
-                self._history.changed(position, changes, self.tables, behind=behind)
-            self._tell(changes, position)
+            self._note(changes, position, self.tables, behind)
         return changes
+
+    def _note(
+        self,
+        changes: Sequence[SchemaChange],
+        position: LogPosition,
+        tables: Tables,
+        behind: Callable[[], LogOffset] | None,
+    ) -> None:
+        """Notes changes durably, and tells of them; `tables` are the definitions after them."""
+        if self._history is not None:
+            self._history.changed(position, changes, tables, behind=behind)
+        self._tell(changes, position, tables)
 
     def take_over(self, table: TableId, statement: str, position: LogPosition) -> Sequence[SchemaChange]:
         """Takes a definition that no statement of the log has told of, and which is in force from `position` on.
@@ -133,13 +144,13 @@ class Definitions:
             if change.after is not None and not self._filters.tracks(*change.after):
                 self.tables.remove(*change.after)
 
-    def _tell(self, changes: Sequence[SchemaChange], position: LogPosition) -> None:
+    def _tell(self, changes: Sequence[SchemaChange], position: LogPosition, tables: Tables) -> None:
         names = [str(change.after or change.before or change.database) for change in changes]
         log.debug("%s: definitions changed: %s", position, ", ".join(names))
         self._notices.schema_changed(position.prefix, changes[0].ddl, names)
         if self._notices.wants_definitions:
-            tables = (self.tables.get(*change.after) for change in changes if change.after is not None)
-            tell_definitions((each for each in tables if each and self._filters.captures(*each.id)), self._notices)
+            found = (tables.get(*change.after) for change in changes if change.after is not None)
+            tell_definitions((each for each in found if each and self._filters.captures(*each.id)), self._notices)
 
     def refuse_row_change(self, event: Query, place: str) -> None:
         """A change of rows that was logged as a statement.

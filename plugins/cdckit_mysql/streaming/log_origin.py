@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -60,6 +60,9 @@ class LogOrigin(LogFacts, Protocol):
 
     def retention(self, at: LogOffset) -> Retention | None:
         """How long the log is kept from `at` on; asks where a connection is there, and raises nothing."""
+
+    def load(self, names: Collection[str]) -> Mapping[str, int]:
+        """Figures of how busy the server is; raises where there is none."""
 
     # -- reading
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 
 from cdckit import Notices, Offset, RetriableSourceError, Split
 from cdckit_mysql.binlog.gtid import GtidSet
@@ -13,16 +13,24 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.splits import LogWork
-from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.log_pieces import KeptEvents, LogPiece, joined_pieces
+from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions, LookedAtTables
 from cdckit_mysql.streaming.opened_log import OpenLog
+from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.range_scan import LogPiece, RangeScan
+from cdckit_mysql.streaming.range_scan import RangeScan
+from cdckit_mysql.streaming.range_scanner import LogRange, OpenScan, RangeScanner
+from cdckit_mysql.streaming.spool import Spool
 from cdckit_mysql.table import Tables
 
 KEPT_BYTES = 1 << 20
-"""A range with at most so many bytes of events travels within its split."""
+"""A range with at most so many bytes of events travels within its splits."""
 LEAST_PIECE = 1 << 20
 """A piece of the log that a worker asks the server for has at least so many bytes."""
+CERTAIN_BYTES = 1 << 16
+"""Heads of files are no events, so that a little less lies between two places than their numbers say."""
+MOST_PIECES = 256
+"""A range is looked at in so many pieces, which are put together for as many workers as there are."""
 
 
 class LogPlanner:
@@ -37,6 +45,10 @@ class LogPlanner:
         run_id: the run's id in the records' headers.
         ends: what is known of the ends of ranges.
         open_log: gives the log.
+        spool: where the events of larger ranges are kept for their readers; None: they ask for them again.
+        marks: whether readers make table marks, for which each statement concerns all captured tables.
+        pace: holds back how fast the log is taken; None: nothing does.
+        stays: whether the connection of one range is kept for the next.
     """
 
     def __init__(
@@ -49,6 +61,11 @@ class LogPlanner:
         run_id: str,
         ends: RangeEnds,
         open_log: OpenLog,
+        *,
+        spool: Spool | None = None,
+        marks: bool = False,
+        pace: Pace | None = None,
+        stays: bool = True,
     ) -> None:
         self._config = config
         self._filters = filters
@@ -58,11 +75,19 @@ class LogPlanner:
         self._run_id = run_id
         self._ends = ends
         self._open_log = open_log
+        self._spool = spool
+        self._marks = marks
+        self._pace = pace
         self._known: tuple[str, Tables] | None = None
+        self._range: LogRange | None = None
+        self._beyond: tuple[LogOffset, int] | None = None
+        self._scanner = RangeScanner(self._open_scan, stays=stays)
 
     def forget(self) -> None:
         """The history knows more than was last seen of it."""
         self._known = None
+        self._let_go()
+        self._scanner.close()
 
     def cut(self, start: LogOffset, end: LogOffset, size: int) -> LogOffset:
         """The first end of a transaction that lies at least `size` bytes behind `start`, or `end`.
@@ -70,13 +95,22 @@ class LogPlanner:
         Raises:
             RetriableSourceError: `end` is the place of another server than the one that answers now.
         """
-        with self._scanning(start, end, piece_bytes=size, kept_bytes=0) as (scan, _):
-            if scan.elsewhere:
-                raise RetriableSourceError(
-                    f"the log's end {end.position} is that of another server than the one that answers now: "
-                    "it is asked for anew"
-                )
-            return scan.first(end)
+        self._let_go()
+        found = self._scanner.cut(start, end, size)
+        if found.elsewhere:
+            found.events.remove()
+            raise RetriableSourceError(
+                f"the log's end {end.position} is that of another server than the one that answers now: "
+                "it is asked for anew"
+            )
+        found.note()
+        self._beyond = end, size
+        # What lies between places of one server is looked at once.
+        if found.by_gtid:
+            found.events.remove()
+        else:
+            self._range = found
+        return found.end
 
     def splits(self, start: Offset, end: Offset, size: int, parallelism: int) -> list[Split]:
         """The pieces between two offsets, as splits.
@@ -87,26 +121,67 @@ class LogPlanner:
             size: about how many bytes it has.
             parallelism: how many pieces are wanted.
         """
-        pieces = self._pieces(LogOffset.from_json(start), LogOffset.from_json(end), size // max(1, parallelism))
+        looked_at = self._looked_at(LogOffset.from_json(start), LogOffset.from_json(end), size)
+        pieces = joined_pieces(looked_at.pieces, parallelism, LEAST_PIECE)
         starts = [piece.start.to_json() for piece in pieces]
         ends = [*starts[1:], end][: len(starts)]
         return [
-            Split(first, last, self._work(piece, number))
+            Split(first, last, self._work(piece, looked_at.events, number))
             for number, (piece, first, last) in enumerate(zip(pieces, starts, ends, strict=True))
         ]
 
-    def _pieces(self, start: LogOffset, end: LogOffset, size: int) -> list[LogPiece]:
+    def look_ahead(self, bytes_between: Callable[[LogOffset, LogOffset], int]) -> None:
+        """Begins to look at the range that follows the one planned last, where it is to be cut, too.
+
+        Args:
+            bytes_between: says how much of the log lies between two offsets.
+        """
+        beyond, self._beyond = self._beyond, None
+        if beyond is None or self._range is None:
+            return
+        end, size = beyond
+        # Of a range that is not cut the end is not known before it is asked for.
+        if bytes_between(self._range.end, end) > size + CERTAIN_BYTES:
+            self._scanner.look_ahead(end, size)
+
+    def close(self) -> None:
+        """Lets go of the connection, and of the events that are kept."""
+        self._let_go()
+        self._scanner.close()
+        if self._spool is not None:
+            self._spool.close()
+
+    def _let_go(self) -> None:
+        if self._range is not None:
+            self._range.events.remove()
+            self._range = None
+
+    def _looked_at(self, start: LogOffset, end: LogOffset, size: int) -> LogRange:
+        """The range, looked at now unless that was done to find its end."""
+        if self._range is None or not self._range.lies_between(start, end):
+            self._let_go()
+            self._beyond = None
+            self._range = self._look_at(start, end, size)
+        else:
+            self._note_end(end, self._range.gtids)
+        # The next range begins where this one ends: its definitions need no reading of the history.
+        self._known = (end.position.prefix, self._range.after)
+        return self._range
+
+    def _look_at(self, start: LogOffset, end: LogOffset, size: int) -> LogRange:
         until = self._ends.known(end)
-        piece_bytes = max(LEAST_PIECE, size)
-        with self._scanning(start, until, piece_bytes=piece_bytes, kept_bytes=KEPT_BYTES) as (scan, definitions):
-            pieces = scan.pieces(until)
-            if scan.elsewhere:
-                self.replayed(end, until, scan.start, definitions.tables)
-            elif scan.gtids is not None:
-                self._ends.note(end, end.with_changes(gtids=joined(scan.gtids, end.gtids, self._dialect)))
-            # The next range begins where this one ends: its definitions need no reading of the history.
-            self._known = (end.position.prefix, definitions.tables.copy())
-            return pieces
+        found = self._scanner.whole(start, until, size)
+        found.end = end
+        found.note()
+        if found.elsewhere:
+            self.replayed(end, until, found.begun, found.after)
+        else:
+            self._note_end(end, found.gtids)
+        return found
+
+    def _note_end(self, end: LogOffset, gtids: str | None) -> None:
+        if gtids is not None:
+            self._ends.note(end, end.with_changes(gtids=joined(gtids, end.gtids, self._dialect)))
 
     def replayed(self, end: LogOffset, until: LogOffset, start: LogOffset, tables: Tables) -> None:
         """Notes that a range was read at another server than the one where its end was planned.
@@ -120,56 +195,50 @@ class LogPlanner:
         self._history.start(end.position, tables)
         self._ends.note(end, LogOffset(gtids=until.gtids, epoch=start.epoch, server=start.server, ts_sec=end.ts_sec))
 
-    @contextmanager
-    def _scanning(
-        self, start: LogOffset, end: LogOffset, *, piece_bytes: int, kept_bytes: int
-    ) -> Iterator[tuple[RangeScan, Definitions]]:
-        definitions = Definitions(
-            self._tables_at(start),
+    def _open_scan(self, start: LogOffset, end: LogOffset, size: int) -> OpenScan:
+        definitions = LookedAtDefinitions(
+            LookedAtTables.of(self._tables_at(start)),
             self._config,
             self._filters,
             self._dialect,
             history=self._history,
             notices=self._notices,
         )
-        connection, start = self._open_log(self._ends.known(start), end)
-        # A failover begins a new epoch, which has to have its definitions before statements of its log are noted.
-        self._history.moved(start.position, definitions.tables)
-        with connection:
+        connection, begun = self._open_log(self._ends.known(start), end)
+        with ExitStack() as stack:
+            stack.enter_context(connection)
+            # A failover begins a new epoch, which has to have its definitions before statements of its log are noted.
+            self._history.moved(begun.position, definitions.tables)
             scan = RangeScan(
                 connection,
                 definitions,
-                start,
+                begun,
                 mariadb=self._dialect.mariadb,
-                piece_bytes=piece_bytes,
-                kept_bytes=kept_bytes,
+                piece_bytes=max(LEAST_PIECE, size // MOST_PIECES),
+                keep=lambda: KeptEvents(KEPT_BYTES, self._spool),
                 patience=self._config.connect_keep_alive_interval_ms / 1000,
+                pace=self._pace,
             )
-            yield scan, definitions
+            return OpenScan(start, scan, definitions, stack.pop_all())
 
     def _tables_at(self, offset: LogOffset) -> Tables:
         if self._known is not None and self._known[0] == offset.position.prefix:
             return self._known[1].copy()
         return self._history.tables_at(offset.position)
 
-    def _work(self, piece: LogPiece, number: int) -> LogWork:
+    def _work(self, piece: LogPiece, events: KeptEvents, number: int) -> LogWork:
+        if self._marks and piece.changes:
+            piece.names.everything = True
         return LogWork(
-            piece.tables if piece.changes else self._captured(piece.tables),
+            piece.names.of(piece.tables, self._filters.captures),
             self._dialect,
             self._run_id,
             reader=number + 1,
-            events=None if piece.events is None else tuple(piece.events),
+            events=events.within(piece),
+            spooled=events.spooled(piece),
             checksums=piece.checksums,
             gtids=piece.gtids,
         )
-
-    def _captured(self, tables: Tables) -> Tables:
-        """Only what events of captured tables need: where no definition changes the others mean nothing."""
-        chosen = Tables(lower_case_table_names=tables.lower_case_table_names)
-        for table in tables:
-            if self._filters.captures(*table.id):
-                chosen.put(table)
-        return chosen
 
 
 def bytes_between(files: dict[str, int], start: LogOffset, end: LogOffset) -> int:

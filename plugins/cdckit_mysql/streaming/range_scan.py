@@ -1,55 +1,41 @@
 """A planner's look at a stretch of the log: where it may be cut, which definitions hold, and its bytes while few.
 
-Only headers are read, but for statements and transaction identifiers.
+Only headers are read, but for statements, transaction identifiers and the names of tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
+from cdckit import RetriableSourceError
 from cdckit_mysql.binlog import event_types
+from cdckit_mysql.binlog.compression import payload_events
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.events import Gtid, MariaDbGtid
 from cdckit_mysql.binlog.framing import Span
-from cdckit_mysql.binlog.integrity import DAMAGE
-from cdckit_mysql.binlog.place import HeaderScan
+from cdckit_mysql.binlog.integrity import CHECKSUM_SIZE, DAMAGE
+from cdckit_mysql.binlog.place import HEADER_SIZE, HeaderScan
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.offsets import LogOffset, LogPosition, file_number
-from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.log_pieces import KeptEvents, LogPiece
+from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions
 from cdckit_mysql.streaming.opened_log import OpenedLog
+from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.transaction_range import TransactionRange
-from cdckit_mysql.table import Tables
 
 _STATEMENTS = frozenset({event_types.QUERY, event_types.MARIADB_QUERY_COMPRESSED})
+_LOOKED_AT = _STATEMENTS | {
+    event_types.TABLE_MAP,
+    event_types.FORMAT_DESCRIPTION,
+    event_types.TRANSACTION_PAYLOAD,
+}
 _CODE = 4
 """Where an event's header holds its type."""
-
-
-@dataclass(slots=True)
-class LogPiece:
-    """A stretch of the log between two transactions.
-
-    Attributes:
-        start: where it begins.
-        end: where it ends.
-        tables: the definitions in force at its start.
-        size: how many bytes it has.
-        checksums: whether its events end in checksums.
-        changes: whether statements within it change definitions.
-        events: the bytes of its events, or None where they are too many to keep.
-        gtids: the transactions up to its end, where others may stand between its own; else None.
-    """
-
-    start: LogOffset
-    end: LogOffset
-    tables: Tables
-    size: int = 0
-    checksums: bool = False
-    changes: bool = False
-    events: list[bytes] | None = None
-    gtids: str | None = None
+WHOLE = 1 << 62
+"""More bytes than a log has: nothing is cut."""
+FEW_TABLES = 50
+"""The definitions of so many tables are no burden: a compressed transaction is not opened to see which it names."""
 
 
 class RangeScan:
@@ -61,12 +47,14 @@ class RangeScan:
         start: where the stretch begins.
         mariadb: whose log it is.
         piece_bytes: how large a piece is to be at least.
-        kept_bytes: how many bytes of events are kept at the most, in all pieces together.
+        keep: makes what takes the events of a range.
         patience: how many seconds the server may be silent within a range that it has.
+        pace: holds it back; None: nothing does.
 
     Attributes:
         by_gtid: whether the log was asked for by GTID: between its transactions the server's log may hold others, and
             it may end before the place that a range ends at.
+        abandoned: whether it is to give up, for one that goes on in a thread of its own.
         elsewhere: whether that place is another server's.
         start: where the stretch begins.
     """
@@ -74,38 +62,63 @@ class RangeScan:
     def __init__(
         self,
         connection: OpenedLog,
-        definitions: Definitions,
+        definitions: LookedAtDefinitions,
         start: LogOffset,
         *,
         mariadb: bool,
         piece_bytes: int,
-        kept_bytes: int,
+        keep: Callable[[], KeptEvents],
         patience: float,
+        pace: Pace | None = None,
     ) -> None:
         self._connection = connection
         self._definitions = definitions
         self._progress = LogProgress(start, mariadb=mariadb)
         self._scan = HeaderScan(start.pos)
         self._piece_bytes = piece_bytes
-        self._keeps = kept_bytes
+        self._keep_events = keep
+        self._kept = keep()
         self._patience = patience
+        self._pace = pace
         self._identified = False
+        self._looks_inside = len(definitions.tables) > FEW_TABLES
+        self._size = self._events = 0
+        self._end, self._most = start, 0
+        self._cut_off: tuple[list[LogPiece], KeptEvents] | None = None
         self.start = start
+        self.abandoned = False
         self.elsewhere = isinstance(connection, TransactionRange)
         self.by_gtid = start.by_gtid or self.elsewhere
         # By GTID the place of the first transaction is known when it comes; the piece's start gets it then.
         self._placed = not start.by_gtid
         self._pieces = [self._piece(start)]
+        self._steps = self._go_on()
 
-    def pieces(self, end: LogOffset) -> list[LogPiece]:
-        """The pieces up to `end`.
+    def next(self, end: LogOffset, most: int) -> tuple[list[LogPiece], KeptEvents, bool]:
+        """The pieces up to `end`, or up to the first end of a transaction behind `most` bytes.
+
+        Returns:
+            The pieces, their events, and whether the log goes on behind them, for the next call.
 
         Raises:
             RetriableSourceError: the connection was lost, or the log ended before.
             DecodeError: a statement cannot be read.
         """
-        for _ in self._until(end):
-            pass
+        self._end, self._most = end, most
+        for _ in self._steps:
+            if self._cut_off is not None:
+                (pieces, kept), self._cut_off = self._cut_off, None
+                kept.finish()
+                return pieces, kept, True
+        kept, self._kept = self._kept, self._keep_events()
+        kept.finish()
+        return self._last(end), kept, False
+
+    def let_go(self) -> None:
+        """Lets go of the events that were kept since the last range."""
+        self._kept.remove()
+
+    def _last(self, end: LogOffset) -> list[LogPiece]:
         self._progress.commit(self._progress.offset().pos)
         self._pieces[-1].end = end.with_changes(gtids=self.gtids)
         found = [piece for piece in self._pieces if piece.size]
@@ -121,18 +134,11 @@ class RangeScan:
         """The transactions up to the end of what was gone over; None without GTIDs."""
         return self._progress.offset().gtids
 
-    def first(self, end: LogOffset) -> LogOffset:
-        """Where the first piece ends, or `end` where that comes first."""
-        for _ in self._until(end):
-            if len(self._pieces) > 1:
-                return self._pieces[0].end
-        return end
-
-    def _until(self, end: LogOffset) -> Iterator[None]:
-        """Goes on span by span."""
+    def _go_on(self) -> Iterator[None]:
+        """Goes on span by span; between two of them it may be left alone."""
         while spans := self._arrived():
             for span in spans:
-                if self._takes(span, end) and not self.elsewhere:
+                if self._takes(span, self._end) and not self.elsewhere:
                     return
                 yield
 
@@ -145,15 +151,18 @@ class RangeScan:
 
     def _arrived(self) -> Sequence[Span]:
         """What comes next; nothing where a range by GTID has ended."""
+        if self.abandoned:
+            raise RetriableSourceError("what lies ahead in the log is not wanted any more")
         spans = self._connection.packets(self._patience)
+        if self._pace is not None:
+            self._pace.took(sum(end - at for _, at, end in spans), lambda: not self.abandoned)
         if not spans and not (self.by_gtid and self._connection.ended):
             raise LogEndedError(f"the log ended unexpectedly behind {self._progress.offset().position}")
         return spans
 
     def _take(self, span: Span, end: LogOffset) -> bool:
         """Takes an event; true when it is the last one before `end`, or, not taken, the first one behind it."""
-        buffer, at, limit = span
-        code, start, behind, begins = self._scan.scan(buffer, at)
+        code, start, behind, begins = self._scan.scan(span[0], span[1])
         told = False
         if begins:
             # Another server's place says nothing here: there the range ends with its transactions.
@@ -162,12 +171,10 @@ class RangeScan:
             self._transaction_begins(span, start)
         elif code == event_types.ROTATE:
             told = self._rotate(span, behind > start)
-        elif code == event_types.FORMAT_DESCRIPTION:
-            self._connection.parser.event(buffer, at, limit)
-        elif code in _STATEMENTS:
-            self._statement(span, behind)
+        elif code in _LOOKED_AT:
+            self._look_at(code, span, behind)
         if behind > start or told:
-            self._keep(buffer[at:limit])
+            self._keep(span)
         # Before MySQL 5.7 transactions have no identifier unless GTIDs are on: one can be cut from the next behind its
         # XID alone.
         if code == event_types.XID and not self._identified:
@@ -176,6 +183,17 @@ class RangeScan:
         if code == event_types.ROTATE:
             behind = self._connection.parser.position
         return (file_number(self._progress.file), behind) >= (file_number(end.file), end.pos)
+
+    def _look_at(self, code: int, span: Span, behind: int) -> None:
+        """An event that says more than that it is there."""
+        if code == event_types.TABLE_MAP:
+            self._pieces[-1].names.announce(span[0], span[1])
+        elif code in _STATEMENTS:
+            self._statement(span, behind)
+        elif code == event_types.FORMAT_DESCRIPTION:
+            self._connection.parser.event(*span)
+        else:
+            self._compressed(span)
 
     def _transaction_begins(self, span: Span, start: int) -> None:
         self._identified = True
@@ -207,27 +225,40 @@ class RangeScan:
         event = self._connection.parser.event(*span)
         if isinstance(event, Query) and not event.is_begin:
             position = LogPosition(self._progress.epoch, self._progress.file, behind)
+            self._definitions.names = self._pieces[-1].names
             if not self._progress.alters_nothing and self._definitions.apply(
                 event, position, lambda: self._progress.offset().with_changes(file=position.file, pos=behind)
             ):
                 self._pieces[-1].changes = True
 
-    def _keep(self, event: bytes) -> None:
-        piece = self._pieces[-1]
-        piece.size += len(event)
-        self._keeps -= len(event)
-        # A range's events are kept for all of its pieces, or for none.
-        if self._keeps < 0:
-            for each in self._pieces:
-                each.events = None
-        elif piece.events is not None:
-            piece.events.append(event)
+    def _compressed(self, span: Span) -> None:
+        """A compressed transaction names its tables within."""
+        names, (buffer, at, limit) = self._pieces[-1].names, span
+        if not self._looks_inside:
+            names.everything = True
+            return
+        end = limit - CHECKSUM_SIZE * self._connection.parser.checksums
+        for inner, first, _ in payload_events(buffer, at + HEADER_SIZE, end):
+            if inner[first + _CODE] == event_types.TABLE_MAP:
+                names.announce(inner, first)
+
+    def _keep(self, span: Span) -> None:
+        size = span[2] - span[1]
+        self._pieces[-1].take(size)
+        self._size += size
+        self._events += 1
+        self._kept.take(span)
 
     def _cut(self) -> None:
-        """Between two transactions: a piece that is large enough ends."""
+        """Between two transactions: a piece that is large enough ends, and a range."""
         piece = self._pieces[-1]
-        if piece.size >= self._piece_bytes:
+        full = self._size >= self._most
+        if piece.size and (full or piece.size >= self._piece_bytes):
             piece.end = self._progress.offset()
+            if full:
+                self._cut_off = self._pieces, self._kept
+                self._pieces, self._kept = [], self._keep_events()
+                self._size = self._events = 0
             self._pieces.append(self._piece(piece.end))
 
     def _piece(self, start: LogOffset) -> LogPiece:
@@ -235,12 +266,7 @@ class RangeScan:
             start,
             start,
             self._definitions.tables.copy(),
+            at=self._size,
+            event=self._events,
             checksums=self._connection.parser.checksums,
-            events=[] if self._keeps >= 0 else None,
         )
-
-
-def events_of(piece: LogPiece) -> Iterator[Span]:
-    """The spans of a piece's kept events."""
-    for event in piece.events or ():
-        yield event, 0, len(event)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import IO
 
 from cdckit import Batch, DecodeError, Record, SourceContext, SourceError
 from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.topics import Topics
 from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.events import LogEvent
+from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.formats import event_format
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
+from cdckit_mysql.streaming.log_pieces import spans_of
 from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
 from cdckit_mysql.streaming.processor import LogProcessor
+from cdckit_mysql.streaming.spool import spooled_spans
 from cdckit_mysql.streaming.transaction_range import TransactionRange
 
 _REST_OF_TRANSACTION = 0.02
@@ -178,15 +182,34 @@ def batch_of(processor: LogProcessor, size: int) -> Batch:
     return Batch(records, offset.to_json(), processor.progress.time_us // 1000 or None, size, marks=marks)
 
 
-def read_kept(work: LogWork, start: LogOffset, processor: LogProcessor, most: int) -> Iterator[Batch]:
-    """Batches of `most` records or a few more, but for the last one.
+def kept_events(work: LogWork) -> Iterator[Sequence[Span]] | None:
+    """The events of a split that its planner has kept, a part at a time; None where they have to be asked for."""
+    if work.events is not None:
+        return iter([list(spans_of(work.events))])
+    file = None if work.spooled is None else work.spooled.open()
+    if file is None or work.spooled is None:
+        return None
+    return _closing(file, spooled_spans(file, work.spooled.size, checksums=work.checksums))
+
+
+def _closing(file: IO[bytes], parts: Iterator[Sequence[Span]]) -> Iterator[Sequence[Span]]:
+    with file:
+        yield from parts
+
+
+def read_kept(
+    parts: Iterable[Sequence[Span]], start: LogOffset, processor: LogProcessor, most: int, *, checksums: bool
+) -> Iterator[Batch]:
+    """Batches of events that a planner has kept: of `most` records or a few more, but for the last one.
 
     Raises:
         DecodeError: an event cannot be understood.
     """
-    parser = EventParser(start.file, start.pos, checksums=work.checksums)
-    kept = work.events or ()
-    events = parser.events((event, 0, len(event)) for event in kept)
-    while processor.process(events, most):
-        yield batch_of(processor, 0)
-    yield batch_of(processor, sum(map(len, kept)))
+    parser, size = EventParser(start.file, start.pos, checksums=checksums), 0
+    for spans in parts:
+        size += sum(end - at for _, at, end in spans)
+        events = parser.events(spans)
+        while processor.process(events, most):
+            yield batch_of(processor, size)
+            size = 0
+    yield batch_of(processor, size)

@@ -138,13 +138,22 @@ class PipelineConfig(PluginConfig):
     """
     idle_wait_ms: NonNegativeInt = 10_000
     """On Spark: how long, in milliseconds, the planner waits for the log to move before it says that it did not."""
+    batch_max_bytes: NonNegativeInt = 0
+    """On Spark: how much of a backlog one batch takes, in bytes of the source's log; 0: 256 MB, or 64 MB for each split
+    that may be read at the same time where that is more, and 1 GB at the most.
+    """
+    read_max_bytes_per_second: NonNegativeInt = 0
+    """On Spark: how many bytes of its log the planner takes from the source in a second at the most; 0: as many as
+    come. For MySQL and MariaDB.
+    """
     forecast_warning_ms: NonNegativeInt = 3_600_000
     """How long, in milliseconds, before the log is purged that a pipeline has yet to read it warns; 0: only where it
     would be purged before the pipeline has caught up.
     """
     ledger: bool = False
     """Whether sums over the rows that the source has told of are kept with the offset, so that `cdc diff` can say who
-    lost a row, and can compare the sink without the source. On the direct runner, with a sink of messages in JSON.
+    lost a row, and can compare the sink without the source. On the direct runner, with messages in JSON or Avro, and
+    with the tables of the sink `delta`.
     """
     metrics_address: Address | None = None
     """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any
@@ -250,6 +259,9 @@ class ResolvedPipeline:
         position_header: whether records carry their position in a header.
         offset_flush_interval_ms: how often offsets are saved, in milliseconds; 0: after each batch.
         idle_wait_ms: how long Spark's planner waits for changes, in milliseconds.
+        batch_max_bytes: how much of a backlog one of Spark's batches takes, in bytes of the log; 0: by how many splits
+            may be read at the same time.
+        read_max_bytes_per_second: how much of the log Spark's planner takes in a second at the most; 0: no limit.
         forecast_warning_ms: how long before a purge of the log is warned of, in milliseconds.
         metrics: where metrics are served, and to whom; None: nowhere.
         errors: what becomes of records that cannot be delivered.
@@ -275,6 +287,8 @@ class ResolvedPipeline:
     offset_flush_interval_ms: int = 1000
     checkpoint: str | None = None
     idle_wait_ms: int = 10_000
+    batch_max_bytes: int = 0
+    read_max_bytes_per_second: int = 0
     forecast_warning_ms: int = 3_600_000
     metrics: MetricsAccess | None = None
     errors: ErrorHandling = field(default_factory=ErrorHandling)

@@ -11,6 +11,7 @@ from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
 from cdckit.engine.ledger.requirements import unmet as ledger_unmet
 from cdckit.engine.lineage.transport import require_lineage
+from cdckit.engine.spark.release import installed, refused
 from cdckit.errors import ConfigError, Problem
 from cdckit.tables.direct import DirectTableSink
 
@@ -39,6 +40,7 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
         )
         problems.append(Problem(said, "CDC2301"))
     if pipeline.runner == "spark":
+        problems += [problem for problem in [refused(installed())] if problem is not None]
         problems += beyond_spark(pipeline)
     if pipeline.lineage is not None:
         try:

@@ -36,11 +36,18 @@ class Place:
         number: the number.
         offset: the offset.
         reached: by lane the position of the last record before it.
+        application: of a sink of tables, by what name its batches are known there.
+        batch: the number of the last batch before it.
+        window: where rows are known by their keys, what tells these from others, and until which offset; ("", None):
+            none are.
     """
 
     number: int
     offset: Offset | None
     reached: dict[str, str] = field(default_factory=dict)
+    application: str = ""
+    batch: int = 0
+    window: tuple[str, Offset | None] = ("", None)
 
 
 @dataclass(slots=True)
@@ -65,7 +72,7 @@ class Head:
 
     def save(self, state: StateStore) -> None:
         """Keeps it."""
-        places = [[place.number, place.offset, place.reached] for place in self.places]
+        places = [[one.number, one.offset, one.reached, one.application, one.batch, one.window] for one in self.places]
         state.put(HEAD, {"places": places, "topics": self.topics, "whole": self.whole, "lists": dict(self.lists)})
 
 
@@ -79,10 +86,22 @@ def read_head(state: Readable) -> Head | None:
     if kept is None:
         return None
     try:
-        places = [Place(int(number), offset, dict(reached)) for number, offset, reached in kept["places"]]
+        places = [_place(*one) for one in kept["places"]]
         return Head(places, list(kept["topics"]), bool(kept["whole"]), dict(kept["lists"]))
     except DAMAGE as error:
         raise _damaged(kept, error) from error
+
+
+def _place(
+    number: Any,
+    offset: Offset | None,
+    reached: Mapping[str, str],
+    application: Any = "",
+    batch: Any = 0,
+    window: Any = ("", None),
+) -> Place:
+    token, until = window
+    return Place(int(number), offset, dict(reached), str(application), int(batch), (str(token), until))
 
 
 def read_tables(state: Readable, topics: list[str], number: int) -> dict[str, TableLedger]:

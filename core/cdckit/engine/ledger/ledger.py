@@ -7,6 +7,7 @@ that the source told of, whatever became of the messages; saved with the offset,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from cdckit.api.messages import Messages
 from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, lane_of
@@ -15,12 +16,30 @@ from cdckit.api.state_store import StateStore
 from cdckit.engine.ledger.kept import Head, Place, read_head, read_tables, save_table
 from cdckit.engine.ledger.row_form import RowForm, digest
 from cdckit.engine.ledger.table import TableLedger
-from cdckit.engine.serializers.row_texts import NO_ROW, RowTexts, Run
+from cdckit.engine.serializers.row_texts import RowTexts, Run
 
 _READ = "r"
 _TRUNCATE = "t"
 _INCREMENTAL = "incremental"
 _FORM = "ledger.form"
+
+
+class _Rows(NamedTuple):
+    """The rows of a run.
+
+    Attributes:
+        run: what they have in common.
+        befores: the hashes of rows before.
+        afters: those of rows after.
+        written: the messages that they are in.
+        position: that of the first one.
+    """
+
+    run: Run
+    befores: list[int]
+    afters: list[int]
+    written: Sequence[bytes | None]
+    position: str
 
 
 def form_of(schema: Schema) -> RowForm:
@@ -35,7 +54,7 @@ class Ledger:
     """Adds up what the source tells of.
 
     Args:
-        rows: the texts of rows, which the serializer notes.
+        rows: the texts of rows, which the serializer notes; None: rows are given otherwise.
         state: the pipeline's, held.
         saved: the saved offset.
         lists: which tables are captured.
@@ -44,7 +63,7 @@ class Ledger:
 
     def __init__(
         self,
-        rows: RowTexts,
+        rows: RowTexts | None,
         state: StateStore,
         saved: Offset | None,
         lists: Mapping[str, str],
@@ -54,6 +73,8 @@ class Ledger:
         self._left_out = left_out
         self._state = state
         self._lists = dict(lists)
+        self._batch = "", 0
+        """Of a sink of tables, by what name its batches are known there, and the last one."""
         self.load(saved)
 
     # -- what is kept
@@ -67,7 +88,7 @@ class Ledger:
         head = read_head(self._state)
         place = None if head is None or saved is None else head.place(saved)
         self._place = place or Place(0, saved)
-        self._settled, self._reached = dict(self._place.reached), dict[str, str]()
+        self._settled, self._reached, self._window = dict(self._place.reached), dict[str, str](), self._place.window
         self._tables: dict[str, TableLedger] = {}
         self._known: set[str] = set()
         self._touched: dict[str, TableLedger] = {}
@@ -92,7 +113,7 @@ class Ledger:
                 save_table(self._state, topic, table, number, before.number if topic in self._known else 0)
                 self._known.add(topic)
                 table.changed = False
-        self._place = Place(number, offset, dict(self._settled))
+        self._place = Place(number, offset, dict(self._settled), *self._batch, self._window)
         self._last = number
         Head([self._place, before], list(self._tables), self._whole, self._lists).save(self._state)
 
@@ -100,15 +121,18 @@ class Ledger:
 
     def take(self, messages: Messages) -> None:
         """Takes the rows of messages, which the serializer has just written."""
-        if not messages.topics:
+        noted = self._rows
+        if not messages.topics or noted is None:
             return
-        runs = self._rows.runs
-        ends = [*(run.first for run in runs[1:]), len(messages)]
-        for run, end in zip(runs, ends, strict=True):
+        ends = [(run.first, run.before, run.after) for run in noted.runs[1:]]
+        ends.append((len(messages), len(noted.befores), len(noted.afters)))
+        for run, (end, before, after) in zip(noted.runs, ends, strict=True):
             topics = messages.topics[run.first : end]
             topic = topics[0]
             if topics.count(topic) == len(topics):
-                self._take(topic, run, messages.positions[run.first])
+                befores, afters = noted.befores[run.before : before], noted.afters[run.after : after]
+                written = messages.values[run.first : end]
+                self._take(topic, _Rows(run, befores, afters, written, messages.positions[run.first]))
             else:
                 for each in set(topics):
                     self._table(each).spoil("rows of one event go to several topics")
@@ -116,18 +140,16 @@ class Ledger:
         for position in {messages.positions[0], max(messages.positions)}:
             lane = lane_of(position)
             self._reached[lane] = max(position, self._reached.get(lane, ""))
-        self._rows.clear()
+        noted.clear()
 
-    def _take(self, topic: str, run: Run, position: str) -> None:
-        table = self._table(topic)
+    def _take(self, topic: str, rows: _Rows) -> None:
+        table, run = self._table(topic), rows.run
         if not run.op or run.row is None or run.source is None:
             table.spoil("its values are no change events with rows: a transform took before and after away")
         elif run.op == _TRUNCATE:
             self._empty(table, run)
         elif run.op != _READ or run.source.get("snapshot") != _INCREMENTAL:
-            self._add(table, run, position)
-        run.befores.clear()
-        run.afters.clear()
+            self._add(table, rows)
 
     def _empty(self, table: TableLedger, run: Run) -> None:
         if len(table.sources) > 1:
@@ -135,29 +157,42 @@ class Ledger:
         else:
             table.empty()
 
-    def _add(self, table: TableLedger, run: Run, position: str) -> None:
+    def _add(self, table: TableLedger, rows: _Rows) -> None:
+        run, befores, afters = rows.run, rows.befores, rows.afters
         assert run.row is not None
         assert run.source is not None
         source, form = _table_of(run.source), form_of(run.row)
         self._begin(table, run.op, source, form)
+        self._note_source(table, source)
+        if table.void:
+            return
+        if table.form is not form and table.form is not None:
+            if not table.form.covers(form):
+                lost = table.form.lost(form)
+                table.spoil(f"its definition changed at position {rows.position}: {lost} went or became otherwise")
+                return
+            if len(table.form.columns) != len(form.columns):
+                befores, afters = self._in_form(table.form, rows)
+        if run.op == "u" and len(befores) != len(afters):
+            table.spoil(f"an update at position {rows.position} or behind it does not tell the row before")
+            return
+        table.take(afters, befores)
+
+    def _in_form(self, form: RowForm, rows: _Rows) -> tuple[list[int], list[int]]:
+        """The hashes of rows that have more columns than those that are added up."""
+        assert self._rows is not None
+        events = list(self._rows.rows_of(rows.run, rows.written))
+        befores, afters = (
+            [digest(form.text(event[image])) for event in events if event[image] is not None]
+            for image in ("before", "after")
+        )
+        return befores, afters
+
+    def _note_source(self, table: TableLedger, source: str) -> None:
         if source not in table.sources:
             table.sources.add(source)
             if (why := self._left_out(source)) is not None:
                 table.spoil(why)
-        if table.void:
-            return
-        befores, afters = run.befores, run.afters
-        if table.form is not form and table.form is not None:
-            if not table.form.covers(form):
-                lost = table.form.lost(form)
-                table.spoil(f"its definition changed at position {position}: {lost} went or became otherwise")
-                return
-            if len(table.form.columns) != len(form.columns):
-                befores, afters = ([*map(table.form.of_text, texts)] for texts in (befores, afters))
-        if run.op == "u" and (NO_ROW in befores or len(befores) != len(afters)):
-            table.spoil(f"an update at position {position} or behind it does not tell the row before")
-            return
-        table.take(map(digest, afters), map(digest, befores))
 
     def _begin(self, table: TableLedger, op: str, source: str, form: RowForm) -> None:
         """What a row means for the whole: a snapshot's first one, or the first one of a table."""

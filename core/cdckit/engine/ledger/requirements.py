@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from cdckit.api.sink import TableSink
+from cdckit.api.sink import Sink, TableSink
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.serializers.avro.config import AvroConfig
 from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.tables.direct import DirectTableSink
 
 
 def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
@@ -20,9 +22,12 @@ def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
     if not pipeline.ledger:
         return []
     config = pipeline.source_config
-    problems = [*_of_the_way(pipeline), *_of_the_serializer(pipeline)]
-    if isinstance(sink, type) and issubclass(sink, TableSink):
-        problems.append(f"adds up rows in messages, and the sink '{pipeline.sink.registration.name}' keeps tables")
+    problems = [*_of_the_way(pipeline)]
+    if not (isinstance(sink, type) and issubclass(sink, TableSink)):
+        problems += [*_of_messages(pipeline), *_of_the_serializer(pipeline, sink)]
+    elif not (issubclass(sink, DirectTableSink) and sink.keeps_batches):
+        name = pipeline.sink.registration.name
+        problems.append(f"the tables of the sink '{name}' cannot be read back as they were at an offset")
     if skipped := config.skipped & {"c", "u", "d"}:
         problems.append(f"needs all changes, and 'source.skipped.operations' leaves out '{','.join(sorted(skipped))}'")
     problems += [why for why in (config.no_sums, config.partial_updates) if why is not None]
@@ -32,17 +37,37 @@ def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 def _of_the_way(pipeline: ResolvedPipeline) -> Iterator[str]:
     if pipeline.runner == "spark":
         yield "needs one process that takes the changes in order: set 'runner: direct'"
-    if not pipeline.position_header:
-        yield "needs 'position.header: true', by which the sink's messages up to its offset are found"
     if pipeline.errors.tolerance != "none":
         yield "needs 'errors.tolerance: none': rows that are set aside would be taken for lost ones"
     if find_spec("xxhash") is None:
         yield "needs the package xxhash: pip install 'cdckit[diff]'"
 
 
-def _of_the_serializer(pipeline: ResolvedPipeline) -> Iterator[str]:
+def _of_messages(pipeline: ResolvedPipeline) -> Iterator[str]:
+    if not pipeline.position_header:
+        yield "needs 'position.header: true', by which the sink's messages up to its offset are found"
+
+
+def _of_the_serializer(pipeline: ResolvedPipeline, sink: object) -> Iterator[str]:
     serializer = pipeline.serializer.config
-    if not isinstance(serializer, JsonConfig) or pipeline.key_serializer or pipeline.header_serializer:
-        yield "reads rows as the serializer json writes them: keys, values and headers are to be its own"
+    if isinstance(serializer, AvroConfig):
+        yield from _of_avro(pipeline, serializer, sink)
+    elif not isinstance(serializer, JsonConfig) or pipeline.key_serializer or pipeline.header_serializer:
+        yield (
+            "reads rows as the serializer json writes them, or avro: keys, values and headers are to be of one of these"
+        )
     elif serializer.decimal_format == "NUMERIC":
         yield "needs 'serializer.decimal.format: BASE64', as numbers lose digits where they are read"
+
+
+def _of_avro(pipeline: ResolvedPipeline, serializer: AvroConfig, sink: object) -> Iterator[str]:
+    if pipeline.key_serializer:
+        yield "reads avro where keys are written by it, too: take serializer.key away"
+    if not (isinstance(sink, type) and issubclass(sink, Sink) and sink.reads_bytes):
+        yield f"cannot read Avro back from the sink '{pipeline.sink.registration.name}': only from kafka"
+    if serializer.scrub_invalid_names:
+        yield "needs columns under their own names: set 'serializer.scrub.invalid.names: false'"
+    if not serializer.auto_register_schemas and (serializer.use_latest_version or serializer.use_schema_id >= 0):
+        yield "needs rows written by their own schemas: leave use.latest.version and use.schema.id away"
+    if find_spec("fastavro") is None:
+        yield "needs the package fastavro: pip install 'cdckit[diff]'"

@@ -62,6 +62,8 @@ class TableLedger:
         reading: whether a snapshot is reading the rows.
         interrupted: whether it was broken off, so that what comes is not the whole.
         sources: the tables whose rows arrive there.
+        key: the columns that identify a row, where rows are taken from records.
+        keyed: whether rows are known by their keys, beside the sums, which do not count yet.
         pending: what is not added up yet.
         changed: whether it was not saved as it is.
         seen: whether rows of a snapshot have come since the pipeline started.
@@ -73,6 +75,8 @@ class TableLedger:
     reading: bool = False
     interrupted: bool = False
     sources: set[str] = field(default_factory=set)
+    key: tuple[str, ...] = ()
+    keyed: bool = False
     pending: Pending = field(default_factory=Pending)
     changed: bool = True
     seen: bool = False
@@ -128,7 +132,7 @@ class TableLedger:
         pending = self.pending
         del pending.put[pending.put_at :], pending.gone[pending.gone_at :]
         pending.emptied, pending.sums = False, None
-        if self.reading:
+        if self.reading and not self.keyed:
             self.reading, self.interrupted = False, True
             self.spoil("a snapshot of it was broken off, and went on")
 
@@ -143,6 +147,8 @@ class TableLedger:
             "reading": self.reading,
             "interrupted": self.interrupted,
             "sources": sorted(self.sources),
+            "key": self.key,
+            "keyed": self.keyed,
             "form": None if form is None else [list(form.columns.items()), form.documents, form.times],
         }
 
@@ -160,5 +166,7 @@ class TableLedger:
             bool(kept["reading"]),
             bool(kept["interrupted"]),
             set(kept["sources"]),
+            tuple(kept.get("key", ())),
+            bool(kept.get("keyed", False)),
             changed=False,
         )

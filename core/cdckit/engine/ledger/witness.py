@@ -18,14 +18,16 @@ from cdckit.engine.ledger.kept import Place, read_head, read_tables
 from cdckit.engine.ledger.row_form import RowForm, digest
 from cdckit.engine.ledger.sums import Sums
 from cdckit.engine.ledger.table import TableLedger
+from cdckit.engine.ledger.tables_held import TablesHeld
 from cdckit.engine.pipeline import make_encoder, make_sink, sink_context
 from cdckit.engine.proof.beside import position_text
+from cdckit.engine.proof.canonical import DOCUMENT
 from cdckit.engine.proof.comparing import fold
 from cdckit.engine.proof.entries import EMPTIED, GONE, PLAIN, ROW, Entry
 from cdckit.engine.proof.hashing import hash_of
 from cdckit.engine.proof.spill import BUCKETS, Spill
 from cdckit.engine.state.place import StatePlace
-from cdckit.errors import ConfigError, StateError, StoppedError
+from cdckit.errors import StateError, StoppedError
 
 _ATTEMPTS = 20
 _NOTHING = bytes(16)
@@ -43,6 +45,7 @@ class Testimony:
         position: the place, for people.
         removed: why older messages are gone; "": they are not.
         partial: whether rows arrived without all of their values.
+        unread: why the sink cannot be compared; "": it can.
     """
 
     topic: str
@@ -51,15 +54,18 @@ class Testimony:
     position: str
     removed: str = ""
     partial: bool = False
+    unread: str = ""
 
     @property
     def undecided(self) -> str:
         """Why nothing can be said; "": something can."""
+        if self.table.keyed and not self.table.void:
+            return "the log is not read yet up to where it ended behind the table's snapshot"
         if self.table.reading:
             return "a snapshot is reading it"
         if self.partial and not self.table.void:
             return "rows arrived without all of their values"
-        return self.table.void
+        return self.table.void or self.unread
 
     @property
     def agrees(self) -> bool:
@@ -118,9 +124,14 @@ class Witness:
 
     def _compared(self, place: Place, tables: Mapping[str, TableLedger], folder: Path) -> dict[str, Testimony]:
         told = {topic: table for topic, table in tables.items() if table.form is not None}
-        sink = make_sink(self._pipeline)
+        sink, position = make_sink(self._pipeline), position_text(place.offset or {})
         if not isinstance(sink, Sink):
-            raise ConfigError("ledger: the sink keeps tables, whose rows it does not add up")
+            tables_held = TablesHeld(sink.images(), self._digest, self._stopping)
+            held_sums = tables_held.at(place, told, folder)
+            return {
+                topic: Testimony(topic, table, held_sums[topic], position, unread=tables_held.unread.get(topic, ""))
+                for topic, table in told.items()
+            }
         encoder = make_encoder(self._pipeline)
         held = sink.read_back(sink_context(self._pipeline.name, encoder.serializer), tuple(told))
         encoder.close()
@@ -136,7 +147,6 @@ class Witness:
             rows = fold(_unpacked(spill.bucket(bucket))).rows
             for row, number in rows.values():
                 sums[names[number]].add((int.from_bytes(row),), 1)
-        position = position_text(place.offset or {})
         return {
             topic: Testimony(topic, table, sums[topic], position, held.removed.get(topic, ""), topic in reading.partial)
             for topic, table in told.items()
@@ -174,6 +184,8 @@ class _Reading:
                 continue
             place = self._hash(topic.encode() + b"\0" + orjson.dumps(_payload(key), option=orjson.OPT_SORT_KEYS))
             row = event.get("after") if isinstance(event, dict) else None
+            if isinstance(row, str):
+                row = {DOCUMENT: row}
             form = self._forms[topic]
             if isinstance(row, dict) and form is not None:
                 yield pack(place, row_hash(form, row), number, ROW)

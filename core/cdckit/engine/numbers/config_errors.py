@@ -94,6 +94,12 @@ ENTRIES = (
     ),
     Entry("CDC2306", "Spark does not start", "The session cannot be made.", "the lines above the error say why."),
     Entry(
+        "CDC2307",
+        "Spark is too old",
+        "The PySpark that is installed is older than 4.0, the first whose Python data sources stream packets.",
+        "use a release from 4.0 on, or `runner: direct`.",
+    ),
+    Entry(
         "CDC2401",
         "the sink keeps Spark tables",
         "It works on the runner `spark` alone, and takes no single records.",

@@ -17,6 +17,7 @@ _STEP_SECONDS = 0.1
 def await_passed(
     place: StatePlace,
     passed: Callable[[Offset], bool],
+    still: Callable[[Offset], bool],
     seconds: float,
     stopping: Callable[[], bool],
 ) -> str | None:
@@ -25,6 +26,7 @@ def await_passed(
     Args:
         place: the pipeline's state.
         passed: whether an offset lies behind the point.
+        still: of a pipeline that does not run, whether the log tells nothing from its offset to the point.
         seconds: how long a pipeline that runs may take.
         stopping: whether waiting is to end.
 
@@ -39,6 +41,8 @@ def await_passed(
         if offset is not None and passed(offset):
             return None
         if not runs:
+            if offset is not None and still(offset):
+                return None
             return (
                 "the pipeline does not run, and has not read the log up to where its source stands: start it, or run "
                 "it once (cdc run FILE --once), and compare again"

@@ -7,23 +7,27 @@ taken and no transaction is held open.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Batch, Offset
-from cdckit.api.source import Source, SourceContext
+from cdckit.api.source import Source, SourceContext, Split
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.proof.kept_rows import KeptRows
+from cdckit.engine.proof.load import FREE, Brake, MaxLoad
 from cdckit.engine.state.sqlite import SqliteStateStore
-from cdckit.errors import SourceError
+from cdckit.errors import CdcError, SourceError, StoppedError
 
-_PARTS = 8
-"""Into so many parts a large table is cut, which are read one after another."""
+_PARTS, _SMALL_PARTS = 8, 200
+"""Into so many parts a large table is cut, which are read one after another; and where something is done between two of
+them: the server's load is looked at, or what was read is kept."""
 
 
 class Beside:
@@ -34,7 +38,8 @@ class Beside:
         tables: the names of the tables; none: all that are captured.
         folder: where it may keep what it needs.
         stopping: once true, reading ends.
-        max_rows: how many rows a second are read at the most; None: as many as come.
+        load: how much of the source it may take.
+        since: from where the log alone is read; None: rows are read first.
     """
 
     def __init__(
@@ -43,16 +48,18 @@ class Beside:
         tables: Sequence[str],
         folder: Path,
         stopping: Callable[[], bool],
-        max_rows: int | None = None,
+        load: MaxLoad = FREE,
+        since: Offset | None = None,
     ) -> None:
-        config = pipeline.source_config.whole(tables)
+        self._tables = tables
+        config = pipeline.source_config.whole(tables) if since is None else pipeline.source_config.anew(tables)
         self._pipeline = replace(pipeline, source=replace(pipeline.source, config=config))
         self._folder = folder
         self._stopping = stopping
-        self._max_rows = max_rows
+        self._load = load
         self._stack = ExitStack()
         self._source: Source | None = None
-        self._at: Offset = {}
+        self._at: Offset = since or {}
 
     def __enter__(self) -> Self:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -70,16 +77,33 @@ class Beside:
 
     def rows(self) -> Iterator[Batch]:
         """All rows, after the marks that tell of their tables; the log goes on from the point that was taken before."""
+        for _, batches in self.parts():
+            yield from batches
+
+    def parts(self, kept: KeptRows | None = None) -> Iterator[tuple[int, Iterator[Batch]]]:
+        """The same by its parts; of those that are kept nothing but such marks."""
         source = self._opened
-        start = source.initial_offset()
-        point = source.latest_offset(start)
-        begun, rows = time.monotonic(), 0
-        for split in source.plan(start, point, _PARTS):
-            for batch in source.read(split):
-                yield batch
-                rows += len(batch.records)
-                self._hold_back(begun, rows)
+        point, splits = (None, ()) if kept is None else (kept.point, kept.splits)
+        if point is None:
+            start = source.initial_offset()
+            point = source.latest_offset(start)
+            small = self._load.figures or kept is not None
+            splits = source.plan(start, point, _SMALL_PARTS if small else _PARTS)
+            if kept is not None:
+                kept.begin(point, splits)
+        brake = Brake(self._load, source, self._stopping)
+        for number, split in enumerate(splits):
+            if kept is None or not kept.is_done(number):
+                brake.before_part()
+                yield number, self._read(split, brake)
+            elif kept.tells_tables(number):
+                yield number, takewhile(lambda batch: not batch.records, source.read(split))
         self._at = point
+
+    def _read(self, split: Split, brake: Brake) -> Iterator[Batch]:
+        for batch in self._opened.read(split):
+            yield batch
+            brake.took(len(batch.records))
 
     def end(self) -> Offset:
         """Where the log ends now."""
@@ -95,21 +119,46 @@ class Beside:
                 yield from source.read(part)
         self._at = end
 
+    @property
+    def looks_up(self) -> bool:
+        """Whether rows that the log tells of are as they were when it was read."""
+        return self._pipeline.source_config.looks_up_rows
+
+    def met(self, place: Offset) -> Iterator[tuple[Batch, bool]]:
+        """What brings all that was read to a place behind it; with true what the sink may have instead.
+
+        A log that looks rows up is read by whoever asked for the place a moment later: rows may be newer than it.
+        """
+        if self.looks_up:
+            yield from self._opened.as_it_was(self._at, place)
+            self._at = place
+        else:
+            yield from ((batch, False) for batch in self.changes(place))
+
     def passed(self, offset: Offset, point: Offset) -> bool:
         """Whether all before `point` lies before `offset`."""
         return self._opened.passed(offset, point)
 
-    def _hold_back(self, begun: float, rows: int) -> None:
-        if self._max_rows is None:
-            return
-        while (early := begun + rows / self._max_rows - time.monotonic()) > 0 and not self._stopping():
-            time.sleep(min(early, 0.2))
+    def still(self, offset: Offset, point: Offset) -> bool:
+        """Whether the log from `offset` to `point` tells nothing of the tables, be it that others were written."""
+        beside = Beside(self._pipeline, self._tables, self._folder / "still", self._stopping, since=offset)
+        try:
+            with beside:
+                return not any(batch.records or _settles(batch.marks) for batch in beside.changes(point))
+        except StoppedError:
+            raise
+        except CdcError:  # such as a definition that has changed since
+            return False
 
     @property
     def _opened(self) -> Source:
         if self._source is None:
             raise SourceError("the source is not open")
         return self._source
+
+
+def _settles(marks: Sequence[TableMark]) -> bool:
+    return any(mark.kind not in (MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END) for mark in marks)
 
 
 def position_text(offset: Offset) -> str:

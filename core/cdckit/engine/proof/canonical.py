@@ -6,7 +6,7 @@ A field that is null and one that is not there are the same: a topic keeps event
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -61,9 +61,36 @@ class RowReader:
         if type(key) is dict and key.keys() == _WITH_SCHEMA:
             key = key["payload"]
         told = b""
-        if self._told is not None and type(value) is dict and type(row := value.get("after")) is dict:
-            told = self._told(row)
+        if self._told is not None and type(value) is dict:
+            row = value.get("after")
+            if type(row) is dict:
+                told = self._told(row)
+            elif type(row) is str:
+                told = self._told({DOCUMENT: row})
         return Image(self.topic, orjson.dumps(key, option=_SORTED), self._row(value), position, told)
+
+    def columns(self, keys: Iterable[Any], values: Iterable[Any]) -> tuple[list[bytes], list[bytes]] | None:
+        """The keys and rows of messages, as `image` gives them one by one.
+
+        Returns:
+            None where one is no change event with a row of known columns, or the ledger's hashes are wanted.
+        """
+        names, dumps, shown = self._columns, orjson.dumps, self._values
+        if names is None or not self._envelope or self._told is not None:
+            return None
+        plain = not self._documents and not self._times
+        found, rows = [], []
+        for key, event in zip(keys, values, strict=True):
+            if type(key) is not dict or type(event) is not dict:
+                return None
+            value = event["payload"] if event.keys() == _WITH_SCHEMA else event
+            row = value.get("after") if type(value) is dict else None
+            if type(row) is not dict:
+                return None
+            wanted = list(map(row.get, names))
+            found.append(dumps(key["payload"] if key.keys() == _WITH_SCHEMA else key, option=_SORTED))
+            rows.append(dumps(wanted if plain else shown(wanted), option=_SORTED))
+        return found, rows
 
     def _row(self, value: Any) -> bytes | None:
         if value is None:

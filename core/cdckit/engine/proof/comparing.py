@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from cdckit.engine.proof.entries import EMPTIED, GONE, ROW, Entry, PlacedEntry
+from cdckit.engine.proof.entries import EMPTIED, GONE, KIND, PLAIN, ROW, Entry, PlacedEntry
+from cdckit.engine.proof.hashing import SIZE
 
 Rows = dict[bytes, tuple[bytes, int]]
 """By the hashes of keys: the hash of the newest row, and the number of its topic."""
@@ -77,6 +79,31 @@ def _empty(rows: Rows, topic: int) -> None:
         del rows[key]
 
 
+def rows_of_equal(source: bytes, sink: bytes) -> Mapping[int, int] | None:
+    """By topic how many rows both sides of one bucket have, where they have the same ones, each key once.
+
+    Args:
+        source: the entries, of those that keep no position.
+        sink: the same.
+
+    Returns:
+        None where that cannot be seen at a glance.
+    """
+    if len(source) != len(sink):
+        return None
+    width = PLAIN.size
+    entries = [source[at : at + width] for at in range(0, len(source), width)]
+    if {*entries} != {sink[at : at + width] for at in range(0, len(sink), width)}:
+        return None
+    if len({entry[:SIZE] for entry in entries}) < len(entries):
+        return None
+    ends = Counter(entry[2 * SIZE :] for entry in entries)
+    told = {end: KIND.unpack(end) for end in ends}
+    if any(kind != ROW for _, kind in told.values()):
+        return None
+    return {told[end][0]: count for end, count in ends.items()}
+
+
 def fold_placed(entries: Iterable[PlacedEntry], *, once: bool) -> Folded:
     """The entry of each key that has the newest position.
 
@@ -104,11 +131,16 @@ def fold_placed(entries: Iterable[PlacedEntry], *, once: bool) -> Folded:
     return folded
 
 
-def versions(entries: Iterable[Entry]) -> dict[bytes, set[bytes | None]]:
-    """By key, the rows that there were one after another; None among them where there was none."""
+def versions(entries: Iterable[Entry], topics: Collection[int] | None = None) -> dict[bytes, set[bytes | None]]:
+    """By key, the rows that there were one after another; None among them where there was none.
+
+    Args:
+        entries: of one bucket.
+        topics: the numbers of the topics that count; None: all.
+    """
     found: dict[bytes, set[bytes | None]] = {}
-    for key, row, _, kind in entries:
-        if kind != EMPTIED:
+    for key, row, topic, kind in entries:
+        if kind != EMPTIED and (topics is None or topic in topics):
             found.setdefault(key, set()).add(row if kind == ROW else None)
     return found
 

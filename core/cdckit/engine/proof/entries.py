@@ -8,13 +8,13 @@ from itertools import groupby
 from operator import add, itemgetter
 from typing import Any
 
-from cdckit.api.held import Image
+from cdckit.api.held import Image, ImageColumns
 from cdckit.engine.proof.hashing import Hash
 from cdckit.errors import SinkError
 
 PLAIN = struct.Struct("<16s16sIB")
 _POSITIONED = struct.Struct("<16s16sIB96s")
-_KIND = struct.Struct("<IB")
+KIND = struct.Struct("<IB")
 _LONGEST_POSITION = 96
 _NOTHING = bytes(16)
 
@@ -24,7 +24,7 @@ ROW, GONE, EMPTIED = 0, 1, 2
 
 Entry = tuple[bytes, bytes, int, int]
 """An image without its texts: the hash of topic and key, whose first byte says which bucket it belongs to; the hash of
-key and row; the topic's number; what it says."""
+the row; the topic's number; what it says."""
 
 PlacedEntry = tuple[bytes, bytes, int, int, bytes]
 """The same with the position in the log behind it."""
@@ -70,20 +70,37 @@ class Entries:
         for topic, group in groupby(images, key=itemgetter(0)):
             yield from self._of_topic(topic, zip(*group, strict=True))
 
+    def told(self, images: Iterable[Image]) -> Iterator[bytes]:
+        """The same with positions, and with the ledger's hashes of rows in place of those of keys and rows."""
+        digest = self._digest
+        for topic, key, row, position, told in images:
+            number, name = self._topic(topic)
+            kind = EMPTIED if key is None else GONE if row is None else ROW
+            place = _NOTHING if key is None else digest(name + key)
+            yield PLAIN.pack(place, told if kind == ROW else _NOTHING, number, kind) + _place(position)
+
+    def of_columns(self, images: ImageColumns | Iterable[Image]) -> Iterable[bytes]:
+        """The same of images by columns; of others as `of`."""
+        if isinstance(images, ImageColumns):
+            return self._of_rows(*images)
+        return self.of(images)
+
     def _of_topic(self, topic: str, columns: Iterator[tuple[Any, ...]]) -> Iterable[bytes]:
         """The entries of one topic's images, which come column by column."""
         _, keys, rows, positions, _ = columns
+        if None not in keys and None not in rows:
+            return self._of_rows(topic, keys, rows, positions)
+        entries = self._mixed(*self._topic(topic), keys, rows)
+        return map(add, entries, map(_place, positions)) if self._positioned else entries
+
+    def _of_rows(
+        self, topic: str, keys: Sequence[bytes], rows: Sequence[bytes], positions: Sequence[str] | None = None
+    ) -> Iterable[bytes]:
         number, name = self._topic(topic)
-        if None in keys or None in rows:
-            entries = self._mixed(number, name, keys, rows)
-        else:
-            hashed = map(self._digest, [name + key for key in keys])
-            contents = map(self._digest, [b"%b\0%b" % each for each in zip(keys, rows, strict=True)])
-            kind = _KIND.pack(number, ROW)
-            entries = [key + content + kind for key, content in zip(hashed, contents, strict=True)]
-        if self._positioned:
-            return map(add, entries, map(_place, positions))
-        return entries
+        hashed, contents = map(self._digest, [name + key for key in keys]), map(self._digest, rows)
+        kind = KIND.pack(number, ROW)
+        entries = [key + content + kind for key, content in zip(hashed, contents, strict=True)]
+        return map(add, entries, map(_place, positions or ())) if self._positioned else entries
 
     def _mixed(
         self, number: int, name: bytes, keys: Sequence[bytes | None], rows: Sequence[bytes | None]
@@ -94,7 +111,7 @@ class Entries:
             if key is None
             else pack(digest(name + key), _NOTHING, number, GONE)
             if row is None
-            else pack(digest(name + key), digest(b"%b\0%b" % (key, row)), number, ROW)
+            else pack(digest(name + key), digest(row), number, ROW)
             for key, row in zip(keys, rows, strict=True)
         ]
 

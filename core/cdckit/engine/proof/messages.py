@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import orjson
-
-from cdckit.api.held import Barrier, HeldMessage, Image, Images, Shown
+from cdckit.api.held import Barrier, HeldMessage, Image, ImageColumns, Images, Shown
+from cdckit.api.messages import Messages
 from cdckit.api.record import Record, lane_of
 from cdckit.api.serializer import Serializer
 from cdckit.api.sink import Sink, SinkContext
@@ -47,9 +46,10 @@ class MessageImages(Images):
     ) -> None:
         super().__init__()
         self.keeps = keeps
-        if (serializer.key_form, serializer.value_form) != ("json", "json"):
+        if not serializer.readable or not (sink.reads_bytes or serializer.value_form == "json"):
             raise ConfigError(
-                "serializer.type: cdc diff reads keys and values as JSON, and this serializer writes others"
+                "serializer.type: cdc diff reads keys and values as JSON, of topics also as Confluent's Avro, and this "
+                "serializer writes others"
             )
         sink.read_back(context, ())  # one that cannot says so before anything is read
         self._serializer = serializer
@@ -60,23 +60,47 @@ class MessageImages(Images):
         self._readers: dict[str, RowReader] = {}
         self._told = told or {}
         self._reached: Mapping[str, str] = {}
+        self._ends: Mapping[str, Any] | None = None
 
     def show(self, topic: str, shown: Shown) -> None:
         """Other columns that a message has besides are not looked at."""
         self._shown[topic] = shown
         self._readers.pop(topic, None)
 
+    def columns_of(self, records: Sequence[Record]) -> Iterator[ImageColumns | Iterable[Image]]:
+        """By columns where they are rows of one topic."""
+        if not records:
+            return
+        messages = self._serializer.serialize(records)
+        topic, read = records[0].topic, self._serializer.read_back
+        keys = [read(topic, "key", key) for key in messages.keys if key is not None]
+        values = [read(topic, "value", value) for value in messages.values if value is not None]
+        if len(keys) == len(values) == messages.topics.count(topic) == len(records):
+            self._know(topic, records[0].value)
+            found = self._reader(topic).columns(keys, values)
+            if found is not None:
+                yield ImageColumns(topic, *found)
+                return
+        yield self._of(records, messages)
+
+    def _know(self, topic: str, value: object) -> None:
+        if topic not in self._envelopes and isinstance(value, Struct):
+            self._envelopes[topic] = value.schema.index.keys() >= _EVENT
+            self._readers.pop(topic, None)
+
     def of(self, records: Sequence[Record]) -> Iterator[Image]:
         """Those of the messages that the records become."""
-        messages = self._serializer.serialize(records)
-        loads = orjson.loads
+        return self._of(records, self._serializer.serialize(records))
+
+    def _of(self, records: Sequence[Record], messages: Messages) -> Iterator[Image]:
+        read = self._serializer.read_back
         for record, key, value in zip(records, messages.keys, messages.values, strict=True):
             topic = record.topic
-            if topic not in self._envelopes and isinstance(record.value, Struct):
-                self._envelopes[topic] = record.value.schema.index.keys() >= _EVENT
-                self._readers.pop(topic, None)
+            self._know(topic, record.value)
             image = self._reader(topic).image(
-                None if key is None else loads(key), None if value is None else loads(value), record.position
+                None if key is None else read(topic, "key", key),
+                None if value is None else read(topic, "value", value),
+                record.position,
             )
             if image is not None:
                 yield image
@@ -88,15 +112,38 @@ class MessageImages(Images):
         return self._reader(topic).fields(row)
 
     def until(self, barrier: Barrier) -> None:
-        """By the positions of messages."""
-        self._reached = barrier.reached
+        """By the ends of topics, or by the positions of messages."""
+        self._ends = barrier.ends
+        self._reached = barrier.reached if barrier.ends is None else {}
 
     def held(self, topics: Collection[str]) -> Iterator[Sequence[Image]]:
         """Those of the sink's messages."""
-        held = self._sink.read_back(self._context, topics)
-        self.removed = dict(held.removed)
-        for batch in held.batches:
+        for batch in self._batches(topics):
             yield list(self._images(batch))
+
+    def held_columns(self, topics: Collection[str]) -> Iterator[ImageColumns | Iterable[Image]]:
+        """By columns where a batch has rows of one topic."""
+        for batch in self._batches(topics):
+            reached = self._reached
+            told = [one for one in batch if not reached or one.position <= reached.get(lane_of(one.position), "")]
+            topic = told[0].topic if told else ""
+            if told and not any(one.partial or one.topic != topic for one in told):
+                found = self._reader(topic).columns([one.key for one in told], [one.value for one in told])
+                if found is not None:
+                    yield ImageColumns(topic, *found)
+                    continue
+            yield list(self._images(told))
+
+    def _batches(self, topics: Collection[str]) -> Iterator[Sequence[HeldMessage]]:
+        ends = self._ends
+        held = (
+            self._sink.read_back(self._context, topics)
+            if ends is None
+            else self._sink.read_back_to(self._context, topics, ends)
+        )
+        self.passing = set(held.passing)
+        yield from held.batches
+        self.removed = dict(held.removed)
 
     def _images(self, batch: Iterable[HeldMessage]) -> Iterator[Image]:
         reached = self._reached

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +17,8 @@ from cdckit.connector.resnapshot import named
 from cdckit.engine.barrier import asked_for
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.ledger.blame import with_witness
+from cdckit.engine.ledger.table import TableLedger
+from cdckit.engine.ledger.tables_held import tell
 from cdckit.engine.ledger.witness import Witness, row_hash
 from cdckit.engine.metrics.status import pipeline_status
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_context
@@ -26,12 +28,15 @@ from cdckit.engine.proof.canonical import OfRow
 from cdckit.engine.proof.comparing import Mismatch
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.hashing import HashName, hash_of
+from cdckit.engine.proof.kept_rows import KeptRows
+from cdckit.engine.proof.load import FREE, MaxLoad
 from cdckit.engine.proof.messages import MessageImages
 from cdckit.engine.proof.report import TableProof
 from cdckit.engine.proof.rounds import Found, Round, routes_of
 from cdckit.engine.proof.routes import Route, shared
 from cdckit.engine.proof.verdict import Verdict
 from cdckit.engine.state.place import StatePlace
+from cdckit.engine.state.runner_handover import current_batch
 from cdckit.errors import ConfigError
 
 _MOST_ROUNDS = 5
@@ -49,13 +54,15 @@ class Wishes:
         tables: names of the tables; none: all that are captured.
         hash: the hash.
         wait_seconds: how long the pipeline may take to come up to the source.
-        max_rows: how many rows a second are read of the source at the most; None: as many as come.
+        load: how much of the source it may take.
+        kept: the folder of what was read of the rows, by an earlier process perhaps; None: it is not kept.
     """
 
     tables: tuple[str, ...] = ()
     hash: HashName = "xxh3"
     wait_seconds: float = 60.0
-    max_rows: int | None = None
+    load: MaxLoad = FREE
+    kept: Path | None = None
 
 
 class Proof:
@@ -81,10 +88,12 @@ class Proof:
         self._tell = tell
         self._place = StatePlace.of(pipeline)
         digest = hash_of(wishes.hash)
-        self._told = _told(pipeline, stopping)
+        self._known = _known(pipeline, stopping)
+        self._told = _told(self._known)
         self._plain = Entries(digest)
         self._digest = digest
         self._begun = time.monotonic()
+        self._of_messages = False
 
     def tables(self) -> list[TableProof]:
         """What is found, table by table.
@@ -114,11 +123,15 @@ class Proof:
 
     def _images(self, encoder: Encoder) -> Images:
         sink = make_sink(self._pipeline)
+        self._of_messages = isinstance(sink, Sink)
         if isinstance(sink, Sink):
             context = sink_context(self._pipeline.name, encoder.serializer)
-            keeps = sink.keeps_all and self._pipeline.position_header
+            keeps = sink.tells_ends or (sink.keeps_all and self._pipeline.position_header)
             return MessageImages(encoder.serializer, sink, context, self._told, keeps=keeps)
-        return sink.images()
+        images = sink.images()
+        for topic, table in self._known.items():
+            tell(images, topic, table)
+        return images
 
     def groups(self) -> list[list[str]]:
         """The tables that are to be compared, those together whose rows arrive at the same topics.
@@ -156,31 +169,48 @@ class Proof:
 
     def beside(self, tables: Sequence[str], folder: Path) -> Beside:
         """The source, to be opened."""
-        return Beside(self._pipeline, tables, folder, self._stopping, self._wishes.max_rows)
+        return Beside(self._pipeline, tables, folder, self._stopping, self._wishes.load)
 
-    def awaits(self, passed: Callable[[Offset], bool]) -> str | None:
+    def awaits(self, passed: Callable[[Offset], bool], still: Callable[[Offset], bool]) -> str | None:
         """Waits for the pipeline."""
         self._tell("waiting for the pipeline to come up to the source")
-        return await_passed(self._place, passed, self._wishes.wait_seconds, self._stopping)
+        return await_passed(self._place, passed, still, self._wishes.wait_seconds, self._stopping)
 
-    def _barrier(self) -> Barrier | None:
+    def _barrier(self, topics: Collection[str]) -> Barrier | None:
         """A place that the pipeline tells, where it runs and its source can be read up to just there."""
-        if self._pipeline.runner != "direct" or not self._pipeline.source_config.ends_exactly({}):
-            return None
         config = self._pipeline.source_config
+        if not config.ends_exactly({}):
+            return None
+        if self._pipeline.runner == "spark":
+            return None if self._of_messages else self._batch_of_spark()
         deadline = time.monotonic() + min(self._wishes.wait_seconds, _BARRIER_SECONDS)
         while pipeline_status(self._place).state == "running" and (left := deadline - time.monotonic()) > 0:
-            barrier = asked_for(self._pipeline.folder, left, self._stopping)
+            barrier = asked_for(self._pipeline.folder, left, self._stopping, topics)
             if barrier is not None and config.ends_exactly(barrier.offset):
                 return barrier
         return None
 
+    def _batch_of_spark(self) -> Barrier | None:
+        """The last batch that Spark has committed, which ends at an offset that its checkpoint has."""
+        found = current_batch(self._place)
+        if found is None or not self._pipeline.source_config.ends_exactly(found[1].end):
+            return None
+        generation, batch = found
+        return Barrier(batch.end, {}, f"{self._pipeline.name}/{generation}", batch.number)
+
     def round(
-        self, beside: Beside, encoder: Encoder, images: Images, placed: Entries, keys: set[bytes], at: Path
-    ) -> Found:
+        self, beside: Beside, encoder: Encoder, images: Images, placed: Entries, keys: set[bytes], at: Path,
+        kept: KeptRows | None,
+    ) -> Found:  # fmt: skip
         """One round."""
-        made = Round(beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping, self._barrier)
-        return made.run(self.awaits)
+        parts = (beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping, self._barrier, kept)
+        return Round(*parts).run(self.awaits)
+
+    @property
+    def kept(self) -> KeptRows | None:
+        """What is kept of the rows."""
+        folder, tables = self._wishes.kept, self._wishes.tables
+        return None if folder is None else KeptRows(folder, self._pipeline, tables)
 
     def told(self, what: str) -> None:
         """Says what is being done."""
@@ -197,12 +227,15 @@ class Proof:
         return self._pipeline
 
 
-def _told(pipeline: ResolvedPipeline, stopping: Callable[[], bool]) -> dict[str, OfRow]:
-    """By topic what makes the hashes of rows as the ledger has them."""
+def _known(pipeline: ResolvedPipeline, stopping: Callable[[], bool]) -> Mapping[str, TableLedger]:
+    """By topic what the ledger says."""
     known = Witness(pipeline, stopping).known() if pipeline.ledger else None
-    if known is None:
-        return {}
-    return {topic: partial(row_hash, table.form) for topic, table in known[1].items() if table.form is not None}
+    return {} if known is None else known[1]
+
+
+def _told(known: Mapping[str, TableLedger]) -> dict[str, OfRow]:
+    """By topic what makes the hashes of rows in messages as the ledger has them."""
+    return {topic: partial(row_hash, table.form) for topic, table in known.items() if table.form is not None}
 
 
 class _Rounds:
@@ -234,5 +267,6 @@ class _Rounds:
     def _round(self, tables: Sequence[str], before: Mapping[str, Mapping[bytes, Mismatch]], number: int) -> Found:
         keys = {key for differing in before.values() for key in list(differing)[:_SHOWN_KEYS]}
         folder = self._folder / f"round-{number}"
-        with self._proof.beside(tables, folder / "source") as beside:
-            return self._proof.round(beside, self._encoder, self._images, self._placed, keys, folder)
+        kept = self._proof.kept if number == 1 else None
+        with self._proof.beside(tables, (kept.folder if kept else folder) / "source") as beside:
+            return self._proof.round(beside, self._encoder, self._images, self._placed, keys, folder, kept)

@@ -1,9 +1,14 @@
-"""A proof that goes on where it was killed: table by table, each kept in the pipeline's folder once it is decided."""
+"""A proof that goes on where it was killed: table by table, each kept in the pipeline's folder once it is decided.
+
+Of the table in hand the parts that were read are kept; with a hash whose key is new each time, nothing can be.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +18,12 @@ from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.proof.proving import Proof, Wishes
 from cdckit.engine.proof.report import TableProof
-from cdckit.errors import StateError
+from cdckit.errors import CdcError, StateError, StoppedError
 
 log = logging.getLogger("cdckit.proof")
 
 FILE = "proof-begun.json"
+_ROWS = "proof-begun"
 
 
 class Begun:
@@ -49,6 +55,31 @@ class Begun:
     def end(self) -> None:
         """The proof is whole: the next one begins anew."""
         self._file.unlink(missing_ok=True)
+        shutil.rmtree(self._file.parent / _ROWS, ignore_errors=True)
+
+
+def _proved(
+    pipeline: ResolvedPipeline, wishes: Wishes, stopping: Callable[[], bool], tell: Callable[[str], None]
+) -> list[TableProof]:
+    """What is found of one group; where an earlier process was killed in it, with the parts that it has read."""
+    if wishes.hash != "xxh3":
+        return Proof(pipeline, wishes, stopping, tell).tables()
+    folder = pipeline.folder / _ROWS / hashlib.sha256("\0".join(wishes.tables).encode()).hexdigest()[:16]
+    wishes, goes_on = replace(wishes, kept=folder), (folder / "parts.json").exists()
+    try:
+        found = Proof(pipeline, wishes, stopping, tell).tables()
+    except StoppedError:
+        raise
+    except CdcError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not goes_on:
+            raise
+        log.info(
+            "%s: what was read of it cannot be gone on with (%s): it is read anew", ", ".join(wishes.tables), error
+        )
+        found = Proof(pipeline, wishes, stopping, tell).tables()
+    shutil.rmtree(folder, ignore_errors=True)
+    return found
 
 
 def resumed(
@@ -69,7 +100,7 @@ def resumed(
         if name in begun.decided:
             log.info("%s: %s, as it was found before", name, begun.decided[name].outcome)
             continue
-        begun.keep(Proof(pipeline, replace(wishes, tables=tuple(group)), stopping, tell).tables())
+        begun.keep(_proved(pipeline, replace(wishes, tables=tuple(group)), stopping, tell))
     begun.end()
     names = {", ".join(group) for group in groups}
     return [table for name, table in sorted(begun.decided.items()) if name in names]

@@ -5,7 +5,8 @@
 3. A pipeline that runs is asked for a place behind P at which the sink can be read although it moves on. The log up to
    there makes the source the source at that place, and both are compared as they are.
 4. Where it tells none, what the sink holds is read as it is. It may be further than P already. The log from P to its
-   end by then tells which rows the sink may have otherwise, and how.
+   end by then tells which rows the sink may have otherwise, and how. So it is with single topics, too, in which what
+   they held at the place may have been taken away since.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from cdckit.api.held import Barrier, Image, Images, Shown
@@ -22,8 +25,9 @@ from cdckit.api.struct import Struct
 from cdckit.connector.envelope import is_envelope
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.proof.beside import Beside, position_text
-from cdckit.engine.proof.comparing import Folded, Mismatch, fold, fold_placed, mismatches, versions
+from cdckit.engine.proof.comparing import Folded, Mismatch, fold, fold_placed, mismatches, rows_of_equal, versions
 from cdckit.engine.proof.entries import Entries
+from cdckit.engine.proof.kept_rows import KeptRows
 from cdckit.engine.proof.routes import Route, route_of
 from cdckit.engine.proof.spill import BUCKETS, Spill
 from cdckit.errors import StoppedError
@@ -34,8 +38,9 @@ _TOGETHER, _MOST_RECORDS = 16, 4096
 """So many batches, or records, are taken together at the most."""
 _QUIET = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
 
-Await = Callable[[Callable[[Offset], bool]], str | None]
-"""Waits until the pipeline has passed a point, and says why it did not."""
+Await = Callable[[Callable[[Offset], bool], Callable[[Offset], bool]], str | None]
+"""Waits until the pipeline has passed a point, and says why it did not; of one that does not run, the second tells
+whether there is nothing between its offset and the point."""
 
 
 @dataclass(slots=True)
@@ -53,7 +58,8 @@ class Found:
         behind: why the pipeline did not come up to P; None: it did.
         source: images of wanted keys at the source.
         sink: the same in the sink.
-        exact: whether both sides were read at one place.
+        exact: whether both sides were read at one place …
+        passing: … but the sink's side of these topics.
     """
 
     routes: dict[str, Route] = field(default_factory=dict)
@@ -67,6 +73,7 @@ class Found:
     source: dict[bytes, Image] = field(default_factory=dict)
     sink: dict[bytes, Image] = field(default_factory=dict)
     exact: bool = False
+    passing: frozenset[str] = frozenset()
 
 
 class Round:
@@ -81,7 +88,9 @@ class Round:
         wanted: the hashes of keys whose images are to be kept.
         folder: for what does not fit into memory.
         stopping: once true, it ends.
-        asks: asks the pipeline for a place at which both sides can be read; None: it tells none.
+        asks: asks the pipeline for a place at which both sides can be read, and where some topics end there; None: it
+            tells none.
+        kept: takes what was read of the rows, and may have it from an earlier process; None: nobody does.
     """
 
     def __init__(
@@ -94,7 +103,8 @@ class Round:
         wanted: Collection[bytes],
         folder: Path,
         stopping: Callable[[], bool],
-        asks: Callable[[], Barrier | None],
+        asks: Callable[[Collection[str]], Barrier | None],
+        kept: KeptRows | None = None,
     ) -> None:
         self._asks = asks
         self._beside = beside
@@ -105,7 +115,10 @@ class Round:
         self._wanted = wanted
         self._stopping = stopping
         self._found = Found()
-        self._base = Spill(folder, "source", plain.width)
+        self._of_rows: set[str] = set()
+        """Topics that are known to have change events, and nothing else."""
+        self._begun = kept
+        self._base = Spill(folder if kept is None else kept.folder, "source", plain.width)
         self._later = Spill(folder, "later", plain.width)
         self._held = Spill(folder, "sink", placed.width)
 
@@ -117,30 +130,46 @@ class Round:
             CdcError: source or sink cannot be read.
         """
         found = self._found
-        self._take_all(self._beside.rows(), self._base, found.source)
+        self._read_rows()
         point = self._beside.end()
         found.position = position_text(point)
         self._take_all(self._beside.changes(point), self._base, found.source)
-        found.behind = awaits(lambda offset: self._beside.passed(offset, point))
+        beside = self._beside
+        found.behind = awaits(lambda offset: beside.passed(offset, point), lambda offset: beside.still(offset, point))
         if found.behind is None:
             self._meet(point)
             self._read_sink()
-            if not found.exact:
+            found.passing = frozenset(self._images.passing)
+            if found.passing or not found.exact:
                 self._take_all(self._beside.changes(self._beside.end()), self._later, None)
             self._compare()
         return found
 
     def _meet(self, point: Offset) -> None:
         """Brings the source to a place at which the sink can be read, where the pipeline tells one."""
-        barrier = self._asks() if self._images.keeps else None
+        barrier = self._asks(self._topics()) if self._images.keeps else None
         if barrier is None or not barrier.tells or not self._beside.passed(barrier.offset, point):
             return
         self._images.until(barrier)
         self._found.exact = True
         self._found.position = position_text(barrier.offset)
-        self._take_all(self._beside.changes(barrier.offset), self._base, self._found.source)
+        for later, batches in groupby(self._beside.met(barrier.offset), itemgetter(1)):
+            spill, kept = (self._later, None) if later else (self._base, self._found.source)
+            self._take_all((batch for batch, _ in batches), spill, kept)
 
     # -- the source
+
+    def _read_rows(self) -> None:
+        kept, found = self._begun, self._found
+        if kept is not None:
+            found.dropped, undecidable = kept.restore(self._base, self._plain)
+            self._images.undecidable |= undecidable
+        for number, batches in self._beside.parts(kept):
+            known = len(found.routes)
+            self._take_all(batches, self._base, found.source)
+            if kept is not None:
+                marked = len(found.routes) > known
+                kept.ended(number, self._base, self._plain, found.dropped, self._images.undecidable, marked=marked)
 
     def _take_all(self, batches: Iterable[Batch], spill: Spill, kept: dict[bytes, Image] | None) -> None:
         """Takes some batches together, as columns have a price of their own, which many rows share."""
@@ -153,14 +182,26 @@ class Round:
                 records, waiting = [], 0
             for mark in batch.marks:
                 self._mark(mark)
-            records += filter(_tells_a_row, batch.records)
+            records += self._telling_rows(batch.records)
             waiting += 1
         self._take(records, spill, kept)
 
+    def _telling_rows(self, records: Sequence[Record]) -> Sequence[Record]:
+        """Those that are no heartbeats, nor of transactions, which have topics of their own."""
+        topics = self._of_rows
+        telling = [record for record in records if record.topic in topics or _tells_a_row(record)]
+        if telling and telling[-1].value is not None:
+            topics.add(telling[-1].topic)
+        return telling
+
     def _take(self, records: Sequence[Record], spill: Spill, kept: dict[bytes, Image] | None) -> None:
         if records:
-            images = self._images.of(self._through(records))
-            spill.add(self._plain.of(images if kept is None else self._kept(images, kept)))
+            made = self._through(records)
+            if kept is not None and self._wanted:
+                spill.add(self._plain.of(self._kept(self._images.of(made), kept)))
+            else:
+                for part in self._images.columns_of(made):
+                    spill.add(self._plain.of_columns(part))
 
     def _mark(self, mark: TableMark) -> None:
         if mark.kind is MarkKind.SNAPSHOT_BEGIN:
@@ -195,6 +236,11 @@ class Round:
     # -- the sink
 
     def _read_sink(self) -> None:
+        if not self._wanted:
+            for part in self._images.held_columns(self._topics()):
+                self._go_on()
+                self._held.add(self._placed.of_columns(part))
+            return
         for images in self._images.held(self._topics()):
             self._go_on()
             self._held.add(self._placed.of(self._kept(images, self._found.sink, newest=self._images.by_position)))
@@ -203,10 +249,7 @@ class Round:
         routes = self._found.routes.values()
         return sorted({route.topic for route in routes if route.topic and route.undecidable is None})
 
-    def _kept(self, images: Iterable[Image], kept: dict[bytes, Image], *, newest: bool = False) -> Iterable[Image]:
-        return self._noted(images, kept, newest=newest) if self._wanted else images
-
-    def _noted(self, images: Iterable[Image], kept: dict[bytes, Image], *, newest: bool) -> Iterator[Image]:
+    def _kept(self, images: Iterable[Image], kept: dict[bytes, Image], *, newest: bool = False) -> Iterator[Image]:
         wanted, hashed = self._wanted, self._plain.key
         for image in images:
             if image.key is not None and (key := hashed(image.topic, image.key)) in wanted:
@@ -218,16 +261,26 @@ class Round:
     # -- both
 
     def _compare(self) -> None:
+        strictly = self._found.exact and not self._beside.looks_up
+        passing = frozenset(map(self._plain.number, self._found.passing)) if strictly else None
         for bucket in range(BUCKETS):
             self._go_on()
-            rows = fold(self._plain.read(self._base.bucket(bucket))).rows
-            held = self._sinks(self._held.bucket(bucket))
-            later = versions(self._plain.read(self._later.bucket(bucket)))
+            ours, theirs = self._base.bucket(bucket), self._held.bucket(bucket)
+            if not self._images.by_position and (counts := rows_of_equal(ours, theirs)) is not None:
+                self._count(counts)
+                continue
+            rows = fold(self._plain.read(ours)).rows
+            held = self._sinks(theirs)
+            later = versions(self._plain.read(self._later.bucket(bucket)), passing)
             names = self._plain.topics
-            for number, count in Counter(topic for _, topic in rows.values()).items():
-                self._found.rows[names[number]] += count
+            self._count(Counter(topic for _, topic in rows.values()))
             for mismatch in mismatches(rows, held, later):
                 self._differs(names[mismatch.topic], mismatch)
+
+    def _count(self, rows: Mapping[int, int]) -> None:
+        names = self._plain.topics
+        for number, count in rows.items():
+            self._found.rows[names[number]] += count
 
     def _sinks(self, bucket: bytes) -> Folded:
         if self._images.by_position:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 BUCKETS = 256
@@ -49,6 +50,22 @@ class Spill:
         held = b"".join(self._parts[number])
         file = self._file(number)
         return file.read_bytes() + held if self._written and file.exists() else held
+
+    def flush(self) -> list[int]:
+        """Writes all that is held, and tells how large the bucket's files are."""
+        self._write()
+        files = (self._file(number) for number in range(BUCKETS))
+        return [file.stat().st_size if file.exists() else 0 for file in files]
+
+    def restore(self, sizes: Sequence[int]) -> None:
+        """Takes up files of an earlier process as they were when they had these sizes; of none it begins anew."""
+        for number, size in enumerate(sizes or [0] * BUCKETS):
+            file = self._file(number)
+            if not size:
+                file.unlink(missing_ok=True)
+            else:
+                os.truncate(file, size)
+        self._written = bool(sizes)
 
     def _write(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -64,7 +64,8 @@ class Verdict:
                          if route.table in found.unsettled]  # fmt: skip
             differing = found.differing.get(topic, {})
             known = before.get(topic, {})
-            still = {key: one for key, one in differing.items() if _counts(one, known, exact=found.exact)}
+            exact = found.exact and topic not in found.passing
+            still = {key: one for key, one in differing.items() if _counts(one, known, exact=exact)}
             if not last and (unsettled or len(still) < len(differing)):
                 judged.again += [route.table for route in routes]
             elif unsettled:
@@ -118,7 +119,7 @@ class Verdict:
             note="; ".join(self._notes(found, topic, routes, gone if missing else None, moving)),
             differences=tuple(_differences(found, self._images, still)),
             plain_key=len(routes) == 1 and routes[0].plain_key,
-            exact=found.exact,
+            exact=found.exact and topic not in found.passing,
         )
 
     def _gone(self, topic: str, routes: Sequence[Route]) -> str | None:

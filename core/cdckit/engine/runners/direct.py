@@ -84,7 +84,7 @@ class DirectRunner(Runner):
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
         away, pace, ahead = self.figures.sink_away, self.figures.pace, self.forecaster(source)
-        ledger = self._ledger(encode, state)
+        ledger = self._ledger(plain, state, source)
         barriers = BarrierRequests(self.pipeline.folder)
         progress = Progress(
             saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead, ledger, barriers
@@ -110,12 +110,12 @@ class DirectRunner(Runner):
             raise ConfigError(f"sink.type: '{kind}' keeps Spark tables; set 'runner: spark' for it", number="CDC2401")
         return sink
 
-    def _ledger(self, encode: Encoder, state: StateStore) -> Ledger | None:
+    def _ledger(self, encode: Encoder, state: StateStore, source: Source) -> Ledger | None:
         if not self.pipeline.ledger:
             return None
         from cdckit.engine.ledger.keeper import ledger_of  # noqa: PLC0415 - it needs an extra
 
-        return ledger_of(self.pipeline, encode, state)
+        return ledger_of(self.pipeline, encode, state, source)
 
     def _kept_by(self, sink: Sink, state: StateStore) -> SinkOffset | None:
         """The offset that the sink keeps, and the state has, too, by then; None where the state alone keeps it."""

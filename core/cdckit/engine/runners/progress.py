@@ -115,6 +115,7 @@ class Progress:
             elif self._kept is not None:
                 if self._kept.due(worthwhile=late or bool(batch.records)):
                     self._deliver(self._kept)
+                    self._answer()
                 if late:
                     self._keep(self._kept.committed)
 
@@ -215,9 +216,16 @@ class Progress:
         self._answer()
 
     def _answer(self) -> None:
-        """Tells whoever asks the saved offset, and the last message before it where this process has written it."""
-        barriers = self._barriers
-        if barriers is None or self._saved is None or self._behind or not barriers.waiting:
+        """Tells whoever asks how far the sink is, where it has all before that and nothing behind.
+
+        A sink that keeps all is told by the last message, where this process has written it; others by their ends.
+        """
+        barriers, safe = self._barriers, self._saved if self._kept is None else self._kept.committed
+        if barriers is None or safe is None or self._behind or self.offset != safe or not barriers.waiting:
             return
-        last = max(self._reached, default="") if self._kept is None and self.offset == self._saved else ""
-        barriers.answer(Barrier(self._saved, {lane_of(last): last} if last else {}))
+        if self._written:
+            if self._kept is not None:
+                return
+            self._flush()
+        last = max(self._reached, default="") if self._sink.keeps_all and self._kept is None else ""
+        barriers.answer(Barrier(safe, {lane_of(last): last} if last else {}), self._sink.ends)

@@ -22,7 +22,7 @@ from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.faults import FaultInbox
 from cdckit.engine.spark.hadoop import HadoopFolder
 from cdckit.engine.spark.java import require_java
-from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.job import MAX_BYTES, Job
 from cdckit.engine.spark.notices import QueryNotices
 from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
@@ -92,6 +92,8 @@ class SparkRunner(Runner):
             delivery.form,
             parallelism_of(session),
             BUCKETS if delivery.shared else 0,
+            self.pipeline.batch_max_bytes or MAX_BYTES,
+            grows=not self.pipeline.batch_max_bytes,
             wait_seconds=self.pipeline.idle_wait_ms / 1000,
             relay=relay.address,
             log_level=logging.getLogger().level,
@@ -100,6 +102,7 @@ class SparkRunner(Runner):
             measured=self.measured,
             marks=delivery.marks,
             faults=faults,
+            spools=(session.sparkContext.master or "").startswith("local"),
         )
         source = make_source(self.pipeline)
         stack.callback(source.close)

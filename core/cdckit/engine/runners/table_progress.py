@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cdckit.api.held import Barrier
 from cdckit.api.marks import MarkKind, RoutedMark
@@ -20,6 +20,9 @@ from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.errors import RowsRefusedError
 from cdckit.tables.direct import DirectTableSink
+
+if TYPE_CHECKING:
+    from cdckit.engine.ledger.record_rows import RecordLedger
 
 _BETWEEN = 4
 """How long changes are gathered, in durations of the commit before: commits take a fifth of the time at the most …"""
@@ -49,6 +52,7 @@ class TableProgress:
         application: by what name the pipeline's batches are known in the tables.
         settle: returns once the records that the sink was not given are safe in quarantine.
         isolation: looks for records that a table refuses; None: they stop the pipeline.
+        ledger: adds up the rows; None: none is kept.
 
     Attributes:
         offset: the place to go on from; None before the first.
@@ -71,6 +75,7 @@ class TableProgress:
         application: str,
         settle: Callable[[], None] = lambda: None,
         isolation: Isolation | None = None,
+        ledger: RecordLedger | None = None,
     ) -> None:
         self.offset = saved
         self.batches = batches
@@ -87,6 +92,7 @@ class TableProgress:
         self._barriers, self._application = barriers, application
         self._settle = settle
         self._isolation = isolation
+        self._ledger = ledger
         self._marked = False
         """Whether the sink has marks that are not committed."""
         self._reached: dict[str, str] = {}
@@ -103,7 +109,7 @@ class TableProgress:
         Raises:
             SinkError: the sink does not take it.
         """
-        records, marks = self._transformed(batch)
+        records, marks = self._made(batch)
         for piece in pieces(records, marks):
             self._put(piece, batch)
             if piece.cut is not None:
@@ -120,6 +126,12 @@ class TableProgress:
         elif time.monotonic() >= self._due and not self._sink.waiting:
             self._keep()
         self.look_ahead()
+
+    def _made(self, batch: Batch) -> tuple[Sequence[Record], Sequence[RoutedMark]]:
+        records, marks = self._transformed(batch)
+        if self._ledger is not None:
+            self._ledger.take_records(records, marks)
+        return records, marks
 
     def _put(self, piece: Piece, batch: Batch) -> None:
         isolation = self._isolation
@@ -171,7 +183,7 @@ class TableProgress:
         Raises:
             SinkError: the sink does not take it.
         """
-        records, marks = self._transformed(batch)
+        records, marks = self._made(batch)
         self._sink.write(records, marks, whole=True)
         self._note(batch)
 
@@ -182,8 +194,10 @@ class TableProgress:
             SinkError: a table does not take it.
             StateError: the offset cannot be saved.
         """
-        self._write(self.batches.begin(None))
+        self._write(self.batches.begin(None), end)
         self.offset, self._behind = end, False
+        if self._ledger is not None:
+            self._ledger.ended()
         self._keep()
 
     def save(self) -> None:
@@ -193,7 +207,7 @@ class TableProgress:
             SinkError: a table does not take it.
             StateError: the offset cannot be saved.
         """
-        self._commit()
+        self._commit(None if self._behind else self.offset)
         self._keep()
 
     def rewind(self) -> None:
@@ -208,11 +222,15 @@ class TableProgress:
         self._reached = {}
         self._clear()
         self._sink.begin(self.batches.generation, self.batches.begun)
+        if self._ledger is not None:
+            self._ledger.load(self._saved)
 
     def begin_anew(self) -> None:
         """What lies behind the offset is gone at the source: what comes has other batches."""
         self.batches.begin_anew()
         self.rewind()
+        if self._ledger is not None:
+            self._ledger.begin_anew()
 
     def _is_time(self) -> bool:
         if not self._sink.waiting:
@@ -220,12 +238,13 @@ class TableProgress:
         pause = max(self._sink.commit_interval_ms / 1000, min(_BETWEEN * self._took, _LONGEST))
         return time.monotonic() - self._committed >= pause
 
-    def _commit(self) -> None:
+    def _commit(self, end: Offset | None = None) -> None:
         if self._sink.waiting:
-            self._write(self.batches.begin(self._reached))
+            self._write(self.batches.begin(self._reached), end)
 
-    def _write(self, number: int) -> None:
+    def _write(self, number: int, end: Offset | None) -> None:
         begun = time.monotonic()
+        self._sink.ends_at(end)
         self._away.begin()
         self._rows += self._sink.commit(number)
         self._away.end()
@@ -255,6 +274,8 @@ class TableProgress:
             return
         self._settle()
         self.batches.saving(self.offset, self._reached)
+        if self._ledger is not None:
+            self._ledger.saving_batch(self.offset, self._batches_name, self.batches.number)
         self._state.save_offset(self.offset)
         self._saved = self.offset
         self.batches.saved(self.offset, self._reached)
@@ -279,8 +300,11 @@ class TableProgress:
         if self._behind or self._saved is None or self.offset != self._saved or not self._barriers.waiting:
             return
         if not self.batches.begun and self.batches.planned_end is None:
-            application = f"{self._application}/{self.batches.generation}"
-            self._barriers.answer(Barrier(self._saved, {}, application, self.batches.number))
+            self._barriers.answer(Barrier(self._saved, {}, self._batches_name, self.batches.number), lambda _: None)
+
+    @property
+    def _batches_name(self) -> str:
+        return f"{self._application}/{self.batches.generation}"
 
     def _clear(self) -> None:
         self._rows = self._log_bytes = 0

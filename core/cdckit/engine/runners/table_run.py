@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from cdckit.api.record import Record
 from cdckit.api.source import Source, SourceContext
@@ -30,6 +31,9 @@ from cdckit.engine.state.table_batches import TableBatches
 from cdckit.engine.table_context import table_context
 from cdckit.errors import CdcError, SinkError, StateError, StoppedError
 from cdckit.tables.direct import DirectTableSink
+
+if TYPE_CHECKING:
+    from cdckit.engine.ledger.record_rows import RecordLedger
 
 log = logging.getLogger("cdckit.runner")
 
@@ -79,7 +83,7 @@ class TableRun:
         transforms, settle = self._tolerant(chain, faulty)
         parts = (saved, interval, sink, batches, transforms, state, source, notices, counts, figures, ahead)
         isolation = None if faulty is None else Isolation(faulty, self._pipeline.sink.registration.name)
-        progress = TableProgress(*parts, barriers, name, settle, isolation)
+        progress = TableProgress(*parts, barriers, name, settle, isolation, self._ledger(source))
         spare_collections()
         looks = Looks(source, chain, runner.notices)
         retries = Retries(source.retry_schedule(), runner.stopping)
@@ -94,6 +98,13 @@ class TableRun:
             raise
         self._save(progress)
         looks.ended()
+
+    def _ledger(self, source: Source) -> RecordLedger | None:
+        if not self._pipeline.ledger:
+            return None
+        from cdckit.engine.ledger.keeper import table_ledger_of  # noqa: PLC0415 - it needs an extra
+
+        return table_ledger_of(self._pipeline, self._state, source, mirrors=self._sink.mirrors)
 
     def _save(self, progress: TableProgress) -> None:
         """Of what was planned as a whole, nothing is kept that is not finished."""

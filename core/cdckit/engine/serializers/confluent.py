@@ -75,6 +75,14 @@ class ConfluentSerializer(RegisteredSerializer):
         number, by = self._ids[key]
         return Registered(by, _HEAD(0, number))
 
+    def text_of(self, number: int, subject: str) -> str:
+        """The text of the schema of an id.
+
+        Raises:
+            SinkError: the registry does not have it, or cannot be reached.
+        """
+        return self._registry.numbered(number, subject).text
+
     @cached_property
     def _registry(self) -> Registry:
         return Registry(self._config.access, self.kind, self.fields, normalize=self._config.normalize_schemas)

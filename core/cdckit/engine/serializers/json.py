@@ -15,7 +15,7 @@ from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit.engine.serializers.json_text import Text, TextCompiler
-from cdckit.engine.serializers.row_texts import OfText, RowTexts
+from cdckit.engine.serializers.row_texts import Digest, OfText, RowTexts
 from cdckit.engine.serializers.simple_text import simple_text
 from cdckit.errors import TransformError
 
@@ -37,6 +37,7 @@ class JsonSerializer(Serializer):
         self._header_texts = TextCompiler(payloads, with_schema=of_headers)
         self._key = self._column(keys)
         self._value = self._column(TextCompiler(payloads, with_schema=of_values))
+        self._rows: RowTexts | None = None
         self._last_headers: tuple[Header, ...] | None = None
         self._last_encoded: EncodedHeaders = ()
 
@@ -48,14 +49,15 @@ class JsonSerializer(Serializer):
         before, after = self._header_texts.around(STRING)
         return f'{before.decode()}"', f'"{after.decode()}'
 
-    def noting_rows(self, of_text: OfText) -> RowTexts:
-        """From now on the texts of rows are noted, those of the messages that were written last.
+    def noting_rows(self, of_text: OfText, digest: Digest) -> RowTexts:
+        """From now on the hashes of rows are noted, those of the messages that were written last.
 
         Args:
             of_text: brings texts to one form, where a row may be written in more than one.
+            digest: the hash of a text.
         """
-        rows = RowTexts(self._payloads, with_schema=self._of_values, of_text=of_text)
-        self._value = self._noting_column(rows)
+        rows = RowTexts(self._payloads, with_schema=self._of_values, of_text=of_text, digest=digest)
+        self._value, self._rows = self._noting_column(rows), rows
         return rows
 
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:
@@ -64,6 +66,8 @@ class JsonSerializer(Serializer):
 
     def values(self, records: Sequence[Record]) -> list[bytes | None]:
         """The values as JSON texts."""
+        if self._rows is not None:
+            self._rows.begin(records)
         return self._encode_column(records, "value")
 
     def headers(self, records: Sequence[Record]) -> list[EncodedHeaders]:
@@ -123,10 +127,7 @@ class JsonSerializer(Serializer):
         texts = rows.texts
 
         def encode(data: Sequence[Datum | None]) -> list[bytes | None]:
-            rows.clear()
-            schema: Schema | None = None
             template: Template | None = None
-            text: Text = _never
             filled: Text = _never
             out: list[bytes | None] = []
             append = out.append
@@ -138,11 +139,7 @@ class JsonSerializer(Serializer):
                     append(filled(datum.fills))
                 elif type(datum) is Struct:
                     template = None
-                    rows.note(datum, len(out))
-                    if datum.schema is not schema:
-                        schema = datum.schema
-                        text = texts.text(schema)
-                    append(text(datum))
+                    append(rows.text(datum, len(out)))
                 else:
                     append(None if datum is None else _single(texts, datum))
             return out

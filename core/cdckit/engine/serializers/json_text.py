@@ -50,9 +50,11 @@ class TextCompiler:
             template.derived = {}
         made: Text | None = template.derived.get(self.cache_key)
         if made is None:
-            bind = self._binder(template)
-            made = template.derived[self.cache_key] = bind(*self._pieces(template))
+            made = template.derived[self.cache_key] = self._bound(template)
         return made
+
+    def _bound(self, template: Template) -> Text:
+        return self._binder(template)(*self._pieces(template))
 
     def around(self, schema: Schema | None) -> tuple[bytes, bytes]:
         """What stands before and after a payload of `schema`."""
@@ -81,7 +83,7 @@ class TextCompiler:
             # What the rows of an event share is written once: the text is made with holes, split there, and joined
             # again for each row with what fills them.
             values = filled(values, hole, orjson.Fragment(HOLE))
-        payload = self.payloads.payload(_hollow(template.schema, template.holes))
+        payload = self.payloads.payload(hollow(template.schema, template.holes))
         pieces = self._dumps(payload(Struct(template.schema, values))).split(HOLE)
         before, after = self.around(template.schema)
         return [before + pieces[0], *pieces[1:-1], pieces[-1] + after]
@@ -135,7 +137,7 @@ def schema_at(schema: Schema, hole: Path) -> Schema:
     return schema
 
 
-def _hollow(schema: Schema, holes: Sequence[Path]) -> Schema:
+def hollow(schema: Schema, holes: Sequence[Path]) -> Schema:
     """The schema whose holes take any value that orjson writes."""
     made: Schema | None = schema.derived.get(("hollow", holes))
     if made is None:

@@ -174,6 +174,7 @@ class _Part:
     def __init__(self, serializer: RegisteredSerializer, part: str) -> None:
         self._serializer = serializer
         self._part = part
+        self._last: tuple[Schema | None, tuple[Path, ...], str, Callable[[Template], Write]] = None, (), "", _no_maker
 
     def column(self, records: Sequence[Record], data: list[Datum | None]) -> list[bytes | None]:
         """The column's bytes; a schema or template is looked up only when it differs from the one before."""
@@ -241,15 +242,27 @@ class _Part:
             template.derived = {}
         made: Write | None = template.derived.get((self, topic))
         if made is None:
-            key = (self, "filled", template.holes, topic)
-            make: Callable[[Template], Write] | None = template.schema.derived.get(key)
-            if make is None:
-                written, head, _ = self.registered(topic, template.schema)
-                make = self._serializer.compiler.filled(template.schema, template.holes, written, head)
-                template.schema.derived[key] = make
-            made = template.derived[self, topic] = make(template)
+            made = template.derived[self, topic] = self._maker(topic, template)(template)
         return made
+
+    def _maker(self, topic: str, template: Template) -> Callable[[Template], Write]:
+        """What makes the functions of templates; mostly one is like the one before."""
+        schema, holes, of, make = self._last
+        if template.schema is schema and topic == of and template.holes == holes:
+            return make
+        schema, holes = template.schema, template.holes
+        key = (self, "filled", holes, topic)
+        if key not in schema.derived:
+            written, head, _ = self.registered(topic, schema)
+            schema.derived[key] = self._serializer.compiler.filled(schema, holes, written, head)
+        found: Callable[[Template], Write] = schema.derived[key]
+        self._last = schema, holes, topic, found
+        return found
 
 
 def _never(_value: Any) -> bytes:
     raise AssertionError("a schema is looked up before its first value")
+
+
+def _no_maker(_template: Template) -> Write:
+    raise AssertionError("no template has an empty topic and no schema")

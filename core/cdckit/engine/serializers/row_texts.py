@@ -1,53 +1,58 @@
-"""The texts of the rows in events, noted while the JSON serializer writes the events: each is written once."""
+"""The hashes of the texts of rows in events, noted while the JSON serializer writes the events: each is written once.
+
+Hashes are taken while a text is still in the processor's caches; to keep all texts of a batch costs four times as much.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import orjson
 
+from cdckit.api.record import Record
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Path, Struct, Template
 from cdckit.connector.envelope import is_envelope
-from cdckit.engine.serializers.json_payload import PayloadCompiler
-from cdckit.engine.serializers.json_text import Text, TextCompiler, schema_at
+from cdckit.engine.serializers.json_payload import Payload, PayloadCompiler
+from cdckit.engine.serializers.json_text import Text, TextCompiler, hollow, schema_at
 from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
 
-NO_ROW = b"null"
 _IMAGES = ("before", "after")
 _READ = "r"
+_TABLE_NAMES = ("db", "table", "collection")
 _PLAIN_LENGTHS = {ZONED_TIMESTAMP.name: 20, ZONED_TIME.name: 9}
 """How long times are that have no fraction, which is written in more than one way."""
 
 OfText = Callable[[Schema], Callable[[bytes], bytes]]
 """For rows of a schema what brings their texts to one form, where they are written in more than one."""
+Digest = Callable[[bytes], int]
 
 
-@dataclass(slots=True)
-class Run:
-    """Events one behind the other that have all but their rows in common.
+class Run(NamedTuple):
+    """Events of one topic, one behind the other, that have all but their rows and their place in the log in common.
 
     Attributes:
         first: the number of the first one's message.
+        schema: that of the events.
         op: the operation; "" for values that are no events.
-        source: the source block.
-        row: the schema of the rows.
-        befores: the rows before, as far as events have them.
-        afters: the rows after.
+        source: the first one's source block.
+        row: the schema of the rows; None: they have none.
+        before: the number of its first row before, of those that there are.
+        after: that of its first row after.
     """
 
     first: int
+    schema: Schema
     op: str
-    source: Struct | None = None
-    row: Schema | None = None
-    befores: list[bytes] = field(default_factory=list)
-    afters: list[bytes] = field(default_factory=list)
+    source: Struct | None
+    row: Schema | None
+    before: int
+    after: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Noted:
+class _Noted(NamedTuple):
     """Where events of one schema have what is noted.
 
     Attributes:
@@ -56,7 +61,12 @@ class _Noted:
         source: that of the source block.
         before: that of the row before.
         after: that of the row after.
-        text: writes a row.
+        write: writes a row.
+        hashed: the hash of a row, given what was written.
+        envelope: makes of an event, whose rows are texts, what `orjson` writes.
+        table: of the values of a source block those that name the table; None: it has none.
+        head: what stands before an event.
+        tail: what stands behind it.
     """
 
     row: Schema | None = None
@@ -64,7 +74,24 @@ class _Noted:
     source: int = 0
     before: int = 0
     after: int = 0
-    text: Callable[[Any], bytes] = bytes
+    write: Text = bytes
+    hashed: Callable[[Any, bytes], int] = lambda *_: 0
+    envelope: Payload = bytes
+    table: Callable[[Sequence[Any]], Any] | None = None
+    head: bytes = b""
+    tail: bytes = b""
+
+
+class _Event:
+    """An event whose rows are texts, in the place of a struct.
+
+    Attributes:
+        values: its values.
+    """
+
+    __slots__ = ("values",)
+
+    values: list[Any]
 
 
 class RowTexts:
@@ -74,43 +101,78 @@ class RowTexts:
         payloads: makes values into what `orjson` writes.
         with_schema: whether their schema stands before values.
         of_text: brings texts to one form.
+        digest: the hash of a text.
+
+    Attributes:
+        befores: the hashes of rows before, as far as events have them.
+        afters: those of rows after.
+        runs: which of them are alike.
     """
 
-    def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, of_text: OfText) -> None:
-        self.texts = _RowTextCompiler(payloads, with_schema=with_schema, of_text=of_text)
-        self._key = (*self.texts.cache_key, "noted")
-        self._payloads = payloads
-        self._of_text = of_text
+    def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, of_text: OfText, digest: Digest) -> None:
+        self.befores: list[int] = []
+        self.afters: list[int] = []
         self.runs: list[Run] = []
-        self._plain: Run | None = None
-        self._plain_schema: Schema | None = None
+        self.texts = _RowTextCompiler(payloads, self, with_schema=with_schema, of_text=of_text, digest=digest)
+        self._event = _Event()
+        self._payloads = payloads
+        self._records: Sequence[Record] = ()
+        self._schema: Schema | None = None
+        self._op, self._topic, self._table = "", "", None
+
+    def begin(self, records: Sequence[Record]) -> None:
+        """The values of these are written next; forgets what there is."""
+        self.clear()
+        self._records = records
 
     def filled_text(self, template: Template, first: int) -> Text:
-        """The function that writes a template's struct, which notes its rows in a run that begins here."""
-        text, run = self.texts.noting(template)
-        self._plain = None
-        self.runs.append(Run(first, run.op, run.source, run.row, run.befores, run.afters))
-        return text
+        """The function that writes a template's struct, which notes its rows in a run that begins here or before."""
+        self._note(template.schema, template.values, first)
+        return self.texts.filled_text(template)
 
-    def note(self, datum: Struct, first: int) -> None:
-        """Notes the rows of a struct that is no template's; those of one table and operation share a run."""
-        schema = datum.schema
-        noted: _Noted | None = schema.derived.get(self._key)
-        if noted is None:
-            noted = schema.derived[self._key] = self._noted(schema)
-        values = datum.values
-        run = self._plain
-        op = values[noted.op] if noted.row is not None else ""
-        if run is None or schema is not self._plain_schema or op != run.op or op == _READ:
-            run = Run(first, op, values[noted.source] if noted.row is not None else None, noted.row)
-            self.runs.append(run)
-            self._plain, self._plain_schema = run, schema
+    def text(self, datum: Struct, first: int) -> bytes:
+        """Writes a struct that is no template's, and notes its rows."""
+        schema, values = datum.schema, datum.values
+        noted = self._note(schema, values, first)
         if noted.row is None:
-            return
+            return self.texts.text(schema)(datum)
+        written = list(values)
         if (row := values[noted.before]) is not None:
-            run.befores.append(noted.text(row))
+            text = noted.write(row)
+            self.befores.append(noted.hashed(row, text))
+            written[noted.before] = orjson.Fragment(text)
         if (row := values[noted.after]) is not None:
-            run.afters.append(noted.text(row))
+            text = noted.write(row)
+            self.afters.append(noted.hashed(row, text))
+            written[noted.after] = orjson.Fragment(text)
+        event = self._event
+        event.values = written
+        return noted.head + orjson.dumps(noted.envelope(event)) + noted.tail
+
+    def rows_of(self, run: Run, messages: Iterable[bytes | None]) -> Iterator[dict[str, Any]]:
+        """The rows before and after, as `before` and `after`, of events of a run that were written."""
+        before, after = self.texts.around(run.schema)
+        for text in messages:
+            if text is not None:
+                yield orjson.loads(text[len(before) : len(text) - len(after)])
+
+    def _note(self, schema: Schema, values: Sequence[Any], first: int) -> _Noted:
+        """Begins a run, unless the event goes with those before it."""
+        noted: _Noted | None = schema.derived.get(self)
+        if noted is None:
+            noted = schema.derived[self] = self._noted(schema)
+        topic = self._records[first].topic
+        source: Struct | None = None
+        op, table = "", None
+        if noted.row is not None:
+            op = values[noted.op]
+            source = values[noted.source]
+            table = None if noted.table is None else noted.table(source.values)
+        # Of snapshots the source block says more than where a row is.
+        if op != self._op or schema is not self._schema or topic != self._topic or table != self._table or op == _READ:
+            self._schema, self._op, self._topic, self._table = schema, op, topic, table
+            self.runs.append(Run(first, schema, op, source, noted.row, len(self.befores), len(self.afters)))
+        return noted
 
     def _noted(self, schema: Schema) -> _Noted:
         at = schema.index
@@ -119,24 +181,28 @@ class RowTexts:
         row = schema.fields[at["after"]].schema
         if row.type != "struct":
             return _Noted()
-        return _Noted(row, at["op"], at["source"], at["before"], at["after"], self._text_of(row))
-
-    def _text_of(self, row: Schema) -> Callable[[Struct], bytes]:
-        payload, dumps, plain = self._payloads.payload(row), orjson.dumps, _plain_where(row, "row")
-        if plain == "True":
-            return lambda value: dumps(payload(value))
-        scope = {"dumps": dumps, "payload": payload, "form": self._of_text(row)}
-        made: Callable[[Struct], bytes] = eval(  # noqa: S307 - generated from the schema alone
-            f"lambda row: dumps(payload(row)) if {plain} else form(dumps(payload(row)))", scope
+        envelope = self._payloads.payload(hollow(schema, ((at["before"],), (at["after"],))))
+        row_text = self.texts.row_text(row)
+        names = schema.fields[at["source"]].schema.index
+        places = [names[name] for name in _TABLE_NAMES if name in names]
+        table = itemgetter(*places) if places else None
+        return _Noted(
+            row,
+            at["op"],
+            at["source"],
+            at["before"],
+            at["after"],
+            *row_text,
+            envelope,
+            table,
+            *self.texts.around(schema),
         )
-        return made
 
     def clear(self) -> None:
         """Forgets them."""
-        self._plain = None
-        for run in self.runs:
-            run.befores.clear()
-            run.afters.clear()
+        self._schema, self._records = None, ()
+        self.befores.clear()
+        self.afters.clear()
         self.runs.clear()
 
 
@@ -145,22 +211,25 @@ class _RowTextCompiler(TextCompiler):
 
     _more = ("note_before", "note_after")
 
-    def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, of_text: OfText) -> None:
+    def __init__(
+        self, payloads: PayloadCompiler, rows: RowTexts, *, with_schema: bool, of_text: OfText, digest: Digest
+    ) -> None:
         super().__init__(payloads, with_schema=with_schema)
         self.cache_key = (*self.cache_key, "rows", id(self))
+        self._note = rows.befores.append, rows.afters.append
         self._of_text = of_text
+        self._digest = digest
 
-    def noting(self, template: Template) -> tuple[Text, Run]:
-        """The function that writes a template's struct, and what it notes rows in."""
-        if template.derived is None:
-            template.derived = {}
-        made: tuple[Text, Run] | None = template.derived.get(self.cache_key)
-        if made is None:
-            run = _run_of(template.schema, Struct(template.schema, template.values), 0)
-            bind = self._binder(template)
-            text = bind(*self._pieces(template), run.befores.append, run.afters.append)
-            made = template.derived[self.cache_key] = text, run
-        return made
+    def row_text(self, schema: Schema) -> tuple[Text, Callable[[Any, bytes], int]]:
+        """The functions that write a row, and that give its hash."""
+        payload, dumps = self.payloads.payload(schema), self._dumps
+        scope: dict[str, Any] = {}
+        hashed = self._hashed(schema, "row", "text", scope)
+        made: Callable[[Any, bytes], int] = eval(f"lambda row, text: {hashed}", scope)  # noqa: S307 - of the schema alone
+        return (lambda row: dumps(payload(row))), made
+
+    def _bound(self, template: Template) -> Text:
+        return self._binder(template)(*self._pieces(template), *self._note)
 
     def _filled(self, fill: str, schema: Schema, hole: Path, scope: dict[str, Any]) -> tuple[list[str], str]:
         """As for other texts; a row is written by lines of its own, which note it."""
@@ -172,21 +241,14 @@ class _RowTextCompiler(TextCompiler):
 
     def _noted(self, fill: str, written: str, name: str, schema: Schema, scope: dict[str, Any]) -> list[str]:
         """The lines that write a row and note it."""
-        row, note = f"r{fill[1:]}", f"note_{name}"
-        lines = [f"{row} = {written}"]
-        plain = _plain_where(schema, fill)
-        if plain == "True":
-            return [*lines, f"{note}({row})"]
-        form = f"form_{fill}"
-        scope[form] = self._of_text(schema)
-        return [*lines, f"{note}({row} if {fill} is None or ({plain}) else {form}({row}))"]
+        row = f"r{fill[1:]}"
+        return [f"{row} = {written}", f"if {fill} is not None: note_{name}({self._hashed(schema, fill, row, scope)})"]
 
-
-def _run_of(schema: Schema, event: Struct, first: int) -> Run:
-    if not is_envelope(schema) or "after" not in schema.index:
-        return Run(first, "")
-    row = schema.fields[schema.index["after"]].schema
-    return Run(first, str(event["op"]), event["source"], row if row.type == "struct" else None)
+    def _hashed(self, schema: Schema, row: str, text: str, scope: dict[str, Any]) -> str:
+        """The expression for the hash of a row that was written."""
+        plain, form = _plain_where(schema, row), f"form_{row}"
+        scope |= {"digest": self._digest, form: self._of_text(schema)}
+        return f"digest({text})" if plain == "True" else f"digest({text} if {plain} else {form}({text}))"
 
 
 def _plain_where(schema: Schema, fill: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from cdckit.api.messages import EncodedHeaders
 from cdckit.api.record import Record
@@ -28,6 +29,15 @@ class SeparateSerializer(Serializer):
     def around_position(self) -> tuple[str, str]:
         """What makes a position one of the headers."""
         return self._headers.around_position
+
+    @property
+    def readable(self) -> bool:
+        """Where both are."""
+        return self._keys.readable and self._values.readable
+
+    def read_back(self, topic: str, part: str, data: bytes) -> Any:
+        """By the one that has written it."""
+        return (self._keys if part == "key" else self._values).read_back(topic, part, data)
 
     def keys(self, records: Sequence[Record]) -> list[bytes | None]:
         """By the serializer of keys."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from cdckit.api.record import Offset
-from cdckit.api.source import Split
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.config.raw_pipeline import raw_pipeline
@@ -22,14 +19,15 @@ from cdckit.engine.spark.arrow import SPARK_SCHEMA
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import MAX_BYTES, WAIT_SECONDS, Job
 from cdckit.engine.spark.packets import PACKET_SCHEMA
+from cdckit.engine.spark.partitions import SplitPartition, partitions_of, read_partition
 from cdckit.engine.spark.planner import Planner
-from cdckit.engine.spark.worker import read_splits
+from cdckit.engine.spark.stream_reader import StreamReader
 from cdckit.errors import ConfigError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger", "waitms")
+OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger", "waitms", "endatlogend")
 """The options that are the data source's own; all others are a pipeline's, by their full names."""
 
 
@@ -39,7 +37,8 @@ class CdckitDataSource(DataSource):
     Options: `pipeline`, the path of a pipeline file; any option of a pipeline file by its full name
     (`source.database.hostname`), stronger than the file's; `parallelism`, how many splits may be read at the same
     time (by default this machine's processors); `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`,
-    how long, in milliseconds, an idle source holds up its query, and other sources in it, to wait for changes.
+    how long, in milliseconds, an idle source holds up its query, and other sources in it, to wait for changes;
+    `endAtLogEnd`, whether a stream has nothing more behind the log's end as it is once the first batch is done.
     """
 
     @classmethod
@@ -66,13 +65,14 @@ class CdckitDataSource(DataSource):
             parallelism=_whole(given, "parallelism", os.cpu_count() or 1),
             max_bytes=_whole(given, "maxBytesPerTrigger", MAX_BYTES),
             wait_seconds=_whole(given, "waitMs", int(WAIT_SECONDS * 1000), least=0) / 1000,
+            ends=_switch(given, "endAtLogEnd"),
         )
 
     def schema(self) -> str:
         """The columns, as DDL."""
         return SPARK_SCHEMA if self.job.form == "messages" else PACKET_SCHEMA
 
-    def streamReader(self, schema: StructType) -> StreamReader:
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
         return StreamReader(self.job)
 
@@ -113,84 +113,11 @@ def _whole(options: Mapping[str, str], name: str, default: int, least: int = 1) 
     return int(text)
 
 
-class SplitPartition(InputPartition):
-    """An input partition.
-
-    Attributes:
-        splits: what is read, one after another; none where there is nothing.
-        buckets: how many shares of the keys its packets are made for.
-    """
-
-    def __init__(self, splits: Sequence[Split], buckets: int = 1) -> None:
-        super().__init__(splits)
-        self.splits = splits
-        self.buckets = buckets
-
-
-def _partitions(splits: Sequence[Split], buckets: int = 1, *, in_order: bool = False) -> list[InputPartition]:
-    """The only partition of a batch needs no shares: nothing is sorted.
-
-    Args:
-        splits: what is read.
-        buckets: how many shares of the keys there are.
-        in_order: whether one task reads all, so that it knows of each failure before what comes behind it.
-    """
-    if in_order and splits:
-        return [SplitPartition(splits)]
-    return [SplitPartition([split], buckets if len(splits) > 1 else 1) for split in splits]
-
-
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Spark makes it several times, in the planner's process and elsewhere, and sends it to workers to `read`."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self.planner = Planner(job)
-
-    def initialOffset(self) -> Offset:
-        """Where a query without a checkpoint begins."""
-        with sealed_errors():
-            return self.planner.initial_offset()
-
-    def getDefaultReadLimit(self) -> ReadLimit:
-        """A backlog is cut into batches of about as many bytes of the log."""
-        return ReadMaxBytes(self.job.max_bytes)
-
-    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
-        """The end of the next batch. It waits for the log to move, so that an idle stream does not ask in a loop."""
-        with sealed_errors():
-            max_bytes = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
-            return self.planner.latest_offset(start, max_bytes)
-
-    def prepareForTriggerAvailableNow(self) -> None:
-        """From now on the log's end that counts is the one found after the snapshot, or now."""
-        self.planner.end_at_log_end()
-
-    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        """The splits between two offsets."""
-        with sealed_errors():
-            plan, waits = self.planner.splits(start, end), self.job.pipeline.errors.waits
-            return _partitions(plan.splits, plan.buckets, in_order=waits)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """One split, in a worker."""
-        return _read(self.job, partition)
-
-    def commit(self, end: Offset) -> None:
-        """A batch is in the sink. Spark says it late, and not of the last batch."""
-        with sealed_errors():
-            self.planner.committed(end)
-
-    def stop(self) -> None:
-        """Lets go of the source and the state."""
-        self.planner.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"job": self.job}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # A planner holds sockets and the state, and is of the process that plans: a copy in a worker begins without.
-        self.__init__(state["job"])  # type: ignore[misc]
+def _switch(options: Mapping[str, str], name: str) -> bool:
+    text = options.get(name.lower(), "false").lower()
+    if text not in ("true", "false"):
+        raise ConfigError(f"{name}: should be true or false")
+    return text == "true"
 
 
 class BatchReader(DataSourceReader):
@@ -212,13 +139,8 @@ class BatchReader(DataSourceReader):
                 splits += planner.splits(middle, planner.source.latest_offset(middle)).splits
             finally:
                 planner.close()
-        return _partitions(splits) or [SplitPartition([])]
+        return partitions_of(splits) or [SplitPartition([])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
-        return _read(self.job, partition)
-
-
-def _read(job: Job, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-    assert isinstance(partition, SplitPartition)
-    return read_splits(job, partition.splits, partition.buckets) if partition.splits else iter(())
+        return read_partition(self.job, partition)

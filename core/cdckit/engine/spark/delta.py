@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pyspark
 
+from cdckit.engine.spark.release import delta_artifact
 from cdckit.errors import ConfigError
 
 VERIFIED = "4.4.0"
-"""The release that the tests run with. A package's jar has the same number, and is not there for every package."""
+"""The release that the tests run with, on each release of Spark. A package's jar has the same number, and is not there
+for every package."""
 
 SESSION = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -73,9 +75,9 @@ def delta_package() -> str:
 
 
 def _artifact() -> tuple[str, str]:
-    spark = ".".join(pyspark.__version__.split(".")[:2])
     try:
-        return f"delta-spark_{spark}_2.13", version("delta-spark")
+        release = version("delta-spark")
+        return delta_artifact(pyspark.__version__, release), release
     except PackageNotFoundError:
         raise ConfigError(
             "sink.format: 'delta' needs the package delta-spark, which is not installed: pip install 'cdckit[spark]'",
@@ -84,10 +86,13 @@ def _artifact() -> tuple[str, str]:
 
 
 def _fetched(jars: Path, artifact: str, release: str) -> list[str]:
-    if not (jars / f"io.delta_{artifact}-{release}.jar").exists():
+    own = jars / f"io.delta_{artifact}-{release}.jar"
+    if not own.exists():
         return []
-    found = [*jars.glob(f"io.delta_*-{release}.jar"), *jars.glob("io.unitycatalog_*.jar")]
-    return sorted(str(jar) for jar in found)
+    # The folder may hold the jars for other releases of Spark as well, of which one session takes no two.
+    others = [jar for jar in jars.glob(f"io.delta_*-{release}.jar") if not jar.name.startswith("io.delta_delta-spark_")]
+    catalog = jars.glob("io.unitycatalog_*.jar") if any("unitycatalog" in jar.name for jar in others) else ()
+    return sorted(map(str, (own, *others, *catalog)))
 
 
 def _joined(given: Mapping[str, str], name: str, more: list[str]) -> str:

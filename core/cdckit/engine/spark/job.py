@@ -15,6 +15,11 @@ Form = Literal["messages", "packed messages", "table rows"]
 MAX_BYTES = 256 * 1024 * 1024
 """How much of a backlog one batch takes by default, in bytes of the source's log."""
 
+SPLIT_BYTES = 64 * 1024 * 1024
+"""So much of a batch there is for each split that may be read at the same time, where batches grow with these ..."""
+MOST_BYTES = 1024 * 1024 * 1024
+"""... up to so much in all: the planner looks at a batch by itself."""
+
 WAIT_SECONDS = 0.1
 """How long a query that may have other sources is held up by one that is idle."""
 
@@ -30,6 +35,7 @@ class Job:
         buckets: how many shares of the keys packets are made for, for each split that may be read at the same time; 0:
             they are not put into shares.
         max_bytes: how much of a backlog one batch takes, in bytes of the source's log.
+        grows: whether that is more where many splits may be read at the same time.
         wait_seconds: how long the planner waits for the log's end to move before it says that it did not.
         relay: where the driver listens for logs and notices, or None.
         log_level: from which level on logs are sent there.
@@ -38,7 +44,9 @@ class Job:
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
         faults: where the driver takes what cannot be delivered; None: it stops the query.
+        spools: whether workers find files of the planner, as they do where the master is this machine.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
+        ends: whether the query is to end at the log's end, whatever Spark says.
         token: tells this query's parts, kept in worker processes from batch to batch, from another's.
     """
 
@@ -47,6 +55,7 @@ class Job:
     parallelism: int = 1
     buckets: int = 0
     max_bytes: int = MAX_BYTES
+    grows: bool = False
     wait_seconds: float = WAIT_SECONDS
     relay: str | None = None
     log_level: int = 0
@@ -55,5 +64,7 @@ class Job:
     measured: bool = False
     marks: bool = False
     faults: Address | None = None
+    spools: bool = False
     starts: bool = True
+    ends: bool = False
     token: str = field(default_factory=lambda: uuid4().hex)

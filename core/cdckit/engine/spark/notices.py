@@ -43,6 +43,10 @@ class ProcessNotices(Notices):
         """The source has answered that there is nothing to read."""
         self.tell(Notice("idle", {}))
 
+    def ended(self) -> None:
+        """The query is at the log's end, where it is to end, and Spark has committed all before it."""
+        self.tell(Notice("ended", {}))
+
     def counted(self, counts: SourceCounts) -> None:
         """A worker's source has counted so much."""
         self.tell(Notice("counted", {"counts": counts}))
@@ -71,6 +75,7 @@ class QueryNotices(ProcessNotices):
         counts: what the workers have counted since it was last taken.
         connected: whether the source has answered since the query began.
         is_idle: whether it has answered, since then, that there was nothing left to read.
+        at_end: whether the query is at the end that it was given.
     """
 
     def __init__(self, notices: Notices, pace: Pace | None = None, outputs: Told | None = None) -> None:
@@ -79,6 +84,7 @@ class QueryNotices(ProcessNotices):
         self.counts = SourceCounts()
         self.connected = False
         self.is_idle = False
+        self.at_end = False
         self._notices = notices
         self._parts = PartsProgress(notices)
         self._sought = SoughtTopics()
@@ -102,6 +108,10 @@ class QueryNotices(ProcessNotices):
         with self._lock:
             self.is_idle = True
             self._connect()
+
+    def ended(self) -> None:
+        """Notes that the query has nothing more to do."""
+        self.at_end = True
 
     def _connect(self) -> None:
         if not self.connected:
@@ -138,7 +148,7 @@ class QueryNotices(ProcessNotices):
     def lost(self, reason: str) -> None:
         """The source was away; the query begins anew."""
         with self._lock:
-            self.connected = self.is_idle = False
+            self.connected = self.is_idle = self.at_end = False
             self._planned.clear()
             self._notices.connection(connected=False, reason=reason)
 

@@ -14,13 +14,16 @@ from cdckit.api.state_store import StateStore
 from cdckit.api.undecoded import Undecoded
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
-from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.job import MOST_BYTES, SPLIT_BYTES, Job
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.relay import driver_of, relayed
 from cdckit.engine.state.copies import number_copy
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_for_planner
 from cdckit.errors import StateError
+
+SPOOL = "spool"
+"""The folder in a pipeline's own where its source keeps what it has read ahead of the workers."""
 
 
 class Plan(NamedTuple):
@@ -47,7 +50,8 @@ class Planner:
         self._store: StateStore | None = None
         self._copied = 0
         self._source: Source | None = None
-        self._ends = False
+        self._ends = job.ends
+        self._at_end = False
         self._first = True
         self._answered = False
         self._target: Offset | None = None
@@ -73,13 +77,26 @@ class Planner:
         end = self._log_end(start) if self._ends else self.source.latest_offset(start, wait_seconds)
         self._answered = True
         if end == start:
-            self._notices.idle()
+            self._tell_idle()
             return end
         seen_ms = time.time_ns() // 1_000_000
-        cut = end if max_bytes is None else self.source.cut(start, end, max_bytes)
+        cut = end if max_bytes is None else self.source.cut(start, end, self._batch_bytes(max_bytes))
         self._copy()
         self._planned = PlannedBatch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
         return cut
+
+    def _tell_idle(self) -> None:
+        self._notices.idle()
+        # Spark may run an empty batch with the first answer, and asks once more when that is done.
+        if self._target is not None and self._at_end:
+            self._notices.ended()
+        self._at_end = self._target is not None
+
+    def _batch_bytes(self, least: int) -> int:
+        """How much of the log a batch takes: that many workers have work for longer than a task takes to begin."""
+        if not self.job.grows:
+            return least
+        return max(least, min(MOST_BYTES, SPLIT_BYTES * self._parallelism()))
 
     def _bytes(self, start: Offset, end: Offset) -> int:
         """About how much of the log lies between two offsets, as the source tells it."""
@@ -162,6 +179,8 @@ class Planner:
                     starts=self.job.starts,
                     marks=self.job.marks,
                     undecoded=_told_by_worker if self._passes_over else None,
+                    bytes_per_second=self.job.pipeline.read_max_bytes_per_second,
+                    spool=(self.job.pipeline.folder / SPOOL).absolute() if self.job.spools else None,
                 )
             )
             self._source = source

@@ -22,6 +22,7 @@ from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.failures import behind
 from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import QueryNotices
+from cdckit.engine.spark.stream_reader import LIMITED
 from cdckit.engine.state.spark_checkpoint import (
     CommittedBatch,
     Folder,
@@ -101,7 +102,7 @@ class PipelineQuery:
         self._fault, self._refusing, self._delivered = None, False, {}
         query = self._start(once)
         try:
-            while query.isActive and not stopping():
+            while query.isActive and not self._at_end and not stopping():
                 stopping.wait(POLL_SECONDS)
                 self._tell()
                 self.ahead.look(None if self.committed is None else self.committed.end, heard=self.told.is_idle)
@@ -117,16 +118,24 @@ class PipelineQuery:
             self._raise(failure, stopping)
 
     def _start(self, once: bool) -> StreamingQuery:
+        ends = once or not self.source.streams
         starts = planned_batch(self.checkpoint) == self._planned_before
-        self.session.dataSource.register(bound_to(replace(self.job, starts=starts)))
+        self.session.dataSource.register(bound_to(replace(self.job, starts=starts, ends=ends)))
         writer = (
             self._loaded()
             .writeStream.foreachBatch(self._deliver)
             .option("checkpointLocation", location(self.checkpoint))
         )
-        if once or not self.source.streams:
+        if ends and LIMITED:
             return writer.trigger(availableNow=True).start()
-        return writer.trigger(processingTime=f"{self.delivery.interval_ms} milliseconds").start()
+        # A release without limits takes `availableNow` for one batch: the query is stopped at its end instead.
+        interval_ms = 0 if ends else self.delivery.interval_ms
+        return writer.trigger(processingTime=f"{interval_ms} milliseconds").start()
+
+    @property
+    def _at_end(self) -> bool:
+        """Whether the query, which Spark would go on with, is at its end."""
+        return not LIMITED and self.told.at_end
 
     def _loaded(self) -> DataFrame:
         """The data source.

@@ -8,6 +8,7 @@ given up, as with an executor that was lost, is not listened to any more; of sev
 from __future__ import annotations
 
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -132,9 +133,18 @@ class SinkWriter:
         if not self._closed:
             self._closed = True
             with suppress(OSError):
-                # `accept` does not end when its listener is closed by another thread: a last caller ends it.
-                Client(self.address.place, self.address.family, authkey=self.address.secret).close()
+                self._call_last()
             self._listener.close()
+
+    def _call_last(self) -> None:
+        """Ends `accept`, which does not end when its listener is closed by another thread.
+
+        Nothing is awaited of the other end: where no `accept` goes on any more, nobody would answer.
+        """
+        family = socket.AF_UNIX if self.address.family == "AF_UNIX" else socket.AF_INET
+        with socket.socket(family) as caller:
+            caller.settimeout(1)
+            caller.connect(self.address.place)
 
 
 def send_all(address: Address, ticket: bytes, batches: Iterator[pa.RecordBatch]) -> None:

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from cdckit.api.record import Offset
-from cdckit.api.state_store import Json, StateStore
+from cdckit.api.state_store import Json, StateStore, StateView
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, begun_in_vain, committed_batch, planned_batch
@@ -153,9 +153,24 @@ def current_offset(place: StatePlace) -> Offset | None:
         StateError: the state cannot be read.
     """
     with place.view() as view:
-        last = _note(view.get(NOTE))
-        committed = _committed(last, place.folder) if last is not None and last.authority else None
-        return committed.end if committed is not None else view.load_offset()
+        committed = _last_batch(view, place.folder)
+        return view.load_offset() if committed is None else committed[1].end
+
+
+def current_batch(place: StatePlace) -> tuple[str, CommittedBatch] | None:
+    """The last batch that Spark has committed, with the name of its generation; None where Spark did not run last.
+
+    Raises:
+        StateError: the state cannot be read.
+    """
+    with place.view() as view:
+        return _last_batch(view, place.folder)
+
+
+def _last_batch(view: StateView, folder: Path) -> tuple[str, CommittedBatch] | None:
+    last = _note(view.get(NOTE))
+    committed = _committed(last, folder) if last is not None and last.authority else None
+    return None if last is None or committed is None else (last.id, committed)
 
 
 def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None:

@@ -35,6 +35,8 @@ _FLOAT, _DOUBLE = struct.Struct("<f").pack, struct.Struct("<d").pack
 _BOOLEAN = {True: b"\1", False: b"\0"}
 END = b"\0"
 """What ends an array or a map."""
+_TEXTS = 256
+"""So many texts of one field are kept."""
 
 
 @dataclass(slots=True)
@@ -227,7 +229,7 @@ class BinaryCompiler:
                 walk.enter(path, len(own.fields))
                 self._walk(own, inner, path, walk)
             else:
-                walk.write(self._expression(own, inner, _variable(path), walk.scope))
+                walk.write(self._expression(own, inner, _variable(path), walk.scope, repeats=True))
 
     def _index(self, schema: Schema, name: str) -> int | None:
         if name in schema.index:
@@ -240,10 +242,15 @@ class BinaryCompiler:
         function: Write = eval(f"lambda v: {body}", scope)  # noqa: S307 - generated from the schemas alone
         return function
 
-    def _expression(self, schema: Schema, target: _Target, name: str, scope: dict[str, Any]) -> str:
-        """The expression that writes variable `name`."""
+    def _expression(
+        self, schema: Schema, target: _Target, name: str, scope: dict[str, Any], *, repeats: bool = False
+    ) -> str:
+        """The expression that writes variable `name`, whose values mostly come again and again where it `repeats`."""
         before, branch = self._branch(target, schema.type, schema.name or "")
-        rendered = self._rendered(schema, branch, name, before, scope)
+        if repeats and schema.type == "string" and branch.kind in ("string", "bytes"):
+            rendered = f"{_constant(_Texts(before), scope)}[{name}]"
+        else:
+            rendered = self._rendered(schema, branch, name, before, scope)
         absent = self._absent(schema, target, branch, before)
         if absent is None:
             return rendered
@@ -378,6 +385,24 @@ def _text(schema: Schema, kind: str, name: str, before: bytes, scope: dict[str, 
     if schema.type == "bytes" and kind == "string":
         raise ValueError("bytes cannot be written as the registered string")
     return f"({small}[n] + b if (n := len(b := {content})) < {SMALL} else {head}{counted}(b))"
+
+
+class _Texts(dict[str, bytes]):
+    """The bytes of texts that come again and again, such as the names in a source block.
+
+    Args:
+        before: what stands before each.
+    """
+
+    def __init__(self, before: bytes) -> None:
+        super().__init__()
+        self._before = before
+
+    def __missing__(self, text: str) -> bytes:
+        if len(self) >= _TEXTS:
+            self.clear()
+        made = self[text] = self._before + _counted(text.encode())
+        return made
 
 
 def _counted(content: bytes) -> bytes:

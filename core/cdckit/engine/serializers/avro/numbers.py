@@ -1,6 +1,7 @@
 """Avro's integers: variable-length, zig-zag (Avro's specification, "Binary Encoding").
 
-Seven bits a byte take a step each; tables of fourteen bits halve them, and one of small numbers spares them.
+Seven bits a byte take a step each; tables of fourteen bits halve them, and one of small numbers spares them. Large
+numbers are mostly times, the upper parts of which come again.
 """
 
 from __future__ import annotations
@@ -26,6 +27,26 @@ _LAST = [_variable(number) for number in range(1 << _BITS)]
 _MORE = [bytes((number & 0x7F | 0x80, number >> 7 | 0x80)) for number in range(1 << _BITS)]
 
 
+_LOW = 2 * _BITS
+_UPPER = 4096
+"""So many upper parts of large numbers are kept: those of times change every few minutes, or seconds."""
+
+
+class _UpperBytes(dict[int, bytes]):
+    """The bytes of what large numbers have above their lowest bits."""
+
+    def __missing__(self, upper: int) -> bytes:
+        if upper >> (64 - _LOW):
+            raise ValueError("it is no integer of 64 bits")
+        if len(self) >= _UPPER:
+            self.clear()
+        made = self[upper] = _variable(upper)
+        return made
+
+
+_upper = _UpperBytes()
+
+
 def long_bytes(number: int) -> bytes:
     """An integer of up to 64 bits.
 
@@ -35,16 +56,9 @@ def long_bytes(number: int) -> bytes:
     number = (number << 1) ^ (number >> 63)
     if number <= _MASK:
         return _LAST[number]
-    if number >> 28 == 0:
-        return _MORE[number & _MASK] + _LAST[number >> 14]
-    if number >> 42 == 0:
-        return _MORE[number & _MASK] + _MORE[number >> 14 & _MASK] + _LAST[number >> 28]
-    if number >> 64:
-        raise ValueError("it is no integer of 64 bits")
-    parts = [_MORE[number & _MASK]]
-    while (number := number >> _BITS) > _MASK:
-        parts.append(_MORE[number & _MASK])
-    return b"".join((*parts, _LAST[number]))
+    if number >> _LOW == 0:
+        return _MORE[number & _MASK] + _LAST[number >> _BITS]
+    return _MORE[number & _MASK] + _MORE[number >> _BITS & _MASK] + _upper[number >> _LOW]
 
 
 def int_bytes(number: int) -> bytes:

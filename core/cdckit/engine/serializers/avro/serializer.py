@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
 import orjson
 
 from cdckit.api.schema import Schema
@@ -15,6 +19,9 @@ from cdckit.engine.serializers.avro.subjects import record_name
 from cdckit.engine.serializers.confluent import ConfluentSerializer
 from cdckit.engine.serializers.field_changes import Fields
 from cdckit.engine.serializers.registered import Registered, Write, Written
+
+if TYPE_CHECKING:
+    from cdckit.engine.serializers.avro.reading import AvroReader
 
 
 class AvroSerializer(ConfluentSerializer):
@@ -51,6 +58,21 @@ class AvroSerializer(ConfluentSerializer):
     def latest(self, found: Found, written: Written) -> Written:
         """The subject's latest schema, with those that it refers to in it."""
         return whole(orjson.loads(found.text), [orjson.loads(text) for _, text in found.references])
+
+    @property
+    def readable(self) -> bool:
+        """Where the package fastavro is."""
+        return find_spec("fastavro") is not None
+
+    def read_back(self, topic: str, part: str, data: bytes) -> Any:
+        """By the schema that the message names."""
+        return self._reader.read(f"{topic}-{part}", data)
+
+    @cached_property
+    def _reader(self) -> AvroReader:
+        from cdckit.engine.serializers.avro.reading import AvroReader  # noqa: PLC0415 - it needs an extra
+
+        return AvroReader(self.text_of)
 
     def writer(self, schema: Schema, registered: Registered) -> Write:
         """Bytes that stand alone have no length before them."""

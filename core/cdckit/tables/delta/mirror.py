@@ -8,14 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit import SinkError
+from cdckit.errors import SinkError
 from cdckit.tables.definitions import Fitting
-from cdckit.tables.key_follower import Follower
-from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Layout
-from cdckit.tables.segments import Emptied
-from cdckit.tables.target import BatchId, Columns
-from cdckit_delta.arrow_types import arrow_schema
-from cdckit_delta.folding import (
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.folding import (
     KEPT,
     Unkeyed,
     absent_columns,
@@ -26,9 +22,13 @@ from cdckit_delta.folding import (
     with_absent,
     without_old_keys,
 )
-from cdckit_delta.rows import TableRows
-from cdckit_delta.sql import any_of, kept_values, one_of, put_values, quoted
-from cdckit_delta.target import DeltaTarget, committed_as
+from cdckit.tables.delta.rows import TableRows
+from cdckit.tables.delta.sql import any_of, kept_values, one_of, put_values, quoted
+from cdckit.tables.delta.target import DeltaTarget, committed_as
+from cdckit.tables.key_follower import Follower
+from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Layout
+from cdckit.tables.segments import Emptied
+from cdckit.tables.target import BatchId, Columns
 
 _MARKS = {OP: "string", ABSENT: "string"}
 

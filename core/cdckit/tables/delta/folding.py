@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit import LANE_END, lane_of
+from cdckit.api.record import LANE_END, lane_of
 from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit.tables.segments import Emptied
 

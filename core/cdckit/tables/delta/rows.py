@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 
-from cdckit import lane_of
+from cdckit.api.record import lane_of
 from cdckit.tables.definitions import Fitting
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.spilled_rows import SpilledRows
 from cdckit.tables.fitted_rows import fitted, moved_to
+from cdckit.tables.groups import Group
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
-from cdckit_delta.arrow_types import arrow_schema
-from cdckit_delta.spilled_rows import SpilledRows
 
 
 class Batches(Protocol):
@@ -87,10 +88,20 @@ class TableRows:
             first[place] = min(part.position, first.get(place, part.position))
         return [(position, layout) for (_, layout), position in first.items()]
 
+    @property
+    def sources(self) -> set[str]:
+        """The sources of whole rows."""
+        return {part.layout.source for part in self.parts if part.layout.kind == "rows"}
+
     def without(self, sources: Set[str]) -> TableRows:
         """What there is of other source tables than these, and that one of these is gone."""
         parts = [part for part in self.parts if part.layout.source not in sources]
         return replace(self, parts=parts, marks=left_marks(self.marks, sources))
+
+    def and_groups(self, groups: Iterable[Group]) -> TableRows:
+        """These rows, and those of groups behind them."""
+        made = [(group.position, *group.batch()) for group in groups]
+        return replace(self, parts=[*self.parts, *(Part(at, layout, Held(batch)) for at, layout, batch in made)])
 
     def typed(self, columns: Mapping[str, str], fitting: Fitting) -> Iterator[pa.RecordBatch]:
         """The rows with just these columns; one that a row lacks has there what older rows have, or null."""

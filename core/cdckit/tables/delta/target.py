@@ -12,20 +12,22 @@ from typing import ClassVar, Literal, TypeAlias
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transaction, write_deltalake
 
-from cdckit import SinkError
+from cdckit.errors import SinkError
 from cdckit.tables.alterations import NOTE as DUE
+from cdckit.tables.delta.arrow_types import arrow_schema, type_text
+from cdckit.tables.delta.rewriting import Rewriting
+from cdckit.tables.delta.spilled_rows import SpilledRows
+from cdckit.tables.delta.sql import quoted
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.target import TOPIC, BatchId, Columns, Step, Target
-from cdckit_delta.arrow_types import arrow_schema, type_text
-from cdckit_delta.rewriting import Rewriting
-from cdckit_delta.spilled_rows import SpilledRows
-from cdckit_delta.sql import quoted
 
 log = logging.getLogger("cdckit.tables")
 
 Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
 
 _OURS = "cdckit."
+PLACE = "cdckit.offset"
+"""The metadata of a commit that have the offset, as JSON, which all rows before it and none behind it make."""
 _ALTERATION = "cdckit/alteration"
 """The application of the commits that write all files anew."""
 _ALTERING = "altering"
@@ -67,11 +69,28 @@ class DeltaTarget(Target):
         """The table as this process has seen it last."""
         if self._open is None:
             self._open = DeltaTable(self.path, storage_options=self._storage or None)
+            self._forget_checksum()
         return self._open
 
     def exists(self) -> bool:
         """Whether there is such a table."""
         return self._open is not None or DeltaTable.is_deltatable(self.path, self._storage or None)
+
+    def refresh(self) -> None:
+        """Makes what others have committed since count from here on."""
+        if self._open is not None:
+            self._open.update_incremental()
+            self._forget_checksum()
+
+    def _forget_checksum(self) -> None:
+        """Removes the checksum that Spark keeps beside its note of the last checkpoint, which is put anew here."""
+        if "://" not in self.path:
+            Path(self.path, "_delta_log", "._last_checkpoint.crc").unlink(missing_ok=True)
+
+    @property
+    def bytes(self) -> int:
+        """How large the table's files are together."""
+        return int(sum(pa.table(self.table.get_add_actions(flatten=True)).column("size_bytes").to_pylist()))
 
     def version_of(self, application: str) -> int | None:
         """The number of the last batch that the table has of an application; None where it has none."""
@@ -85,18 +104,18 @@ class DeltaTarget(Target):
         """The table's columns; none where there is no table yet."""
         return {field.name: type_text(field.type) for field in self.schema()} if self.exists() else {}
 
-    def create(self, columns: Columns) -> None:
-        """Makes the table."""
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+        """Makes the table, with notes about it."""
         mapped = {_MAPPING: "name"} if any(map(_NEEDS_MAPPING.search, columns)) else {}
         self._open = DeltaTable.create(
             self.path,
             Schema.from_arrow(arrow_schema(columns)),
             mode="ignore",
-            configuration={f"{_OURS}{TOPIC}": self.topic, **mapped},
+            configuration={f"{_OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()} | mapped,
             storage_options=self._storage or None,
             raise_if_key_not_exists=False,
         )
-        self.check_owner(self.notes())
+        self.check_made(notes)
 
     def _check_columns(self, columns: Iterable[str]) -> None:
         """Sees that the table's columns can become these."""
@@ -217,5 +236,6 @@ def scan(table: DeltaTable, wanted: pa.Schema, where: str = "true") -> Iterator[
 
 
 def committed_as(batch: BatchId) -> CommitProperties:
-    """What makes a commit that of a batch."""
-    return CommitProperties(app_transactions=[Transaction(batch.application, batch.number)])
+    """What makes a commit that of a batch, and notes in its metadata where in the source's log it ends."""
+    noted = {PLACE: batch.place} if batch.place else None
+    return CommitProperties(noted, app_transactions=[Transaction(batch.application, batch.number)])

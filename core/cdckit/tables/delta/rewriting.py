@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdckit.tables.delta.arrow_types import arrow_type
 from cdckit.tables.fitted_rows import cast, repeated
 from cdckit.tables.target import Columns, Step
-from cdckit_delta.arrow_types import arrow_type
 
 _TWO_64 = pa.scalar(Decimal(1 << 64), pa.decimal128(20, 0))
 

@@ -1,0 +1,71 @@
+"""What planning ranges of the log costs, without Spark: `python -m benchmarks.planning [--beside TREE]`.
+
+A backlog is cut into batches, each is planned, and its splits are read from their pickles by sources that know nothing
+else, as the Spark runner does it. TREE is a checkout of another revision, which does the same on the same log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import workload
+from benchmarks.pipelines import PASSWORD, USER
+from testkit.servers.mysql import MySQLServer
+
+ROOT = Path(__file__).parents[1]
+ROOTS = ("core", "plugins", "sinks", "transforms")
+
+
+def _child(tree: Path, what: str, *values: object) -> Any:
+    """Does a part in a process of its own, with a revision's packages."""
+    path = os.pathsep.join(str(tree / root) for root in ROOTS)
+    command = [sys.executable, str(ROOT / "benchmarks" / "planned.py"), what, *map(str, values)]
+    environment = {**os.environ, "PYTHONPATH": path}
+    found = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, cwd=tree)
+    return json.loads(found.stdout)
+
+
+def _sent(server: MySQLServer) -> int:
+    return int(server.execute("SHOW GLOBAL STATUS LIKE 'Bytes_sent'")[0][1])
+
+
+@click.command()
+@click.option("--rows", default=400_000, help="How many rows the backlog inserts, 100 a statement.")
+@click.option("--tables", default=0, help="How many other tables are captured.")
+@click.option("--beside", type=click.Path(path_type=Path), help="A checkout of the revision to compare with.")
+def main(rows: int, tables: int, beside: Path | None) -> None:
+    """Measures planning."""
+    trees = [*([("before", beside.absolute())] if beside is not None else []), ("now", ROOT)]
+    shown = Table(title=f"{rows:,} rows, {tables:,} other tables", box=SIMPLE_HEAD)
+    for column in ("", "log, MB", "sent / log", "largest split, bytes", "CPU s planning", "CPU s reading", "wait s"):
+        shown.add_column(column, justify="right")
+    with MySQLServer() as server, tempfile.TemporaryDirectory(prefix="cdckit-planning-") as folder:
+        server.create_user(USER, PASSWORD)
+        workload.create(server)
+        for name, tree in trees:
+            _child(tree, "prepare", Path(folder) / name, server.port, tables)
+        workload.write(server, workload.inserts(0, rows))
+        for name, tree in trees:
+            before = _sent(server)
+            found = _child(tree, "measure", Path(folder) / name, server.port)
+            if found["records"] != rows:
+                raise AssertionError(f"{name}: {found['records']} records of {rows} rows")
+            sent = (_sent(server) - before) / found["log"]
+            cpu = (f"{found[part]:.2f}" for part in ("planning", "reading", "waited"))
+            shown.add_row(name, f"{found['log'] / 1e6:.0f}", f"{sent:.2f}", f"{found['split']:,}", *cpu)
+    Console(width=120).print(shown)
+
+
+if __name__ == "__main__":
+    main()

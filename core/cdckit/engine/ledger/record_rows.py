@@ -1,0 +1,360 @@
+"""The ledger of a pipeline whose rows are taken from its records: of a sink that keeps tables, for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+from cdckit.api.marks import MarkKind, RoutedMark
+from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, Record, lane_of
+from cdckit.api.schema import Schema
+from cdckit.api.state_store import StateStore
+from cdckit.api.struct import Struct
+from cdckit.engine.ledger.gathered import GatheredRows, key_hash, parts
+from cdckit.engine.ledger.layouts import Layout, Layouts
+from cdckit.engine.ledger.ledger import Ledger
+from cdckit.engine.ledger.row_form import RowForm, digest
+from cdckit.engine.ledger.table import TableLedger
+from cdckit.engine.ledger.window import KeyedRows
+from cdckit.errors import CdcError
+from cdckit.tables.shapes import EnvelopeShape, carries_rows, shape_of
+
+_GATHERED = 2000
+"""So many rows are hashed together."""
+_INCREMENTAL = "incremental"
+_NO_KEY = "its records have no key, so that its rows cannot be told apart"
+_SEVERAL = "its rows are those of several tables, one of which was emptied"
+_WHEN = {True: "before", False: "after"}
+
+
+class Log(Protocol):
+    """What of a source says where its log is."""
+
+    def latest_offset(self, start: Offset) -> Offset:
+        """Where it ends now."""
+
+    def passed(self, offset: Offset, point: Offset) -> bool:
+        """Whether all before `point` lies before `offset`."""
+
+
+class RecordLedger(Ledger):
+    """Adds up what the source tells of, behind the transforms.
+
+    Args:
+        state: the pipeline's, held.
+        saved: the saved offset.
+        lists: which tables are captured.
+        left_out: why rows of a table from before the pipeline are not told of; None: they are.
+        layouts: how rows become texts.
+        rows: where rows are known by their keys.
+        log: where the source's log is; None: a snapshot's rows are those at the place that the log is followed from.
+        mirrors: whether the sink's tables follow what happens to whole tables.
+    """
+
+    def __init__(
+        self,
+        state: StateStore,
+        saved: Offset | None,
+        lists: Mapping[str, str],
+        left_out: Callable[[str], str | None],
+        layouts: Layouts,
+        rows: KeyedRows,
+        log: Log | None,
+        *,
+        mirrors: bool = False,
+    ) -> None:
+        self._layouts, self._mirrors = layouts, mirrors
+        self._keyed, self._log = rows, log
+        super().__init__(None, state, saved, lists, left_out)
+
+    # -- what is kept
+
+    def load(self, saved: Offset | None) -> None:
+        """Goes on from a saved offset."""
+        self._forget()
+        super().load(saved)
+        token, _ = self._window
+        self._ended = bool(token) and not any(table.reading for table in self._tables.values())
+        if token and not self._keyed.has(token):
+            self._window = "", None
+            for table in self._tables.values():
+                if table.keyed:
+                    table.spoil("the file that its snapshot's rows were in is gone")
+                    table.keyed = False
+        elif saved is None and self._log is not None:
+            self._open()
+
+    def _open(self) -> None:
+        """From here on, and until the log has been read up to where it ends behind the snapshot, keys count."""
+        token, _ = self._window
+        self._window = token or self._keyed.begin(), None
+        self._ended = False
+
+    @property
+    def _is_open(self) -> bool:
+        return bool(self._window[0])
+
+    def _forget(self) -> None:
+        self._gathered: dict[tuple[str, Schema, Schema], GatheredRows] = {}
+        self._count = 0
+
+    # -- what comes
+
+    def take_records(self, records: Sequence[Record], marks: Sequence[RoutedMark] = ()) -> None:
+        """Takes records in order, and what happened to whole tables among them."""
+        for part, mark in parts(records, marks):
+            for record in part:
+                self._take_record(record)
+            if mark is not None:
+                self._add_up()
+                self._mark(mark)
+        if self._count >= _GATHERED:
+            self._add_up()
+
+    def _take_record(self, record: Record) -> None:
+        lane = lane_of(record.position)
+        if record.position > self._reached.get(lane, ""):
+            self._reached[lane] = record.position
+        value = record.value
+        if not isinstance(value, Struct):
+            return
+        shape = shape_of(value.schema)
+        if shape is None:
+            if carries_rows(value.schema):
+                self._table(record.topic).spoil("its values are no change events with rows: a transform made others")
+        elif value["op"] == "t":
+            self._add_up()
+            self._emptied(record.topic)
+        elif not isinstance(record.key, Struct):
+            self._table(record.topic).spoil(_NO_KEY)
+        elif value["source"].get("snapshot") != _INCREMENTAL:
+            self._take_row(record, value, shape, record.key)
+
+    def _take_row(self, record: Record, value: Struct, shape: EnvelopeShape, key: Struct) -> None:
+        layout = self._layouts(shape.row, key.schema)
+        table = self._known_table(record, value, layout, key)
+        rows = self._gathered.get((record.topic, shape.row, key.schema))
+        if rows is None:
+            rows = self._gathered[record.topic, shape.row, key.schema] = GatheredRows(record.position, layout)
+        if record.headers and record.header(UNAVAILABLE_HEADER) is not None:
+            table.spoil(f"the log did not carry all values of a row at position {record.position} (binlog_row_image)")
+        op = value["op"]
+        if table.keyed:
+            rows.keyed.append((key_hash(key), -1 if op == "d" else len(rows.put)))
+        for wanted, before, into in (("rcu", False, rows.put), ("ud", True, rows.gone)):
+            if op in wanted and not (before and table.keyed):
+                self._take_image(table, record, key, rows.layout, shape, into, before=before)
+
+    def _take_image(
+        self,
+        table: TableLedger,
+        record: Record,
+        key: Struct,
+        layout: Layout,
+        shape: EnvelopeShape,
+        into: list[Any],
+        *,
+        before: bool,
+    ) -> None:
+        value = record.value
+        assert isinstance(value, Struct)
+        image = (shape.document if shape.has_documents else shape.image)(value, before=before)
+        if image is None:
+            table.spoil(f"the change at position {record.position} does not tell the row {_WHEN[before]} it")
+        elif not table.void:
+            into.append(layout.row(key, image))
+            self._count += 1
+
+    def _known_table(self, record: Record, value: Struct, layout: Layout, key: Struct) -> TableLedger:
+        """The table of a record's topic, with its source noted."""
+        table = self._table(record.topic)
+        source, op = value["source"], value["op"]
+        name = f"{source.get('db')}.{source.get('table') or source.get('collection')}"
+        first = table.form is None
+        if op == "r" and not table.reading:
+            self._add_up()
+        self._begin(table, op, name, layout.form)
+        if table.pending.emptied:
+            table.settle()
+            first = True
+        if first and (self._is_open or (op == "r" and self._log is not None)):
+            self._keep_keys(record.topic, table, reading=op == "r")
+        self._note_key(table, layout, key.schema)
+        self._note_source(table, name)
+        return table
+
+    def _keep_keys(self, topic: str, table: TableLedger, *, reading: bool) -> None:
+        """From here on its rows are known by their keys."""
+        if reading or not self._is_open:
+            self._open()
+        self._keyed.clear(topic)
+        table.keyed = True
+
+    def _note_key(self, table: TableLedger, layout: Layout, key: Schema) -> None:
+        names = tuple(one.name for one in key.fields)
+        if table.key == names:
+            return
+        if table.key:
+            table.spoil(f"its key was {', '.join(table.key)} and became {', '.join(names)}")
+        elif self._mirrors and (foreign := set(names) - {*layout.form.columns}):
+            table.spoil(f"its key has {', '.join(sorted(foreign))}, which its rows do not have")
+        table.key = names
+
+    # -- what happens to whole tables
+
+    def _mark(self, routed: RoutedMark) -> None:
+        kind, table = routed.mark.kind, self._table(routed.topic)
+        if kind is MarkKind.SNAPSHOT_END:
+            table.read()
+        elif kind is MarkKind.ALTER:
+            self._altered(table, routed)
+        elif kind in (MarkKind.RENAME, MarkKind.UNTOLD) and self._mirrors:
+            table.spoil(f"rows of it came or went at position {routed.mark.position} without being told of")
+        elif kind is MarkKind.SNAPSHOT_BEGIN or (kind is MarkKind.CREATE and self._mirrors):
+            self._begun(table, routed)
+        elif kind in (MarkKind.TRUNCATE, MarkKind.DROP) and self._mirrors:
+            self._emptied(routed.topic, shared=bool(routed.sharing))
+
+    def _begun(self, table: TableLedger, routed: RoutedMark) -> None:
+        """All its rows are told from here on; there are none before."""
+        layout, key = self._layout(routed)
+        if layout is None or key is None:
+            return  # the first row says more
+        if routed.sharing:
+            table.spoil(f"its rows are those of several tables, of which {routed.mark.table} was read anew")
+            return
+        reading = routed.mark.kind is MarkKind.SNAPSHOT_BEGIN
+        table.key, table.keyed = (), False
+        table.begin(layout.form, routed.mark.table)
+        table.reading = reading
+        self._note_key(table, layout, key)
+        self._note_source(table, routed.mark.table)
+        table.settle()
+        if self._log is not None and (reading or self._is_open):
+            self._keep_keys(routed.topic, table, reading=reading)
+
+    def _layout(self, routed: RoutedMark) -> tuple[Layout | None, Schema | None]:
+        """The columns and the key of a mark's table; None where they are not known."""
+        value, key = routed.example.value, routed.example.key
+        shape = shape_of(value.schema) if isinstance(value, Struct) else None
+        if shape is None or not isinstance(key, Struct):
+            return None, None
+        return self._layouts(shape.row, key.schema), key.schema
+
+    def _altered(self, table: TableLedger, routed: RoutedMark) -> None:
+        layout, key = self._layout(routed)
+        if layout is None or table.form is None:
+            return
+        if not table.form.covers(layout.form):
+            table.spoil(_changed(table.form, layout.form, routed.mark.position))
+        elif key is not None:
+            self._note_key(table, layout, key)
+
+    def _emptied(self, topic: str, *, shared: bool = False) -> None:
+        table = self._table(topic)
+        if shared or len(table.sources) > 1:
+            table.spoil(_SEVERAL)
+        if table.keyed:
+            self._keyed.clear(topic)
+        table.empty()
+
+    # -- sums
+
+    def _add_up(self) -> None:
+        for (topic, _, _), rows in self._gathered.items():
+            self._add_rows(topic, self._table(topic), rows)
+        self._forget()
+
+    def _add_rows(self, topic: str, table: TableLedger, rows: GatheredRows) -> None:
+        form = rows.layout.form
+        if table.void or table.form is None:
+            return
+        if table.form != form and not table.form.covers(form):
+            table.spoil(_changed(table.form, form, rows.position))
+            return
+        names = table.form.columns
+        put = [*map(digest, rows.layout.texts(rows.put, names))]
+        if table.keyed:
+            self._keyed.apply(topic, rows.changes(put))
+            table.changed = True
+        else:
+            table.take(put, map(digest, rows.layout.texts(rows.gone, names)))
+
+    # -- how far it is
+
+    def took(self, batch: Batch) -> None:
+        """The batch that was taken is whole."""
+        if batch.offset is None:
+            return
+        self._add_up()
+        if batch.save and not batch.records:
+            self._read_out()
+        super().took(batch)
+
+    def ended(self) -> None:
+        """What was planned as a whole has come as a whole."""
+        self._read_out()
+        for table in self._tables.values():
+            table.read()
+
+    def _read_out(self) -> None:
+        """A snapshot has ended: where the log ends from now on is behind all that its rows show."""
+        if self._is_open:
+            self._window, self._ended = (self._window[0], None), True
+
+    def saving_batch(self, offset: Offset, application: str, batch: int) -> None:
+        """The offset is about to be saved, behind a batch of the tables, and behind all that was taken.
+
+        Raises:
+            StateError: it cannot be kept.
+        """
+        self._add_up()
+        for table in self._touched.values():
+            table.settle()
+        self._touched.clear()
+        self._batch = application, batch
+        self.saving(offset)
+
+    def saving(self, offset: Offset) -> None:
+        """The offset is about to be saved."""
+        was_open = self._is_open
+        if was_open:
+            self._close(offset)
+            self._keyed.commit()
+        super().saving(offset)
+        if not was_open:
+            self._keyed.remove()
+
+    def _close(self, offset: Offset) -> None:
+        """Adds up what is known by keys, once the log has been read up to where it ended behind the snapshot."""
+        log, (token, until) = self._log, self._window
+        if log is None or not self._ended:
+            return
+        with suppress(CdcError):  # a source that is away is asked again when the next offset is saved
+            if until is None:
+                until = log.latest_offset(offset)
+                self._window = token, until
+            if not log.passed(offset, until):
+                return
+            for topic, table in self._tables.items():
+                if table.keyed:
+                    table.sums, table.keyed, table.changed = self._keyed.sums(topic), False, True
+            self._window, self._ended = ("", None), False
+
+    def drop(self) -> None:
+        """What came behind the last offset comes again; rows by their keys may."""
+        self._forget()
+        super().drop()
+
+    def begin_anew(self) -> None:
+        """The log is lost, and all rows are read again."""
+        self._forget()
+        super().begin_anew()
+        if self._log is not None:
+            self._window = "", None
+            self._open()
+
+
+def _changed(before: RowForm, form: RowForm, position: str) -> str:
+    return f"its definition changed at position {position}: {before.lost(form)} went or became otherwise"

@@ -1,0 +1,48 @@
+"""Splits as what Spark calls the partitions of an input, and one of those read in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import InputPartition
+
+from cdckit.api.source import Split
+from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.worker import read_splits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class SplitPartition(InputPartition):
+    """An input partition.
+
+    Attributes:
+        splits: what is read, one after another; none where there is nothing.
+        buckets: how many shares of the keys its packets are made for.
+    """
+
+    def __init__(self, splits: Sequence[Split], buckets: int = 1) -> None:
+        super().__init__(splits)
+        self.splits = splits
+        self.buckets = buckets
+
+
+def partitions_of(splits: Sequence[Split], buckets: int = 1, *, in_order: bool = False) -> list[InputPartition]:
+    """The only partition of a batch needs no shares: nothing is sorted.
+
+    Args:
+        splits: what is read.
+        buckets: how many shares of the keys there are.
+        in_order: whether one task reads all, so that it knows of each failure before what comes behind it.
+    """
+    if in_order and splits:
+        return [SplitPartition(splits)]
+    return [SplitPartition([split], buckets if len(splits) > 1 else 1) for split in splits]
+
+
+def read_partition(job: Job, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    """One partition's records, in a worker."""
+    assert isinstance(partition, SplitPartition)
+    return read_splits(job, partition.splits, partition.buckets) if partition.splits else iter(())

@@ -1,0 +1,1 @@
+"""Delta tables by delta-rs, in the process that has the rows."""

@@ -1,0 +1,50 @@
+"""What a Delta table has that delta-rs does not write, or would not keep as Spark does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from cdckit.tables.delta.arrow_types import type_text
+
+_NAMED = "variantType"
+"""delta-rs adds this to a table that lists its features, whatever it has, where it keeps properties."""
+_WRITTEN = frozenset({"appendOnly", "invariants", "timestampNtz", _NAMED})
+"""The features of tables that are written here: https://github.com/delta-io/delta/blob/master/PROTOCOL.md#table-features"""
+_PLAIN_WRITER, _LISTING_WRITER = 2, 7
+"""Up to the first version a table has none but `appendOnly` and `invariants`, from the second on it lists them."""
+_PLAIN_READER = 1
+
+
+def left_to_spark(table: DeltaTable) -> str | None:
+    """Why a table is not written by delta-rs beside Spark; None: it may be."""
+    return next(_reasons(table), None)
+
+
+def keeps_features(table: DeltaTable) -> bool:
+    """Whether a table has the same features once delta-rs has kept properties of it."""
+    protocol = table.protocol()
+    return protocol.min_writer_version < _LISTING_WRITER or _NAMED in (protocol.writer_features or ())
+
+
+def _reasons(table: DeltaTable) -> Iterator[str]:
+    protocol, metadata = table.protocol(), table.metadata()
+    named = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    if protocol.min_writer_version >= _LISTING_WRITER:
+        yield from sorted(named - _WRITTEN)
+    elif protocol.min_writer_version > _PLAIN_WRITER or protocol.min_reader_version > _PLAIN_READER:
+        yield f"its writers' version {protocol.min_writer_version}"
+    if metadata.configuration.get("delta.columnMapping.mode", "none") != "none":
+        yield "columnMapping"
+    if metadata.partition_columns:
+        yield "its partitions"
+    # Spark follows these when it writes: small files are put together behind a commit.
+    yield from (name for name in metadata.configuration if name.startswith("delta.autoOptimize"))
+    yield from (f"column '{field.name}', which is not null" for field in table.schema().fields if not field.nullable)
+    try:
+        for column in pa.schema(table.schema()):
+            type_text(column.type)
+    except ValueError as error:
+        yield str(error)

@@ -1,0 +1,123 @@
+"""Small tables are written by the driver itself, by delta-rs: no job of Spark's for a few rows.
+
+A commit carries the batch's number as Spark's do, so that a table may change hands between two batches, or between two
+tries of one: what is there is not written again. Whatever delta-rs cannot, Spark is left to do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+from pyspark.sql import SparkSession
+
+from cdckit import CdcError
+from cdckit.tables.delta import rows as light_rows
+from cdckit.tables.delta.arrow_types import arrow_schema
+from cdckit.tables.delta.mirror import Mirror
+from cdckit.tables.delta.passing import passes, reason
+from cdckit.tables.delta.target import DeltaTarget
+from cdckit.tables.evolution import Evolution
+from cdckit.tables.segments import Emptied
+from cdckit.tables.target import BatchId
+from cdckit_spark.config import LakeConfig
+from cdckit_spark.rows import TableRows
+from cdckit_spark.shared_target import SharedTarget
+from cdckit_spark.targets import SparkTarget, local_path
+
+log = logging.getLogger("cdckit.spark")
+
+PACKED_BYTES = 8 << 20
+"""So many bytes of a table's packets, which are compressed, the driver takes; at a time it holds four times that."""
+
+_SPARKS_OWN = (
+    "spark.databricks.delta.properties.defaults.",
+    "spark.databricks.delta.autoCompact.",
+    "spark.databricks.delta.optimizeWrite.",
+    "spark.databricks.delta.commitInfo.",
+    "spark.delta.logStore.",
+)
+"""Settings of a session that say how Spark makes and writes tables, which delta-rs does not know."""
+
+Table = Evolution[SparkTarget]
+
+
+class DriverWriter:
+    """Writes rows that the driver holds.
+
+    Args:
+        config: the sink's.
+        place: the folder of all tables, on this machine.
+    """
+
+    def __init__(self, config: LakeConfig, place: str) -> None:
+        self.place = place
+        self._config = config
+
+    def takes(self, rows: TableRows) -> bool:
+        """Whether there are few rows, whose old values need not be looked up."""
+        few = rows.count <= self._config.small_batch_rows and rows.packed_bytes <= PACKED_BYTES
+        return few and not rows.cut and not any(head.layout.moved for head in rows.headings)
+
+    def append(self, table: Table, rows: TableRows, batch: BatchId) -> bool:
+        """Adds rows to a changelog; gives whether that is done, or Spark is to do it."""
+
+        def write(target: DeltaTarget) -> None:
+            batches = light_rows.TableRows(rows.held or ()).typed(table.columns, table.fitting)
+            target.append(pa.Table.from_batches(list(batches), arrow_schema(table.columns)), batch)
+
+        return self._written(table, rows, batch, write)
+
+    def merge(self, table: Table, rows: TableRows, gone: Emptied, batch: BatchId) -> bool:
+        """Brings a mirror to the state behind a batch; gives whether that is done, or Spark is to do it."""
+
+        def write(target: DeltaTarget) -> None:
+            text = self._config.unavailable_value_placeholder
+            Mirror(target, table.columns, batch, text, table.fitting).write(light_rows.TableRows(rows.held or ()), gone)
+
+        return not table.rebuilt and self._written(table, rows, batch, write, self._largest(rows))
+
+    def _largest(self, rows: TableRows) -> int:
+        """How large a mirror may be: a merge writes each file anew that has a row of the batch."""
+        keyed = all(head.layout.key for head in rows.headings)
+        # Rows without a key are looked for by all that they hold, one by one.
+        return self._config.small_table_bytes if keyed else min(self._config.small_table_bytes, PACKED_BYTES)
+
+    def _written(
+        self,
+        table: Table,
+        rows: TableRows,
+        batch: BatchId,
+        write: Callable[[DeltaTarget], None],
+        largest: int | None = None,
+    ) -> bool:
+        shared = table.target
+        if rows.held is None or not isinstance(shared, SharedTarget) or (target := shared.light()) is None:
+            return False
+        try:
+            if largest is not None and target.bytes > largest:
+                return False
+            found = target.version_of(batch.application)
+            if found is None or found < batch.number:
+                write(target)
+        except (DeltaError, OSError, pa.ArrowException, ValueError, CdcError) as error:
+            shared.look_again()
+            if not passes(error):
+                shared.leave_to_spark(reason(error))
+            return False
+        return True
+
+
+def driver_writer(session: SparkSession, config: LakeConfig) -> DriverWriter | None:
+    """The writer of small tables; None where Spark is to write all.
+
+    It does so where tables are no Delta tables in a folder of this machine, and where its settings say how.
+    """
+    if config.format != "delta" or config.path is None or config.infers_columns or not config.small_batch_rows:
+        return None
+    if any(name.startswith(_SPARKS_OWN) for name in session.conf.getAll):
+        return None
+    place = local_path(session, config.path)
+    return None if place is None else DriverWriter(config, place)

@@ -1,0 +1,115 @@
+"""A batch as the driver sees it: what its packets say of themselves, and those of small tables whole.
+
+The executors put together what packets of one layout say: a batch of thousands of packets comes to the driver as a few
+lines for each table.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql import Column, DataFrame, functions as f
+
+from cdckit import LANE_END
+from cdckit.tables.delta.rows import Held, Part
+from cdckit.tables.layout import Layout
+from cdckit.tables.marks import Mark
+from cdckit.tables.sink import rows_of
+from cdckit_spark.rows import Heading, TableRows
+
+
+class Layouts:
+    """Layouts by their texts, each read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Layout] = {}
+
+    def __getitem__(self, text: str) -> Layout:
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = Layout.loads(text)
+        return found
+
+
+def tables_of(packets: DataFrame) -> dict[str, TableRows]:
+    """The tables of a batch, by topic. This reads the batch, so `packets` should be persisted."""
+    layouts = Layouts()
+    headings: dict[str, list[Heading]] = defaultdict(list)
+    marks: dict[str, list[Mark]] = defaultdict(list)
+    for topic, text, mark, *told in _told(packets).collect():
+        if mark is None:
+            headings[topic].append(_heading(layouts[text], *told))
+        else:
+            marks[topic].append(Mark.loads(mark))
+    with_rows = packets.where(f.col("mark").isNull())
+    tables = {
+        topic: TableRows(with_rows, topic, headings.get(topic, []), marks.get(topic, []))
+        for topic in [*headings, *(topic for topic in marks if topic not in headings)]
+    }
+    return tables | _in_detail({topic: rows for topic, rows in tables.items() if rows.cut}, with_rows, layouts)
+
+
+def _told(packets: DataFrame) -> DataFrame:
+    """What packets say, those of one layout and lane together; marks one by one."""
+    position = f.col("position")
+    lane = f.when(position.contains(LANE_END), f.substring_index(position, LANE_END, 1)).otherwise("")
+    first, last = f.min(position), f.max(position)
+    grouped = packets.groupBy("topic", "layout", "mark", lane.alias("lane"))
+    return grouped.agg(first, f.sum("rows"), last, f.sum(_size())).drop("lane")
+
+
+def _size() -> Column:
+    return f.octet_length("data")
+
+
+def _heading(layout: Layout, first: str, rows: int, last: str, packed: int) -> Heading:
+    return Heading(first, layout, rows, last, packed)
+
+
+def _in_detail(tables: Mapping[str, TableRows], packets: DataFrame, layouts: Layouts) -> dict[str, TableRows]:
+    """Tables that marks may cut, with a heading for each packet: which lie before a mark, and what the last one is."""
+    if not tables:
+        return {}
+    headings: dict[str, list[Heading]] = defaultdict(list)
+    here = packets.where(f.col("topic").isin(list(tables)))
+    for topic, text, position, rows, packed in here.select("topic", "layout", "position", "rows", _size()).collect():
+        headings[topic].append(Heading(position, layouts[text], rows, position, packed))
+    return {topic: replace(rows, headings=headings.get(topic, [])) for topic, rows in tables.items()}
+
+
+def parted(tables: Mapping[str, TableRows], most: int) -> Iterator[dict[str, TableRows]]:
+    """Tables in parts whose packets have so many bytes together, or are one table's."""
+    part: dict[str, TableRows] = {}
+    size = 0
+    for topic, rows in tables.items():
+        if part and size + rows.packed_bytes > most:
+            yield part
+            part, size = {}, 0
+        part[topic] = rows
+        size += rows.packed_bytes
+    if part:
+        yield part
+
+
+def held(tables: Mapping[str, TableRows], packets: DataFrame) -> dict[str, TableRows]:
+    """Tables with their rows, which one job brings to the driver."""
+    topics = [topic for topic, rows in tables.items() if rows.headings]
+    wanted = packets.where(f.col("mark").isNull() & f.col("topic").isin(topics))
+    layouts = Layouts()
+    parts: dict[str, list[Part]] = defaultdict(list)
+    for topic, text, position, data in _columns(wanted, ("topic", "layout", "position", "data")) if topics else ():
+        for rows in rows_of(data):
+            parts[topic].append(Part(position, layouts[text], Held(rows)))
+    return {
+        topic: replace(rows, held=sorted(parts.get(topic, []), key=lambda part: part.position))
+        for topic, rows in tables.items()
+    }
+
+
+def _columns(frame: DataFrame, names: Sequence[str]) -> Iterator[tuple[str, str, str, bytes]]:
+    """Rows, by way of Arrow."""
+    found = frame.select(*names).toArrow()
+    for batch in found.to_batches():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

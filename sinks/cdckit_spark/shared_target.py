@@ -1,0 +1,105 @@
+"""A Delta table that both write: Spark, and the driver itself by delta-rs, which needs no job for a few rows.
+
+What is read of a table, made or noted goes by delta-rs where it can; columns are altered by Spark alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+
+from cdckit.tables.delta import target as by_delta_rs
+from cdckit.tables.delta.features import keeps_features, left_to_spark
+from cdckit.tables.target import BatchId, Columns
+from cdckit_spark.config import LakeConfig
+from cdckit_spark.targets import DeltaTarget, needs_mapping
+
+log = logging.getLogger("cdckit.spark")
+
+
+class SharedTarget(DeltaTarget):
+    """One such table.
+
+    Args:
+        session: Spark's.
+        config: the sink's.
+        topic: the topic that the table is for.
+        place: the folder of all tables, on this machine.
+    """
+
+    def __init__(self, session: SparkSession, config: LakeConfig, topic: str, place: str) -> None:
+        super().__init__(session, config, topic)
+        self._light = by_delta_rs.DeltaTarget(place, {}, topic)
+        self._current = False
+        self._left = False
+
+    @property
+    def left_to_spark(self) -> bool:
+        """Whether delta-rs is known not to write the table."""
+        return self._left
+
+    def leave_to_spark(self, reason: str) -> None:
+        """Has Spark alone write the table from here on."""
+        log.info("table %s: written by Spark alone (%s)", self, reason)
+        self._left = True
+
+    def look_again(self) -> None:
+        """Makes what others have committed since count from here on."""
+        self._current = False
+
+    def light(self) -> by_delta_rs.DeltaTarget | None:
+        """The table as delta-rs writes it; None where Spark alone does, or where there is none."""
+        found = self._seen()
+        return found if found is not None and found.exists() else None
+
+    def _seen(self) -> by_delta_rs.DeltaTarget | None:
+        if not self._current and not self._left:
+            self._light.refresh()
+            self._current = True
+            if self._light.exists() and (reason := left_to_spark(self._light.table)) is not None:
+                self.leave_to_spark(reason)
+        return None if self._left else self._light
+
+    def columns(self) -> Columns:
+        """The table's columns; none where there is no table yet."""
+        found = self._seen()
+        return super().columns() if found is None else found.columns()
+
+    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+        """Makes the table, with notes about it."""
+        found = self._seen()
+        if found is None or needs_mapping(columns):
+            self._current = False
+            super().create(columns, notes)
+        else:
+            found.create(columns, notes)
+
+    def _properties(self) -> dict[str, str]:
+        found = self.light()
+        return super()._properties() if found is None else dict(found.table.metadata().configuration)
+
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Keeps notes as properties of the table."""
+        if (found := self.light()) is None or not keeps_features(found.table):
+            super().note(notes)
+        else:
+            found.note(notes)
+
+    # Whatever Spark does to the table, delta-rs looks at it anew before it goes on.
+
+    def _write(self, rows: DataFrame, mode: str, batch: BatchId, *, columns: bool = False) -> None:
+        self._current = False
+        super()._write(rows, mode, batch, columns=columns)
+
+    def table(self, batch: BatchId | None = None) -> DeltaTable:
+        """The table to merge into; with a batch, a merge that is there already changes nothing."""
+        self._current = False
+        return super().table(batch)
+
+    @property
+    def _identifier(self) -> str:
+        self._current = False
+        return super()._identifier

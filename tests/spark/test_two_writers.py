@@ -1,0 +1,186 @@
+"""Tables that Spark and the driver's own writer (delta-rs) write in turn: each change once, whoever comes again."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from cdckit.engine.spark.packets import PACKET_SCHEMA, table_packets
+from cdckit.tables.context import TableContext
+from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.groups import Mode
+from cdckit.tables.sink import Packet
+from cdckit_spark.config import LakeConfig
+from cdckit_spark.sink import LakeSink
+from cdckit_spark.targets import _hadoop
+from spark.test_encoder import event
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+Row = tuple[str, int, str, str]
+"""An operation, a key, a name and a position."""
+SPARK, DRIVER = 0, 1000
+"""Values of `small.batch.rows`."""
+
+
+class Writers:
+    """A sink for each of two writers, or one that is made anew for each batch, over the same tables."""
+
+    def __init__(self, session: SparkSession, lake: Path, mode: Mode, **options: Any) -> None:
+        self.session, self.lake, self.mode, self.options = session, lake, mode, options
+
+    def sink(self, small: int) -> LakeSink:
+        given = {"path": str(self.lake), "mode": self.mode, "small.batch.rows": small, **self.options}
+        config, _ = LakeConfig.load(given, "sink")
+        sink = LakeSink(config)
+        sink.open(self.session, TableContext("p", "g"))
+        return sink
+
+    def frame(self, rows: Sequence[Row]) -> DataFrame:
+        packets: list[Packet] = []
+        for op, number, name, position in rows:
+            packets += TableEncoder(self.mode, "gone")([event(op, number, name).replace(position=position)])
+        return self.session.createDataFrame(pa.Table.from_batches([table_packets(packets)]).to_pandas(), PACKET_SCHEMA)
+
+    def content(self, *columns: str) -> list[tuple[Any, ...]]:
+        frame = self.session.read.format("delta").load(str(self.lake / "t"))
+        return sorted(tuple(row) for row in frame.select(*columns).collect())
+
+    def writers(self) -> list[str]:
+        """Who has made each version, in order."""
+        commits = sorted((self.lake / "t" / "_delta_log").glob("*.json"))
+        actions = [json.loads(line) for commit in commits for line in commit.read_text().splitlines()]
+        told = [action["commitInfo"] for action in actions if "commitInfo" in action]
+        return ["Spark" if "Spark" in one.get("engineInfo", "") else "delta-rs" for one in told]
+
+
+def _batches(seed: int, count: int) -> list[list[Row]]:
+    """Inserts, updates and deletes of a few keys."""
+    chance, present, found = random.Random(seed), set[int](), []
+    for batch in range(count):
+        rows: list[Row] = []
+        for number in range(chance.randint(1, 5)):
+            key = chance.randint(1, 6)
+            op = "c" if key not in present else chance.choice("uud")
+            present = present - {key} if op == "d" else present | {key}
+            rows.append((op, key, f"{batch}.{number}", f"{batch:04d}.{number:04d}"))
+        found.append(rows)
+    return found
+
+
+def _folded(batches: Sequence[Sequence[Row]]) -> list[tuple[int, str]]:
+    rows: dict[int, str] = {}
+    for op, key, name, _ in (row for batch in batches for row in batch):
+        if op == "d":
+            rows.pop(key)
+        else:
+            rows[key] = name
+    return sorted(rows.items())
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_batches_that_come_again_to_the_other_writer_are_there_once(
+    session: SparkSession, tmp_path: Path, mode: Mode
+) -> None:
+    """As after kills between a table's commit and Spark's note of the batch, with a writer chosen anew."""
+    writers, batches = Writers(session, tmp_path, mode), _batches(7, 6)
+    kept = {small: writers.sink(small) for small in (SPARK, DRIVER)}
+    for number, rows in enumerate(batches):
+        first, second = (SPARK, DRIVER) if number % 2 else (DRIVER, SPARK)
+        frame = writers.frame(rows)
+        kept[first].write(frame, number)
+        if number % 3 == 0:
+            kept[second].write(frame, number)
+    assert {"Spark", "delta-rs"} <= set(writers.writers())
+    if mode == "mirror":
+        assert writers.content("id", "name") == _folded(batches)
+    else:
+        expected = sorted((position, key, op) for rows in batches for op, key, _, position in rows)
+        assert writers.content("__position", "id", "__op") == expected
+
+
+def test_spark_reads_the_note_of_a_checkpoint_that_the_other_writer_has_replaced(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    """Hadoop keeps a checksum beside each file that it writes here, and refuses a file that does not fit it."""
+    writers = Writers(session, tmp_path, "changelog")
+    small = writers.sink(DRIVER)
+    small.write(writers.frame([("c", 1, "a", "0000")]), 0)
+    session.sql(f"ALTER TABLE delta.`{tmp_path / 't'}` SET TBLPROPERTIES ('delta.checkpointInterval' = '2')")
+    spark = writers.sink(SPARK)
+    for number in range(1, 4):
+        spark.write(writers.frame([("c", number, "a", f"{number:04d}")]), number)
+    note = tmp_path / "t" / "_delta_log" / "_last_checkpoint"
+    before = note.read_text()
+    assert note.with_name("._last_checkpoint.crc").exists()
+    for number in range(4, 7):
+        small.write(writers.frame([("c", number, "a", f"{number:04d}")]), number)
+    assert note.read_text() != before
+    files, place = _hadoop(session, str(note))
+    assert bytes(files.open(place).readAllBytes()).decode() == note.read_text()
+    spark.write(writers.frame([("c", 7, "a", "0007")]), 7)
+    assert [key for (key,) in writers.content("id")] == [1, 1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        "ALTER TABLE {} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+        "ALTER TABLE {} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+    ],
+)
+def test_tables_with_features_that_delta_rs_does_not_write_are_sparks(
+    session: SparkSession, tmp_path: Path, alter: str
+) -> None:
+    writers = Writers(session, tmp_path, "mirror")
+    sink = writers.sink(DRIVER)
+    sink.write(writers.frame([("c", 1, "a", "0001")]), 0)
+    before = len(writers.writers())
+    assert set(writers.writers()) == {"delta-rs"}
+    session.sql(alter.format(f"delta.`{tmp_path / 't'}`"))
+    sink.write(writers.frame([("u", 1, "b", "0002"), ("c", 2, "c", "0003")]), 1)
+    assert set(writers.writers()[before:]) == {"Spark"}
+    assert writers.content("id", "name") == [(1, "b"), (2, "c")]
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_the_choice_is_by_the_rows_of_a_batch(session: SparkSession, tmp_path: Path, mode: Mode) -> None:
+    writers = Writers(session, tmp_path, mode)
+    sink = writers.sink(2)
+    sink.write(writers.frame([("c", 1, "a", "0001"), ("c", 2, "a", "0002")]), 0)
+    assert set(writers.writers()) == {"delta-rs"}
+    sink.write(writers.frame([("c", key, "a", f"000{key}") for key in (3, 4, 5)]), 1)
+    assert writers.writers()[-1] == "Spark"
+
+
+def test_a_large_mirror_is_merged_by_spark(session: SparkSession, tmp_path: Path) -> None:
+    writers = Writers(session, tmp_path, "mirror", **{"small.table.bytes": 10})
+    sink = writers.sink(DRIVER)
+    sink.write(writers.frame([("c", 1, "a", "0001")]), 0)
+    assert writers.writers()[-1] == "delta-rs"
+    sink.write(writers.frame([("u", 1, "b", "0002")]), 1)
+    assert writers.writers()[-1] == "Spark"
+    assert writers.content("id", "name") == [(1, "b")]
+
+
+def _broken(*_: Any) -> None:
+    raise ValueError("delta-rs does not")
+
+
+def test_what_delta_rs_cannot_spark_does(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("cdckit.tables.delta.target.DeltaTarget.append", _broken)
+    writers = Writers(session, tmp_path, "changelog")
+    with caplog.at_level("INFO", "cdckit.spark"):
+        writers.sink(DRIVER).write(writers.frame([("c", 1, "a", "0001")]), 0)
+    assert "written by Spark alone (delta-rs does not)" in caplog.text
+    assert writers.writers()[-1] == "Spark"
+    assert writers.content("id") == [(1,)]
