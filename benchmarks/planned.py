@@ -53,6 +53,7 @@ def prepare(folder: Path, port: int, tables: int) -> None:
         known.put(replace(model, name=f"other_{number}"))
     history.start(at, known)
     source.close()
+    state.close()
 
 
 def measure(folder: Path, port: int) -> dict[str, float]:

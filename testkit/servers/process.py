@@ -99,6 +99,15 @@ def end(child: subprocess.Popen[bytes], *, grace: float) -> None:
     child.wait()
 
 
+def worked(pid: int) -> int:
+    """Return the processor time that a process has had, in clock ticks (proc(5)); 0: it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    return sum(map(int, text.rpartition(")")[2].split()[11:13]))
+
+
 def tail(log: Path, size: int = _TAIL) -> str:
     """Return the last ``size`` characters of a log for an error message."""
     return log.read_text(errors="replace")[-size:] if log.exists() else "(no log)"

@@ -48,22 +48,22 @@ def _planned(reading: Capture, parallelism: int = 1) -> Sequence[Split]:
     return reading.source.plan(start, reading.source.latest_offset(start), parallelism)
 
 
-def _define(reading: Capture, like: str, others: int) -> None:
+def _define(reading: Capture, database: str, like: str, others: int) -> None:
     """Makes the pipeline know many captured tables."""
     at = LogOffset.from_json(reading.offset()).position
     history = SchemaHistory(reading.state)
     tables = history.tables_at(at)
-    [model] = [table for table in tables if table.name == like]
+    [model] = [table for table in tables if (table.database, table.name) == (database, like)]
     for number in range(others):
         tables.put(replace(model, name=f"other_{number}"))
     history.start(at, tables)
 
 
-def test_a_split_carries_the_definitions_that_it_names(planning_capture: NewCapture, sql: Sql) -> None:
+def test_a_split_carries_the_definitions_that_it_names(planning_capture: NewCapture, sql: Sql, database: str) -> None:
     columns = ", ".join(f"column_{number} VARCHAR(20)" for number in range(20))
     sql(f"CREATE TABLE t (id INT PRIMARY KEY, {columns}); CREATE TABLE u (id INT PRIMARY KEY, {columns});")
     reading = planning_capture()
-    _define(reading, "t", MANY)
+    _define(reading, database, "t", MANY)
     sql("INSERT INTO t (id) VALUES (1); INSERT INTO u (id) VALUES (2);")
     [split] = _planned(reading)
     assert len(pickle.dumps(split)) < SPLIT_BYTES
@@ -72,13 +72,13 @@ def test_a_split_carries_the_definitions_that_it_names(planning_capture: NewCapt
 
 
 def test_a_compressed_transaction_names_its_tables(
-    planning_capture: NewCapture, db_server: SQLServer, sql: Sql
+    planning_capture: NewCapture, db_server: SQLServer, sql: Sql, database: str
 ) -> None:
     if "MariaDB" in type(db_server).__name__:
         pytest.skip("MariaDB compresses events, not transactions")
     sql("CREATE TABLE t (id INT PRIMARY KEY);")
     reading = planning_capture()
-    _define(reading, "t", SOME)
+    _define(reading, database, "t", SOME)
     sql("SET binlog_transaction_compression = ON; BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2); COMMIT;")
     [split] = _planned(reading)
     assert [table.name for table in split.payload.tables] == ["t"]
@@ -90,7 +90,7 @@ def test_statements_within_a_split(planning_capture: NewCapture, sql: Sql, datab
     sql("CREATE TABLE model (id INT PRIMARY KEY, v INT); CREATE TABLE a (id INT PRIMARY KEY, w INT);")
     sql("CREATE TABLE b (id INT PRIMARY KEY, x INT); CREATE TABLE gone (id INT PRIMARY KEY);")
     reading = planning_capture(include_schema_changes=True, skipped_operations="none")
-    _define(reading, "gone", SOME)
+    _define(reading, database, "gone", SOME)
     sql("CREATE TABLE made LIKE model; INSERT INTO made VALUES (1, 1);")
     sql("RENAME TABLE a TO c, b TO a; INSERT INTO a (id, x) VALUES (2, 2); INSERT INTO c (id, w) VALUES (3, 3);")
     sql("ALTER TABLE model ADD y INT FIRST; INSERT INTO model VALUES (4, 4, 4); CREATE INDEX i ON c (w);")

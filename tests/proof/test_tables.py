@@ -48,6 +48,7 @@ def test_a_table_is_equal_until_a_fault_is_planted(
     assert {json.loads(one.key)["id"]: (one.fault, one.columns) for one in orders.differences} == planted
 
 
+@pytest.mark.nightly
 def test_rows_that_never_stand_still_are_compared(db_server: SQLServer, database: str, tmp_path: Path) -> None:
     fill(db_server, database, 120)
     sink = {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake")}

@@ -109,6 +109,13 @@ class Source(ABC):
         where a snapshot is due, it is the point in the log that the snapshot's chunks must be followed from.
         """
 
+    def log_end(self, offset: Offset) -> Offset:
+        """Where the log ends now, behind an offset that may not be saved yet; itself where nothing came.
+
+        Unlike `latest_offset` it takes no note of what the offset says is done.
+        """
+        return self.latest_offset(offset)
+
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
         """An offset to stop at before `end`, so that about `max_bytes` of log, or a little more, lie before it.
 

@@ -108,6 +108,11 @@ class ConnectorSource(Source, Generic[Config, At]):
 
     # -- where the log ends
 
+    def log_end(self, offset: Offset) -> Offset:
+        """Where the log ends now, whatever is to be read again."""
+        end = self._end_beyond(self._located(self._offsets.kept(offset)))
+        return offset if end is None else end.to_json()
+
     def latest_offset(self, start: Offset, wait_seconds: float = 0.0) -> Offset:
         """Where the log ends now, as soon as that is beyond `start`."""
         at = without_unfinished(self._start(self._offsets.kept(start)))

@@ -31,8 +31,8 @@ _WHEN = {True: "before", False: "after"}
 class Log(Protocol):
     """What of a source says where its log is."""
 
-    def latest_offset(self, start: Offset) -> Offset:
-        """Where it ends now."""
+    def log_end(self, offset: Offset) -> Offset:
+        """Where it ends now, behind an offset that may not be saved yet."""
 
     def passed(self, offset: Offset, point: Offset) -> bool:
         """Whether all before `point` lies before `offset`."""
@@ -333,7 +333,7 @@ class RecordLedger(Ledger):
             return
         with suppress(CdcError):  # a source that is away is asked again when the next offset is saved
             if until is None:
-                until = log.latest_offset(offset)
+                until = log.log_end(offset)
                 self._window = token, until
             if not log.passed(offset, until):
                 return

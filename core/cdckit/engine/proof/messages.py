@@ -73,14 +73,15 @@ class MessageImages(Images):
             return
         messages = self._serializer.serialize(records)
         topic, read = records[0].topic, self._serializer.read_back
-        keys = [read(topic, "key", key) for key in messages.keys if key is not None]
-        values = [read(topic, "value", value) for value in messages.values if value is not None]
-        if len(keys) == len(values) == messages.topics.count(topic) == len(records):
+        if messages.topics.count(topic) == len(records):
             self._know(topic, records[0].value)
-            found = self._reader(topic).columns(keys, values)
-            if found is not None:
-                yield ImageColumns(topic, *found)
-                return
+            keys = [read(topic, "key", key) for key in messages.keys if key is not None]
+            values = [read(topic, "value", value) for value in messages.values if value is not None]
+            if len(keys) == len(values) == len(records):
+                found = self._reader(topic).columns(keys, values)
+                if found is not None:
+                    yield ImageColumns(topic, *found)
+                    return
         yield self._of(records, messages)
 
     def _know(self, topic: str, value: object) -> None:
