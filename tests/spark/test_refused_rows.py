@@ -150,14 +150,15 @@ def test_a_mirror_is_equal_again_once_what_it_refused_and_what_waited_was_replay
         change(op, number, name)
     SparkRunner(pipeline).run(once=True)
     assert rows() == [(1, "one"), (4, "four")]
-    assert [stage for stage, _, _ in _kept(pipeline)] == ["write", "wait", "write"]
+    assert Counter(stage for stage, _, _ in _kept(pipeline)) == {"write": 2, "wait": 1}
     change("u", 2, "later")
     change("u", 4, "4")
     SparkRunner(pipeline).run(once=True)
     assert rows() == [(1, "one"), (4, "4")]
     assert Counter(stage for stage, _, _ in _kept(pipeline)) == {"write": 2, "wait": 2}
-    assert all(_replayed(pipeline))
-    assert rows() == [(1, "one"), (4, "4")]
+    # As in a batch of a run, the bad change of row 2 does not come to be: a good one follows it.
+    assert list(map(bool, _replayed(pipeline))) == [True, True, False, False]
+    assert rows() == [(1, "one"), (2, "later"), (4, "4")]
     _alter(session, tmp_path / "lake" / TABLE, "DROP CONSTRAINT good")
-    assert _replayed(pipeline) == [""] * 4
+    assert _replayed(pipeline) == [""] * 2
     assert rows() == [(1, "one"), (2, "later"), (3, "bad3"), (4, "4")]
