@@ -139,8 +139,8 @@ class TableRows:
         """These rows, and those of packets that the driver has made."""
         if not packets:
             return self
-        columns = "data binary, position string, layout string"
-        made = [(packet.data, packet.position, packet.layout) for packet in packets]
+        columns = "topic string, data binary, position string, layout string"
+        made = [(self.topic, packet.data, packet.position, packet.layout) for packet in packets]
         others = self.packets.sparkSession.createDataFrame(made, columns).coalesce(1)
         heads = [_heading(packet) for packet in packets]
         both = self.packets.select(*others.columns).unionByName(others)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar
 
@@ -63,7 +64,10 @@ def test_executors_that_come_are_planned_for(
     caplog.set_level(logging.INFO)
     SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out.jsonl", cut_at=12)).run(once=True)
     read = [record.getMessage() for record in caplog.records if record.name == "cdckit.scripted"]
-    assert sorted(read) == ["read 4 lines"] * 3 + ["read 6 lines"] * 2
+    sizes = [int(text.split()[1]) for text in read]
+    parts = list(accumulate(sizes)).index(12) + 1
+    assert 1 < parts < len(sizes) - parts
+    assert sum(sizes) == 24
 
 
 def test_a_backlog_is_cut(script: Script, tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ from cdckit.errors import ConfigError, Problem
 OLDEST = "4.0"
 """The first release whose Python data sources stream Arrow batches."""
 
-_VERSION = re.compile(r"""^__version__.*=\s*["']([^"']+)["']""", re.MULTILINE)
-
 
 def installed() -> str | None:
     """The release that `import pyspark` finds, such as `4.0.2`, without importing it; None where that is not known."""
@@ -26,8 +24,11 @@ def installed() -> str | None:
         text = found.loader.get_data(str(Path(found.origin).with_name("version.py"))).decode()
     except OSError:
         return None
-    told = _VERSION.search(text)
-    return told and told[1]
+    for line in text.splitlines():
+        name, _, value = line.partition("=")
+        if name.partition(":")[0].strip() == "__version__":
+            return value.strip().strip("\"'")
+    return None
 
 
 def short(release: str) -> str:
