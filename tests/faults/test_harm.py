@@ -107,6 +107,26 @@ def test_a_disk_without_room_says_so(tmp_path: Path) -> None:
     assert list((tmp_path / "data").iterdir()) == []
 
 
+def test_a_disk_is_full_though_it_grew_while_it_was_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with disk(tmp_path / "data") as made:
+        if not isinstance(made, SmallFileSystem):
+            pytest.skip("nothing may be mounted here")
+        looked, grown = os.statvfs, iter(range(3))
+
+        def grows(folder: Path) -> os.statvfs_result:
+            found = looked(folder)
+            for number in grown:
+                (folder / f"grown-{number}").write_bytes(b"x" * 10_000)
+                break
+            return found
+
+        monkeypatch.setattr(os, "statvfs", grows)
+        made.fill(0, os.getpid())
+        with pytest.raises(OSError, match="No space left"):
+            (made.folder / "more").write_bytes(b"x" * 10_000)
+        assert len(list(made.folder.glob("grown-*"))) == 3
+
+
 def test_a_disk_that_a_killed_process_has_left_is_unmounted(tmp_path: Path) -> None:
     program = "import os, pathlib, sys; from cdckit_faults.harm.disk import disk; "
     program += "made = disk(pathlib.Path(sys.argv[1])); made.__enter__(); os.kill(os.getpid(), 9)"

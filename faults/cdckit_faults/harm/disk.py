@@ -15,6 +15,8 @@ from typing import ClassVar
 _ROOMY = "2g"
 """The size of a file system that is not full; it takes memory only for what it holds."""
 
+_TRIES = 100
+
 _NAMED = "cdckit-faults-"
 """A file system is named by the process that has made it."""
 
@@ -47,9 +49,13 @@ class SmallFileSystem(Disk):
     how: ClassVar[str] = "tmpfs without room (ENOSPC)"
 
     def fill(self, room: int, pid: int) -> None:
-        """Shrinks it."""
-        found = os.statvfs(self.folder)
-        _mount("-o", f"remount,size={(found.f_blocks - found.f_bfree) * found.f_frsize + room}", self.folder)
+        """Shrinks it; once more where it has grown meanwhile, as it cannot be smaller than what stands in it."""
+        for _ in range(_TRIES):
+            found = os.statvfs(self.folder)
+            size = (found.f_blocks - found.f_bfree) * found.f_frsize + room
+            if _mount("-o", f"remount,size={size}", self.folder):
+                return
+        raise OSError(f"{self.folder} grew {_TRIES} times while it was to be made smaller")
 
     def empty(self) -> None:
         """Makes it as large as it was."""
