@@ -111,6 +111,7 @@ def test_a_disk_is_full_though_it_grew_while_it_was_filled(tmp_path: Path, monke
     with disk(tmp_path / "data") as made:
         if not isinstance(made, SmallFileSystem):
             pytest.skip("nothing may be mounted here")
+        (made.folder / "kept").write_bytes(b"x" * 10_000)
         looked, grown = os.statvfs, iter(range(3))
 
         def grows(folder: Path) -> os.statvfs_result:
