@@ -160,14 +160,20 @@ def test_a_status_of_before_is_understood(made: Planted) -> None:
     assert told["refusals"]["replay"] == "its last run did not say which file describes it"
 
 
-def test_the_quarantine_is_counted_anew_where_it_has_changed(made: Planted) -> None:
+def test_the_quarantine_is_counted_anew_where_it_has_changed(made: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     made.running("p")
     fleet = Fleet([made.root], 300)
     assert row(fleet.members()[0])["quarantine"] == 0
     made.quarantine("p", ["a", "b"], {})
     assert row(fleet.members()[0])["quarantine"] == 2
+    file = made.folder("p") / "quarantine" / FILE
+    written = file.stat().st_mtime_ns
     made.quarantine("p", ["c"], {}, first=2)
-    os.utime(made.folder("p") / "quarantine" / FILE)
+    os.utime(file, ns=(written, written))  # as within one tick of the clock
+    assert row(fleet.members()[0])["quarantine"] == 3
+    os.utime(file, ns=(1, 1))
+    assert row(fleet.members()[0])["quarantine"] == 3
+    monkeypatch.setattr("cdckit.ui.fleet.kept_count", lambda _: pytest.fail("nothing has changed"))
     assert row(fleet.members()[0])["quarantine"] == 3
 
 

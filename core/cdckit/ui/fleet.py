@@ -16,6 +16,7 @@ from cdckit.errors import StateError
 from cdckit.ui.folders import state_folders
 from cdckit.ui.ills import Ill, forecast_of, ill, unreadable
 
+_SETTLED_NS = 2_000_000_000
 _LOOK_ANEW_SECONDS = 5.0
 """How often new folders are looked for."""
 
@@ -101,9 +102,13 @@ class Fleet:
         """How many records it holds, counted anew where its files have changed."""
         seen = tuple(_changed(quarantine / name) for name in (FILE, f"{FILE}-wal"))
         known = self._kept.get(folder)
-        if known is None or known[0] != seen:
-            self._kept[folder] = known = seen, kept_count(quarantine) if seen[0] else 0
-        return known[1]
+        if known is not None and known[0] == seen:
+            return known[1]
+        count = kept_count(quarantine) if seen[0] else 0
+        # What is written within one tick of a file system's clock bears the same time: so fresh a file may change yet.
+        if time.time_ns() - max(seen) > _SETTLED_NS:
+            self._kept[folder] = seen, count
+        return count
 
 
 def quarantine_of(folder: Path, run: Mapping[str, Any] | None) -> Path:
