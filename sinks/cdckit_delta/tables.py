@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from cdckit.tables.delta.mirror import Mirror
 from cdckit.tables.delta.rows import TableRows
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
-from cdckit.tables.logged_marks import Logged, logged
+from cdckit.tables.logged_marks import Logged
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, chosen, emptied
 from cdckit.tables.sources import Sources
@@ -72,7 +72,8 @@ class LakeTable:
             rows = rows.without(awaited)  # whatever they say, others replace them
         if rows.marks:
             self._apply(batch.application)
-        log = Logged() if self._mirrors else self._logged(rows, asked, awaited)
+        heads = ((part.position, part.layout) for part in rows.parts)
+        log = Logged() if self._mirrors else evolution.logged(rows.marks, heads, asked.accepted, awaited)
         if self._mirrors and not evolution.columns:
             evolution.first_notes = self._sources.first(rows.sources)
         evolution.follow(rows.layouts, rows.marks, asked.accepted)
@@ -138,14 +139,6 @@ class LakeTable:
         if not self._begun and self._evolution.present():
             self._sources.begin(here=any(mark.kind in BEGINS for mark in rows.marks))
             self._begun = True
-
-    def _logged(self, rows: TableRows, asked: Asked, awaited: Set[str]) -> Logged:
-        """What the marks come to in a changelog; judged before its columns are others."""
-        if not rows.marks:
-            return Logged()
-        heads = [(part.position, part.layout) for part in rows.parts]
-        accepted, existed = self._evolution.accepts(asked.accepted), bool(self._evolution.present())
-        return logged(rows.marks, heads, self._policy.behavior, accepted, awaited, self.target, existed=existed)
 
     def _log(self, rows: TableRows, log: Logged, batch: BatchId, accepted: Mapping[str, str]) -> None:
         if log.rows and self._evolution.present():

@@ -53,6 +53,7 @@ class TableRows:
         marks: the table marks among the rows.
         inferred: columns to read out of the documents besides.
         held: the rows themselves, where they were brought to the driver.
+        made: packets that the driver has made besides.
     """
 
     packets: DataFrame
@@ -61,11 +62,17 @@ class TableRows:
     marks: Sequence[Mark] = ()
     inferred: Sequence[DeclaredColumn] = ()
     held: Sequence[Part] | None = None
+    made: Sequence[Packet] = ()
 
     @property
     def _own(self) -> DataFrame:
         """The table's packets; made when they are read, since each such frame has its price and most are never read."""
-        return self.packets.where(f.col("topic") == self.topic)
+        own = self.packets.where(f.col("topic") == self.topic).select("data", "position", "layout")
+        if not self.made:
+            return own
+        made = [(packet.data, packet.position, packet.layout) for packet in self.made]
+        others = self.packets.sparkSession.createDataFrame(made, "data binary, position string, layout string")
+        return own.unionByName(others.coalesce(1))
 
     @property
     def count(self) -> int:
@@ -133,19 +140,15 @@ class TableRows:
                         wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
                         yield fitted(moved_to(wide, moved) if moved else wide, wanted, given, fits.tolerant)
 
-        return self._own.select("data", "position", "layout").mapInArrow(unpacked, ddl)
+        return self._own.mapInArrow(unpacked, ddl)
 
     def and_packets(self, packets: Sequence[Packet]) -> TableRows:
         """These rows, and those of packets that the driver has made."""
         if not packets:
             return self
-        columns = "topic string, data binary, position string, layout string"
-        made = [(self.topic, packet.data, packet.position, packet.layout) for packet in packets]
-        others = self.packets.sparkSession.createDataFrame(made, columns).coalesce(1)
         heads = [_heading(packet) for packet in packets]
-        both = self.packets.select(*others.columns).unionByName(others)
         held = None if self.held is None else [*self.held, *chain.from_iterable(map(_parts, packets))]
-        return replace(self, packets=both, headings=[*self.headings, *heads], held=held)
+        return replace(self, headings=[*self.headings, *heads], held=held, made=[*self.made, *packets])
 
     def of_documents(self, tell: Callable[[Sequence[str | None]], Iterable[str]]) -> DataFrame:
         """What `tell` has to say of the documents, packet by packet, as a column of texts."""

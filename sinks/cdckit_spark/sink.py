@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from cdckit.tables.delta.passing import passes as light_passes, reason as light_
 from cdckit.tables.destinations import Names
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.evolution import Evolution
-from cdckit.tables.logged_marks import Logged, logged
+from cdckit.tables.logged_marks import Logged
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
 from cdckit.tables.refused import RowsFoundError
@@ -180,7 +180,8 @@ class LakeSink(SparkTableSink):
             awaited = table.awaits(asked.read_again) - begun
             if awaited and self.mirrors:
                 rows = rows.without(awaited)  # whatever they say, others replace them
-            log = Logged() if self.mirrors else self._logged(table, rows, asked, awaited)
+            heads = ((head.position, head.layout) for head in rows.headings)
+            log = Logged() if self.mirrors else table.logged(rows.marks, heads, asked.accepted, awaited)
             if self.config.infers_columns:
                 rows = self._followed(topic, table, rows)
             else:
@@ -229,14 +230,6 @@ class LakeSink(SparkTableSink):
         table.follow(wide.layouts)
         inference.keep()
         return wide
-
-    def _logged(self, table: Evolution[SparkTarget], rows: TableRows, asked: Asked, awaited: Set[str]) -> Logged:
-        """What the marks come to in a changelog; judged before its columns are others."""
-        if not rows.marks:
-            return Logged()
-        heads = [(head.position, head.layout) for head in rows.headings]
-        accepted, existed = table.accepts(asked.accepted), bool(table.present())
-        return logged(rows.marks, heads, self._policy.behavior, accepted, awaited, table.target, existed=existed)
 
     def _log(
         self,

@@ -6,17 +6,31 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from cdckit.cli.main import call
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
-from differential.both import PROGRAM, SECONDS
+from differential.both import PROGRAM, SECONDS, differences
+from mysql.capture import Capture, config_for
 from mysql.recordings import Event, read_events
 from testkit.servers.java import ensure_java
+from testkit.servers.mysql_family import SQLServer
 from testkit.servers.process import end, spawn, tail
 
+TABLES = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9), at DATETIME(3)); CREATE TABLE marker (id INT PRIMARY KEY);"
+ROWS = "INSERT INTO t VALUES (1, 'a', NULL), (2, 'b', NULL);"
+BEFORE = """
+INSERT INTO t VALUES (3, 'c', NULL); UPDATE t SET v = 'd' WHERE id = 1;
+START TRANSACTION; INSERT INTO t VALUES (4, 'e', '2024-02-29 12:00:00.125'), (5, 'f', NULL);
+DELETE FROM t WHERE id = 2; COMMIT;
+"""
+BEHIND = """
+UPDATE t SET id = 9 WHERE id = 3; START TRANSACTION; INSERT INTO t VALUES (6, 'g', NULL); UPDATE t SET v = NULL; COMMIT;
+DELETE FROM t WHERE id = 4; INSERT INTO marker VALUES (1);
+"""
 TIMES = ("ts_ms", "ts_us", "ts_ns")
 """When an event was made, of the envelope; the source block has the change's own."""
 
@@ -68,6 +82,17 @@ class Handover:
         return call(["offsets", command, str(self._file), *chosen, *arguments])
 
 
+def change_and_stand_within(server: SQLServer, folder: Path, database: str) -> dict[str, Any]:
+    """Makes the changes of `BEFORE`; gives an offset within their transaction."""
+    config = config_for(server, topic_prefix="g1", database_include_list=database, max_batch_size=1)
+    with Capture(config, folder / "mid").closing() as reading:
+        reading.once()
+        server.run_sql(BEFORE, database=database)
+        with reading.following() as batches:
+            told = [batch for batch in islice(batches, 40) if batch.records][2]
+    return dict(told.offset or {})
+
+
 def run_debezium(folder: Path, jars: Path) -> None:
     """The connectors of a folder, until all have come to their end marks."""
     log = folder / "peer.log"
@@ -90,6 +115,25 @@ def events(path: Path) -> list[Event]:
         value = event["value"] and event["value"].get("payload", event["value"])
         found.append({"topic": event["topic"], "key": event["key"], "value": _without_times(value)})
     return found
+
+
+def assert_equal_behind(folder: Path) -> None:
+    """Both tell of the changes of `BEHIND`, source blocks and all: files, positions, rows and GTIDs are equal."""
+    peer, own = (events(folder / f"0.{whose}.jsonl") for whose in ("peer", "own"))
+    assert kinds(peer) == kinds(own)
+    assert not [*differences(peer, own)]
+    assert kinds(own) == [
+        ("t", "d"), ("t", None), ("t", "c"), ("t", "c"), *[("t", "u")] * 5, ("t", "d"), ("t", None), ("marker", "c"),
+    ]  # fmt: skip
+
+
+def assert_transaction_told_again(folder: Path) -> tuple[Sequence[Event], Sequence[Event]]:
+    """Debezium begins with the transaction that the pipeline stood in; gives what it repeats, and the pipeline's."""
+    peer, own = (events(folder / f"1.{whose}.jsonl") for whose in ("peer", "own"))
+    again = len(peer) - len(own)
+    assert again > 0
+    assert kinds(peer[again:]) == kinds(own)
+    return peer[:again], own
 
 
 def _without_times(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,23 @@ import pytest
 
 from differential.both import differences
 from differential.debezium import END_MARK, libraries
-from differential.handover import Handover, events, kinds, run_debezium
-from mysql.capture import Capture, config_for
-from mysql.recordings import Event
+from differential.handover import (
+    BEFORE,
+    BEHIND,
+    ROWS,
+    TABLES,
+    Handover,
+    assert_equal_behind,
+    assert_transaction_told_again,
+    change_and_stand_within,
+    events,
+    kinds,
+    run_debezium,
+)
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 
 pytestmark = pytest.mark.nightly
-
-TABLES = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9), at DATETIME(3)); CREATE TABLE marker (id INT PRIMARY KEY);"
-BEFORE = """
-INSERT INTO t VALUES (3, 'c', NULL); UPDATE t SET v = 'd' WHERE id = 1;
-START TRANSACTION; INSERT INTO t VALUES (4, 'e', '2024-02-29 12:00:00.125'), (5, 'f', NULL);
-DELETE FROM t WHERE id = 2; COMMIT;
-"""
-BEHIND = """
-UPDATE t SET id = 9 WHERE id = 3; START TRANSACTION; INSERT INTO t VALUES (6, 'g', NULL); UPDATE t SET v = NULL; COMMIT;
-DELETE FROM t WHERE id = 4; INSERT INTO marker VALUES (1);
-"""
 
 
 def _of_mysql(server: MySQLServer, folder: Path, database: str, number: int) -> dict[str, Any]:
@@ -67,7 +65,7 @@ def captured(
     databases = [f"{name}_0", f"{name}_1"]
     for database in databases:
         mysql_server.run_sql(f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
-        mysql_server.run_sql(f"{TABLES} INSERT INTO t VALUES (1, 'a', NULL), (2, 'b', NULL)", database=database)
+        mysql_server.run_sql(TABLES + ROWS, database=database)
     handovers = [
         *(Handover(folder, at, _of_mysql(mysql_server, folder, one, at)) for at, one in enumerate(databases)),
         Handover(folder, 2, _of_mongodb(mongo, f"{name}_2")),
@@ -101,39 +99,20 @@ def _make_offsets(
     documents.insert_one({"_id": 3, "v": "c"})
     documents.delete_one({"_id": 2})
     server.run_sql(BEFORE, database=databases[0])
-    config = config_for(server, topic_prefix="g1", database_include_list=databases[1], max_batch_size=1)
-    with Capture(config, folder / "mid").closing() as reading:
-        reading.once()
-        server.run_sql(BEFORE, database=databases[1])
-        with reading.following() as batches:
-            told = [batch for batch in islice(batches, 40) if batch.records][2]
+    within = change_and_stand_within(server, folder, databases[1])
     for handover in (handovers[0], handovers[2]):
         handover.run()
     handovers[1].run()
-    handovers[1].set(dict(told.offset or {}))
-
-
-def _assert_equal(folder: Path, number: int) -> list[Event]:
-    peer, own = (events(folder / f"{number}.{whose}.jsonl") for whose in ("peer", "own"))
-    assert kinds(peer) == kinds(own)
-    assert not [*differences(peer, own)]
-    return peer
+    handovers[1].set(within)
 
 
 def test_mysql_goes_on_behind_the_last_transaction(captured: Path) -> None:
-    """Source blocks and all: files, positions, rows and GTIDs are equal."""
-    told = _assert_equal(captured, 0)
-    assert kinds(told) == [
-        ("t", "d"), ("t", None), ("t", "c"), ("t", "c"), *[("t", "u")] * 5, ("t", "d"), ("t", None), ("marker", "c"),
-    ]  # fmt: skip
+    assert_equal_behind(captured)
 
 
 def test_mysql_tells_a_transaction_again_that_the_pipeline_stood_in(captured: Path) -> None:
-    peer, own = (events(captured / f"1.{whose}.jsonl") for whose in ("peer", "own"))
-    again = len(peer) - len(own)
-    assert again > 0
-    assert kinds(peer[again:]) == kinds(own)
-    [of] = {event["value"]["source"]["gtid"] for event in peer[:again] if event["value"]}
+    again, own = assert_transaction_told_again(captured)
+    [of] = {event["value"]["source"]["gtid"] for event in again if event["value"]}
     assert {event["value"]["source"]["gtid"] for event in own[:1]} == {of}, "the transaction is not over"
 
 

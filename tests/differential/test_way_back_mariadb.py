@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from differential.both import differences
-from differential.handover import Handover, events, kinds, run_debezium
-from differential.test_way_back import BEFORE, BEHIND, TABLES
-from mysql.capture import Capture, config_for
+from differential.handover import (
+    BEFORE,
+    BEHIND,
+    ROWS,
+    TABLES,
+    Handover,
+    assert_equal_behind,
+    assert_transaction_told_again,
+    change_and_stand_within,
+    run_debezium,
+)
 from testkit.servers.cache import cached
 from testkit.servers.java import fetch_jars
 from testkit.servers.mariadb import MariaDBServer
@@ -47,7 +53,7 @@ def captured(mariadb_server: MariaDBServer, tmp_path_factory: pytest.TempPathFac
     folder, databases = tmp_path_factory.mktemp("way-back"), ["way_back_0", "way_back_1"]
     for database in databases:
         mariadb_server.run_sql(f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
-        mariadb_server.run_sql(f"{TABLES} INSERT INTO t VALUES (1, 'a', NULL), (2, 'b', NULL)", database=database)
+        mariadb_server.run_sql(TABLES + ROWS, database=database)
     handovers = [Handover(folder, at, _options(mariadb_server, folder, one, at)) for at, one in enumerate(databases)]
     _make_offsets(mariadb_server, folder, handovers, databases)
     for handover in handovers:
@@ -67,29 +73,15 @@ def _make_offsets(server: MariaDBServer, folder: Path, handovers: list[Handover]
     for handover in handovers:
         handover.run()
     server.run_sql(BEFORE, database=databases[0])
-    config = config_for(server, topic_prefix="g1", database_include_list=databases[1], max_batch_size=1)
-    with Capture(config, folder / "mid").closing() as reading:
-        reading.once()
-        server.run_sql(BEFORE, database=databases[1])
-        with reading.following() as batches:
-            told = [batch for batch in islice(batches, 40) if batch.records][2]
+    within = change_and_stand_within(server, folder, databases[1])
     for handover in handovers:
         handover.run()
-    handovers[1].set(dict(told.offset or {}))
+    handovers[1].set(within)
 
 
 def test_debezium_goes_on_behind_the_last_transaction(captured: Path) -> None:
-    """Source blocks and all: files, positions, rows and GTIDs are equal."""
-    peer, own = (events(captured / f"0.{whose}.jsonl") for whose in ("peer", "own"))
-    assert kinds(peer) == kinds(own)
-    assert not [*differences(peer, own)]
-    assert kinds(own) == [
-        ("t", "d"), ("t", None), ("t", "c"), ("t", "c"), *[("t", "u")] * 5, ("t", "d"), ("t", None), ("marker", "c"),
-    ]  # fmt: skip
+    assert_equal_behind(captured)
 
 
 def test_debezium_tells_a_transaction_again_that_the_pipeline_stood_in(captured: Path) -> None:
-    peer, own = (events(captured / f"1.{whose}.jsonl") for whose in ("peer", "own"))
-    again = len(peer) - len(own)
-    assert again > 0
-    assert kinds(peer[again:]) == kinds(own)
+    assert_transaction_told_again(captured)

@@ -32,6 +32,19 @@ def capture(db_server: SQLServer, database: str, tmp_path: Path) -> Iterator[New
 
 
 @pytest.fixture
+def streaming(capture: NewCapture) -> NewCapture:
+    """Captures that begin where the log stands at the first one, without rows of a snapshot."""
+
+    def new(**options: Any) -> Capture:
+        made = capture(snapshot_mode="no_data", **options)
+        if made.state.load_offset() is None:
+            made.once()
+        return made
+
+    return new
+
+
+@pytest.fixture
 def sql(db_server: SQLServer, database: str) -> Callable[[str], None]:
     """Runs a script in the test's own database."""
     return lambda script: db_server.run_sql(script, database=database)

@@ -30,19 +30,6 @@ SOME = range_scan.FEW_TABLES + 1
 SPLIT_BYTES = 50_000
 
 
-@pytest.fixture
-def planning_capture(capture: NewCapture) -> NewCapture:
-    """Captures that begin where the log stands at the first one."""
-
-    def new(**options: Any) -> Capture:
-        made = capture(snapshot_mode="no_data", **options)
-        if made.state.load_offset() is None:
-            made.once()
-        return made
-
-    return new
-
-
 def _planned(reading: Capture, parallelism: int = 1) -> Sequence[Split]:
     start = reading.offset()
     return reading.source.plan(start, reading.source.latest_offset(start), parallelism)
@@ -59,10 +46,10 @@ def _define(reading: Capture, database: str, like: str, others: int) -> None:
     history.start(at, tables)
 
 
-def test_a_split_carries_the_definitions_that_it_names(planning_capture: NewCapture, sql: Sql, database: str) -> None:
+def test_a_split_carries_the_definitions_that_it_names(streaming: NewCapture, sql: Sql, database: str) -> None:
     columns = ", ".join(f"column_{number} VARCHAR(20)" for number in range(20))
     sql(f"CREATE TABLE t (id INT PRIMARY KEY, {columns}); CREATE TABLE u (id INT PRIMARY KEY, {columns});")
-    reading = planning_capture()
+    reading = streaming()
     _define(reading, database, "t", MANY)
     sql("INSERT INTO t (id) VALUES (1); INSERT INTO u (id) VALUES (2);")
     [split] = _planned(reading)
@@ -72,12 +59,12 @@ def test_a_split_carries_the_definitions_that_it_names(planning_capture: NewCapt
 
 
 def test_a_compressed_transaction_names_its_tables(
-    planning_capture: NewCapture, db_server: SQLServer, sql: Sql, database: str
+    streaming: NewCapture, db_server: SQLServer, sql: Sql, database: str
 ) -> None:
     if "MariaDB" in type(db_server).__name__:
         pytest.skip("MariaDB compresses events, not transactions")
     sql("CREATE TABLE t (id INT PRIMARY KEY);")
-    reading = planning_capture()
+    reading = streaming()
     _define(reading, database, "t", SOME)
     sql("SET binlog_transaction_compression = ON; BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2); COMMIT;")
     [split] = _planned(reading)
@@ -85,11 +72,11 @@ def test_a_compressed_transaction_names_its_tables(
     assert [change[3][0] for change in changes(read_elsewhere(reading.config, split))] == [1, 2]
 
 
-def test_statements_within_a_split(planning_capture: NewCapture, sql: Sql, database: str) -> None:
+def test_statements_within_a_split(streaming: NewCapture, sql: Sql, database: str) -> None:
     """Definitions that statements look at are carried as well, though no row of theirs comes before."""
     sql("CREATE TABLE model (id INT PRIMARY KEY, v INT); CREATE TABLE a (id INT PRIMARY KEY, w INT);")
     sql("CREATE TABLE b (id INT PRIMARY KEY, x INT); CREATE TABLE gone (id INT PRIMARY KEY);")
-    reading = planning_capture(include_schema_changes=True, skipped_operations="none")
+    reading = streaming(include_schema_changes=True, skipped_operations="none")
     _define(reading, database, "gone", SOME)
     sql("CREATE TABLE made LIKE model; INSERT INTO made VALUES (1, 1);")
     sql("RENAME TABLE a TO c, b TO a; INSERT INTO a (id, x) VALUES (2, 2); INSERT INTO c (id, w) VALUES (3, 3);")
@@ -135,9 +122,9 @@ def _write_much(sql: Sql) -> None:
     sql("".join("INSERT INTO t (v) VALUES (REPEAT('x', 100000));" for _ in range(200)))
 
 
-def test_the_log_leaves_the_server_once(planning_capture: NewCapture, db_server: SQLServer, sql: Sql) -> None:
+def test_the_log_leaves_the_server_once(streaming: NewCapture, db_server: SQLServer, sql: Sql) -> None:
     """As the Spark runner drives it: a backlog is cut, each batch is planned, and its splits are read elsewhere."""
-    reading = planning_capture(spools=True)
+    reading = streaming(spools=True)
     _write_much(sql)
     start = at = reading.offset()
     end = reading.source.latest_offset(at)
@@ -153,8 +140,8 @@ def test_the_log_leaves_the_server_once(planning_capture: NewCapture, db_server:
     assert _sent(db_server) - before <= 1.1 * size
 
 
-def test_what_is_spooled_goes_with_its_batch(planning_capture: NewCapture, sql: Sql, tmp_path: Path) -> None:
-    reading = planning_capture(spools=True)
+def test_what_is_spooled_goes_with_its_batch(streaming: NewCapture, sql: Sql, tmp_path: Path) -> None:
+    reading = streaming(spools=True)
     _write_much(sql)
     at = reading.offset()
     end = reading.source.latest_offset(at)
@@ -174,11 +161,11 @@ def test_what_is_spooled_goes_with_its_batch(planning_capture: NewCapture, sql: 
 
 @pytest.mark.parametrize("harm", ["removed", "cut off"])
 def test_who_does_not_find_the_file_asks_the_server(
-    planning_capture: NewCapture, sql: Sql, harm: str, monkeypatch: pytest.MonkeyPatch
+    streaming: NewCapture, sql: Sql, harm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planning, "KEPT_BYTES", 0)
     sql("CREATE TABLE t (id INT PRIMARY KEY);")
-    reading = planning_capture(spools=True)
+    reading = streaming(spools=True)
     sql("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);")
     [split] = _planned(reading)
     file = Path(split.payload.spooled.path)
@@ -191,11 +178,11 @@ def test_who_does_not_find_the_file_asks_the_server(
 
 
 def test_without_room_the_server_is_asked(
-    planning_capture: NewCapture, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+    streaming: NewCapture, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     monkeypatch.setattr(planning, "KEPT_BYTES", 0)
     sql("CREATE TABLE t (id INT PRIMARY KEY);")
-    reading = planning_capture(spools=True)
+    reading = streaming(spools=True)
     (tmp_path / "state" / "spool").write_text("no folder")
     sql("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);")
     [split] = _planned(reading)
@@ -215,18 +202,18 @@ def test_a_disk_that_fills_up() -> None:
 
 
 def test_a_batch_is_planned_again_after_its_planner_died(
-    planning_capture: NewCapture, sql: Sql, monkeypatch: pytest.MonkeyPatch
+    streaming: NewCapture, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planning, "KEPT_BYTES", 0)
     sql("CREATE TABLE t (id INT PRIMARY KEY, v INT);")
     sql("CREATE TABLE u (id INT PRIMARY KEY, v INT);")
-    first = planning_capture(spools=True)
+    first = streaming(spools=True)
     sql("".join(f"INSERT INTO t VALUES ({n}, {n}); ALTER TABLE u ADD c{n} INT;" for n in range(20)))
     start = first.offset()
     end = first.source.latest_offset(start)
     stop = first.source.cut(start, end, 3000)
     once = [read_elsewhere(first.config, split) for split in first.source.plan(start, stop, 2)]
-    again = planning_capture(spools=True)  # its look ahead is lost with the first one
+    again = streaming(spools=True)  # its look ahead is lost with the first one
     twice = [read_elsewhere(again.config, split) for split in again.source.plan(start, stop, 2)]
     assert [_shown(part) for part in once] == [_shown(part) for part in twice]
     rest = [read_elsewhere(again.config, split) for split in again.source.plan(stop, end, 2)]

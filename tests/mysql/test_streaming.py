@@ -22,19 +22,6 @@ from testkit.servers.mysql_family import SQLServer
 Sql = Callable[[str], None]
 
 
-@pytest.fixture
-def streaming(capture: NewCapture) -> NewCapture:
-    """Captures that begin where the log stands at the first one, without rows of a snapshot."""
-
-    def new(**options: Any) -> Capture:
-        made = capture(snapshot_mode="no_data", **options)
-        if made.state.load_offset() is None:
-            made.once()
-        return made
-
-    return new
-
-
 def _inserts(first: int, last: int) -> str:
     values = ",".join(f"({number}, 'v{number}')" for number in range(first, last))
     return f"INSERT INTO t VALUES {values};"

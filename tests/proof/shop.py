@@ -39,6 +39,12 @@ def change(server: SQLServer, database: str, table: str = "orders") -> None:
     server.execute(f"delete from {database}.{table} where id % 50 = 0")
 
 
+def change_unseen(server: SQLServer, database: str) -> None:
+    """Changes rows 11 and 12, and deletes row 13, without a word in the log."""
+    unseen = "update orders set name = 'unseen' where id in (11, 12); delete from orders where id = 13"
+    server.run_sql(f"set sql_log_bin = 0; use {database}; {unseen}")
+
+
 def to_file(server: SQLServer, database: str, folder: Path, **options: Any) -> Pipeline:
     """A pipeline of the database into a file."""
     others = {"serializer": {"schemas.enable": False}, "offset.flush.interval.ms": 100}

@@ -11,7 +11,7 @@ import pytest
 
 from cdckit.cli.main import call
 from proof.planting import Lines
-from proof.shop import change, deliver, fill, proved, to_file
+from proof.shop import change, change_unseen, deliver, fill, proved, to_file
 from proof.test_files import written
 from testkit.running import Pipeline
 from testkit.servers.mysql_family import SQLServer
@@ -69,8 +69,7 @@ def test_rows_that_capture_lost_are_told_from_those_that_delivery_lost(
     change(db_server, database)
     db_server.execute(f"update {database}.orders set name = 'told' where id = 4")
     deliver(pipeline)
-    unseen = "update orders set name = 'unseen' where id in (11, 12); delete from orders where id = 13"
-    db_server.run_sql(f"set sql_log_bin = 0; use {database}; {unseen}")
+    change_unseen(db_server, database)
     assert proved(pipeline)["orders"].note == "lost, by the ledger: 3 by capture"
     assert said(pipeline, capfd)[0] == "equal"
     lines = Lines(pipeline.output.read_text())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cdckit.cli.main import call
-from proof.shop import change, deliver, fill, piped, proved
+from proof.shop import change, change_unseen, deliver, fill, piped, proved
 from proof.test_ledger import said
 from proof.test_ledger_documents import kept
 from testkit.running import Pipeline
@@ -52,8 +52,7 @@ def test_rows_in_avro_are_told_from_those_that_were_lost(
     assert said(pipeline, capfd) == ("equal", 98, "")
     assert said(pipeline, capfd, "kinds") == ("equal", 2, "")
     assert {name: one.outcome for name, one in proved(pipeline).items()} == {"orders": "equal", "kinds": "equal"}
-    unseen = "update orders set name = 'unseen' where id in (11, 12); delete from orders where id = 13"
-    db_server.run_sql(f"set sql_log_bin = 0; use {database}; {unseen}")
+    change_unseen(db_server, database)
     orders = proved(pipeline)["orders"]
     assert orders.note == "lost, by the ledger: 3 by capture"
     assert {json.loads(one.key)["id"]: one.fault for one in orders.differences} == {

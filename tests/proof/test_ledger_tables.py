@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from cdckit.cli.main import call
-from proof.shop import change, deliver, fill, piped, proved
+from proof.shop import change, change_unseen, deliver, fill, piped, proved
 from proof.test_files import written
 from proof.test_ledger import said
 from testkit.running import Pipeline
@@ -85,8 +85,7 @@ def test_rows_that_capture_lost_are_told_from_those_that_delivery_lost(
     deliver(pipeline)
     change(db_server, database)
     deliver(pipeline)
-    unseen = "update orders set name = 'unseen' where id in (11, 12); delete from orders where id = 13"
-    db_server.run_sql(f"set sql_log_bin = 0; use {database}; {unseen}")
+    change_unseen(db_server, database)
     assert proved(pipeline)["orders"].note == "lost, by the ledger: 3 by capture"
     assert said(pipeline, capfd)[0] == "equal"
     table = lake(tmp_path, database)

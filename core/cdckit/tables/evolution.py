@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Generic, TypeVar
 
 from cdckit.api.marks import MarkKind
@@ -12,6 +12,7 @@ from cdckit.tables.alterations import Altering
 from cdckit.tables.changed_columns import ColumnChanges, Told
 from cdckit.tables.definitions import NOTE, Definitions, Fitting
 from cdckit.tables.layout import Layout, history_of
+from cdckit.tables.logged_marks import Logged, logged
 from cdckit.tables.marks import Mark
 from cdckit.tables.older_values import OlderRows
 from cdckit.tables.policy import Policy
@@ -156,6 +157,23 @@ class Evolution(Generic[AnyTarget]):
         if accepted:
             self._load()
         return frozenset(self._accepted.pending(accepted))
+
+    def logged(
+        self,
+        marks: Sequence[Mark],
+        heads: Iterable[tuple[str, Layout]],
+        accepted: Mapping[str, str],
+        awaited: Set[str],
+    ) -> Logged:
+        """What the marks of a batch come to in a changelog; to be asked before `follow`, which may change the columns.
+
+        Raises:
+            SinkError: see `logged_marks`.
+        """
+        if not marks:
+            return Logged()
+        usable, existed = self.accepts(accepted), bool(self.present())
+        return logged(marks, list(heads), self.policy.behavior, usable, awaited, self.target, existed=existed)
 
     def use(self, accepted: Mapping[str, str]) -> None:
         """Notes that acceptances were made use of, or are for nothing any more; where there is no table yet, later."""
