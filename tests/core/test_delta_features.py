@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, Schema
+from deltalake import DeltaTable, Field, Schema
+from deltalake.schema import PrimitiveType
 
 from cdckit.tables.delta.features import keeps_features, left_to_spark
 
@@ -48,3 +49,9 @@ def test_a_table_as_the_sinks_make_it_is_written(tmp_path: Path) -> None:
 )
 def test_what_spark_alone_keeps(tmp_path: Path, how: dict[str, Any], reason: str) -> None:
     assert left_to_spark(made(tmp_path, **how)) == reason
+
+
+def test_the_length_of_a_text_is_held_to_by_spark_alone(tmp_path: Path) -> None:
+    limited = Field("name", PrimitiveType("string"), metadata={"__CHAR_VARCHAR_TYPE_STRING": "varchar(5)"})
+    table = DeltaTable.create(tmp_path, Schema([Field("id", PrimitiveType("integer")), limited]))
+    assert left_to_spark(table) == "column 'name', which is varchar(5)"

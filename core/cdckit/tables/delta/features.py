@@ -16,6 +16,8 @@ _WRITTEN = frozenset({"appendOnly", "invariants", "timestampNtz", _NAMED})
 _PLAIN_WRITER, _LISTING_WRITER = 2, 7
 """Up to the first version a table has none but `appendOnly` and `invariants`, from the second on it lists them."""
 _PLAIN_READER = 1
+_LIMITED = "__CHAR_VARCHAR_TYPE_STRING"
+"""The part of a text column's metadata in which Spark notes that it is a CHAR or VARCHAR, whose length it holds to."""
 
 
 def left_to_spark(table: DeltaTable) -> str | None:
@@ -42,7 +44,11 @@ def _reasons(table: DeltaTable) -> Iterator[str]:
         yield "its partitions"
     # Spark follows these when it writes: small files are put together behind a commit.
     yield from (name for name in metadata.configuration if name.startswith("delta.autoOptimize"))
-    yield from (f"column '{field.name}', which is not null" for field in table.schema().fields if not field.nullable)
+    for field in table.schema().fields:
+        if not field.nullable:
+            yield f"column '{field.name}', which is not null"
+        if (limited := field.metadata.get(_LIMITED)) is not None:
+            yield f"column '{field.name}', which is {limited}"
     try:
         for column in pa.schema(table.schema()):
             type_text(column.type)
