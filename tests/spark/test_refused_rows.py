@@ -92,7 +92,8 @@ def test_a_replay_that_is_killed_behind_a_commit_adds_no_row_twice(
     for number, name in {-2: "a", 1: "b", 2: None, -3: "c"}.items():
         script.change("c", {"id": number, "name": name})
     SparkRunner(changelog).run(once=True)
-    assert [said for _, _, said in _kept(changelog)] == [CHECK, NULL, CHECK]
+    # Of several tasks the first to end hands its records over first.
+    assert sorted(said for _, _, said in _kept(changelog)) == sorted([CHECK, NULL, CHECK])
     assert sorted(_replayed(changelog)) == sorted([CHECK, NULL, CHECK])
     assert _ids(session, tmp_path / "lake") == [1]
     _alter(session, tmp_path / "lake" / TABLE, "DROP CONSTRAINT positive")
@@ -105,7 +106,7 @@ def test_a_replay_that_is_killed_behind_a_commit_adds_no_row_twice(
         with pytest.raises(StateError, match="killed"):
             _replayed(changelog)
     assert _ids(session, tmp_path / "lake") == [-3, -2, 1]
-    assert _replayed(changelog) == ["", "", NULL]
+    assert sorted(_replayed(changelog)) == ["", "", NULL]
     assert _ids(session, tmp_path / "lake") == [-3, -2, 1]
     assert [said for _, _, said in _kept(changelog)] == [NULL]
 
