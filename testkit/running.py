@@ -155,11 +155,13 @@ class Running:
         self, holds: Callable[[], bool], what: str = "what was waited for", seconds: float = _SECONDS
     ) -> None:
         """Waits until something holds; fails when the command ends before, or never gets there."""
-        deadline = time.monotonic() + seconds
+        begun = time.monotonic()
         while not holds():
+            waited = time.monotonic() - begun
             assert self.process.poll() is None, f"ended with {self.process.returncode} before {what}:\n{self.log}"
-            assert time.monotonic() < deadline, f"never came to {what}:\n{self.log}"
-            time.sleep(0.005)
+            assert waited < seconds, f"never came to {what}:\n{self.log}"
+            # A look takes longer than a short pause: one that looked all the time would take the processor from it.
+            time.sleep(min(max(waited / 20, 0.005), 0.05))
 
     def kill(self) -> None:
         """Kills it at once (SIGKILL)."""
