@@ -15,7 +15,7 @@ from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.places import Quarantine
 from cdckit.engine.quarantine.share import LAST, Share
 from cdckit.engine.quarantine.store import Quarantined, Stage
-from cdckit.engine.quarantine.waiting import SAID, message_waits, record_waits
+from cdckit.engine.quarantine.waiting import SAID, message_waits, note_first, record_waits
 from cdckit.errors import CdcError, DecodeError, SinkError, TransformError
 
 log = logging.getLogger("cdckit.quarantine")
@@ -167,8 +167,8 @@ class FaultyRecords:
 
     def _keep(self, entry: Quarantined, store: Quarantine, kind: type[CdcError]) -> bool:
         """Keeps it, unless it is kept already."""
-        if self._waits and entry.key:
-            self.waiting.setdefault(entry.key, entry.position)
+        if self._waits:
+            note_first(self.waiting, entry.key, entry.position)
         # A batch that is delivered again after a crash brings the same records, by position: they are there once.
         if store.has(entry.id):
             return False

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from cdckit.engine.config.error_handling import ErrorHandling
-from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage, kept_records
+from cdckit.engine.quarantine.store import Quarantined, QuarantineStore, Stage, kept_in_log_order, kept_records
 
 
 class Quarantine(Protocol):
@@ -52,8 +52,12 @@ def open_quarantine(errors: ErrorHandling) -> Quarantine:
     return QuarantineStore(errors.folder)
 
 
-def records_kept(errors: ErrorHandling) -> Iterator[Quarantined]:
-    """The records of a quarantine that may be in use, in the order in which they came.
+def records_kept(errors: ErrorHandling, *, log_order: bool = False) -> Iterator[Quarantined]:
+    """The records of a quarantine that may be in use.
+
+    Args:
+        errors: says where it is.
+        log_order: in the order of the log; else in the order in which they came.
 
     Raises:
         StateError: it cannot be read.
@@ -61,9 +65,9 @@ def records_kept(errors: ErrorHandling) -> Iterator[Quarantined]:
     if errors.topic is not None:
         from cdckit.engine.quarantine.topic.reading import records_in  # noqa: PLC0415 - an extra's
 
-        return records_in(errors.topic)
+        return records_in(errors.topic, log_order=log_order)
     assert errors.folder is not None  # such a pipeline is given one
-    return kept_records(errors.folder)
+    return (kept_in_log_order if log_order else kept_records)(errors.folder)
 
 
 def shown_place(errors: ErrorHandling) -> str:

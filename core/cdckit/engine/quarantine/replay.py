@@ -32,7 +32,9 @@ class Replayed(NamedTuple):
 
 
 def replay(pipeline: ResolvedPipeline, state: StateStore, chosen: Chosen) -> Iterator[Replayed]:
-    """Delivers records in the order in which they came, and takes each out of the quarantine.
+    """Delivers records in the order of the log, and takes each out of the quarantine.
+
+    That is the order of their positions; those without one, and of topics whose positions tell none, come as they came.
 
     Args:
         pipeline: what they go through.
@@ -61,7 +63,7 @@ def _one_by_one(
     pipeline: ResolvedPipeline, store: Quarantine, chosen: Chosen, delivery: _Delivery
 ) -> Iterator[Replayed]:
     blocked: set[str] = set()
-    for record in records_kept(pipeline.errors):
+    for record in records_kept(pipeline.errors, log_order=True):
         waits = record.stage == "wait" or pipeline.errors.later_changes == "wait"
         # What stays holds up later changes of its key, also where it was not to be tried: else an older row would
         # come last.

@@ -13,6 +13,18 @@ SAID = "an earlier change of its key is in quarantine"
 """What is said of each."""
 
 
+def note_first(waiting: dict[str, str], key: str, position: str) -> None:
+    """Notes that later changes of a key wait for the one at a position, unless they wait for an earlier one.
+
+    Args:
+        waiting: the keys, each with the position of what is waited for.
+        key: of the change; "" where it has none.
+        position: the change's own. What comes first need not be the earliest: see `cdckit.engine.quarantine.order`.
+    """
+    if key:
+        waiting[key] = min(position, waiting.get(key, position))
+
+
 def record_waits(waiting: Mapping[str, str], record: Record) -> bool:
     """Whether a record does.
 

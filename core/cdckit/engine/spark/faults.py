@@ -1,7 +1,8 @@
 """Records that tasks cannot deliver, on their way to the driver, which keeps or counts them as the options say.
 
 A task hands them over before it ends, so that they are safe before its batch is committed; those of a batch that is
-repeated are known again by their positions.
+repeated are known again by their positions. Tasks end in any order, and so records get their numbers; a replay goes by
+their positions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.places import open_quarantine
 from cdckit.engine.quarantine.store import Quarantined, Stage
-from cdckit.engine.quarantine.waiting import SAID, message_waits, record_waits
+from cdckit.engine.quarantine.waiting import SAID, message_waits, note_first, record_waits
 from cdckit.engine.spark.failures import nearest_kind
 from cdckit.engine.spark.refusals import BatchBegins, ReadAgain, Refusals
 from cdckit.engine.spark.writer import Address
@@ -214,8 +215,8 @@ class TaskFaults:
         self._records += records
 
     def _add(self, entry: Quarantined) -> None:
-        if self._waits and entry.key:
-            self.waiting.setdefault(entry.key, entry.position)
+        if self._waits:
+            note_first(self.waiting, entry.key, entry.position)
         self._gathered.append(entry)
         self._bytes += len(entry.content)
         if self._bytes > _GATHERED_BYTES:

@@ -57,7 +57,7 @@ class _Made:
 
 
 class SparkReplay:
-    """One replay.
+    """One replay, in the order of the log: a table's records, in batches one after the other.
 
     Args:
         pipeline: what records go through.
@@ -112,7 +112,7 @@ class SparkReplay:
     def _replayed(self, chosen: Callable[[Quarantined], bool]) -> Iterator[Told]:
         self._blocked.clear()
         gathered = 0
-        for record in records_kept(self._pipeline.errors):
+        for record in records_kept(self._pipeline.errors, log_order=True):
             if not chosen(record):
                 self._blocked.add(record.key)  # what stays holds up later changes of its key
                 continue

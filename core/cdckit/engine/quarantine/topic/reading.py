@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from cdckit.engine.config.quarantine_topic import QuarantineTopic
+from cdckit.engine.quarantine.order import in_log_order
 from cdckit.engine.quarantine.store import Quarantined
 from cdckit.engine.quarantine.topic.clients import QuarantineClients
 from cdckit.engine.quarantine.topic.messages import Facts, Headers, facts_in, id_in, record_in
@@ -76,14 +77,22 @@ def read_index(clients: QuarantineClients) -> Index:
     return index
 
 
-def records_in(topic: QuarantineTopic) -> Iterator[Quarantined]:
-    """The records that the topic holds, which may be in use, in the order in which they came.
+def records_in(topic: QuarantineTopic, *, log_order: bool = False) -> Iterator[Quarantined]:
+    """The records that the topic holds, which may be in use.
+
+    Args:
+        topic: where they are.
+        log_order: in the order of the log; else in the order in which they came.
 
     Raises:
         StateError: it cannot be read.
     """
     clients = QuarantineClients(topic)
     found = sorted(read_index(clients).records.items(), key=lambda one: one[1].facts.number)
+    if log_order:
+        numbered = {kept.facts.number: (id_, kept) for id_, kept in found}
+        places = ((number, kept.facts.position) for number, (_, kept) in numbered.items())
+        found = [numbered[number] for number in in_log_order(places)]
     if not found:
         return
     with clients.state_errors("reading it"), closing(clients.reader()) as consumer:
