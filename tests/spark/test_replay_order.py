@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
 
-import cdckit.engine.spark.replay
 from cdckit.api.record import Record
 from cdckit.api.source import SourceContext
 from cdckit.cli.held import held
@@ -25,7 +23,6 @@ from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.places import records_kept
 from cdckit.engine.quarantine.replay import replay
 from cdckit.engine.quarantine.store import QuarantineStore
-from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.faults import FaultInbox, TaskFaults
 from cdckit.errors import TransformError
 from spark.script import Script, lines
@@ -128,30 +125,3 @@ def test_changes_wait_for_the_first_of_their_key_whatever_is_set_aside_first(scr
         assert other.due([between]) == []
     with closing(QuarantineStore(tmp_path / "quarantine")) as store:
         assert FaultyRecords(errors, store, FaultCounts(), Entries.of(pipeline)).due([between]) == []
-
-
-@pytest.mark.spark
-def test_tables_of_sparks_have_the_newest_of_rows_that_were_refused_one_after_the_other(
-    session: SparkSession, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the changes of a row in one batch the table is given the newest first, and refuses that one first."""
-    pipeline = script.pipeline(tmp_path / "state", "spark", path=tmp_path / "lake", mode="mirror")
-    errors = ErrorHandling("quarantine", folder=tmp_path / "quarantine", later_changes="wait")
-    pipeline = replace(pipeline, errors=errors)
-    script.change("c", {"id": 1, "name": "x"})
-    SparkRunner(pipeline).run(once=True)
-    table = f"delta.`{tmp_path / 'lake' / TABLE}`"
-    session.sql(f"ALTER TABLE {table} ADD CONSTRAINT good CHECK (name NOT LIKE 'bad%')")
-    for number in range(3):
-        script.change("u", {"id": 1, "name": f"bad{number}"})
-    SparkRunner(pipeline).run(once=True)
-    positions = [one.position for one in records_kept(errors)]
-    assert positions == sorted(positions, reverse=True)
-    session.sql(f"ALTER TABLE {table} DROP CONSTRAINT good")
-    monkeypatch.setattr(cdckit.engine.spark.replay, "MOST", 1)
-    with held(pipeline) as state:
-        told = list(replay(pipeline, state, lambda _: True))
-    assert [one.reason for one in told] == [""] * 3
-    assert [one.record.position for one in told] == sorted(positions)
-    rows = session.read.format("delta").load(str(tmp_path / "lake" / TABLE)).collect()
-    assert [(row["id"], row["name"]) for row in rows] == [(1, "bad2")]
