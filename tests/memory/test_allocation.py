@@ -9,13 +9,6 @@ import sys
 
 import pytest
 
-import cdckit.engine.pipeline
-from cdckit.api.record import Record, SchemaAndValue
-from cdckit.api.schema import STRING
-from cdckit.engine.chain import make_chain
-from cdckit.engine.pipeline import Encoder
-from cdckit.engine.serializers.string import StringConfig, StringSerializer
-
 PROGRAM = """
 from pathlib import Path
 import re
@@ -34,7 +27,7 @@ for number in range(40):
 rows.clear()
 print(resident() - before)
 """
-SET = "from cdckit.engine.allocation import return_large_blocks; return_large_blocks()"
+SET = "from cdckit.engine.runners.allocation import return_large_blocks; return_large_blocks()"
 
 
 def _held(program: str) -> int:
@@ -48,14 +41,3 @@ def _held(program: str) -> int:
 def test_large_rows_leave_no_holes() -> None:
     assert _held(PROGRAM.format(set="")) > 30
     assert _held(PROGRAM.format(set=SET)) < 5
-
-
-def test_it_is_asked_for_once_rows_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of short rows share blocks, for which new pages each time would cost more."""
-    asked: list[int] = []
-    monkeypatch.setattr(cdckit.engine.pipeline, "return_large_blocks", lambda: asked.append(1))
-    encoder = Encoder(make_chain([]), StringSerializer(StringConfig()), position_header=False)
-    for size, due in ((1_000, False), (300_000, True)):
-        record = Record("t", None, SchemaAndValue(STRING, "x" * size))
-        assert sum(map(len, encoder.portions([record] * 100))) == 100
-        assert bool(asked) == due

@@ -14,7 +14,6 @@ from cdckit.api.record import Record
 from cdckit.api.serializer import Serializer
 from cdckit.api.sink import Sink, SinkContext, TableSink
 from cdckit.api.source import Source
-from cdckit.engine.allocation import LARGE, return_large_blocks
 from cdckit.engine.chain import TransformChain, make_chain
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
 from cdckit.engine.serializers.separate import SeparateSerializer
@@ -70,8 +69,6 @@ class Encoder:
         """Notes how long the last message of each table is. What rows add to that, their source bounds."""
         samples = dict(zip(messages.topics, messages.values, strict=True)).values()
         size = max((len(value) for value in samples if value is not None), default=0)
-        if size >= LARGE:
-            return_large_blocks()
         if size:
             for topic in {record.topic for record in records}:
                 self._sizes[topic] = size
