@@ -22,7 +22,6 @@ from cdckit.engine.proof.proving import Proof, Wishes
 from cdckit.engine.proof.repair import Repair
 from cdckit.engine.proof.report import Difference, TableProof, exit_code, keep
 from cdckit.engine.proof.resuming import resumed
-from cdckit.engine.runners.allocation import return_large_blocks
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError, StoppedError
@@ -78,7 +77,6 @@ def diff(
     with StopSignal() as stopping:
         pipeline = load(chosen)
         spare_collections()
-        return_large_blocks()
         wishes = Wishes(tables, name, wait, MaxLoad.parsed(max_load) if max_load else FREE)
         try:
             if ledger:

@@ -14,7 +14,6 @@ from cdckit.connector.signals.inbox import FOLDER
 from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
 from cdckit.engine.quarantine.delivery import tolerant
-from cdckit.engine.runners.allocation import return_large_blocks
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.next_splits import next_splits
@@ -91,7 +90,6 @@ class DirectRunner(Runner):
             saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead, ledger, barriers
         )
         spare_collections()
-        return_large_blocks()
         looks = Looks(source, encode.chain, self.notices)
         try:
             self._drive(source, encode, progress, looks, once)

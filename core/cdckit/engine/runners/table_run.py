@@ -19,7 +19,6 @@ from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.places import open_quarantine
 from cdckit.engine.quarantine.rows import TolerantRows
-from cdckit.engine.runners.allocation import return_large_blocks
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.runners.looks import Looks
@@ -86,7 +85,6 @@ class TableRun:
         isolation = None if faulty is None else Isolation(faulty, self._pipeline.sink.registration.name)
         progress = TableProgress(*parts, barriers, name, settle, isolation, self._ledger(source))
         spare_collections()
-        return_large_blocks()
         looks = Looks(source, chain, runner.notices)
         retries = Retries(source.retry_schedule(), runner.stopping)
         try:

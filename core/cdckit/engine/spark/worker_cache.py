@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
-from cdckit.engine.runners.allocation import return_large_blocks
 from cdckit.engine.runners.garbage import spare_collections
 
 QUERIES = 4
@@ -46,5 +45,4 @@ class WorkerCache(Generic[T]):
     def _made(self, make: Callable[[], T]) -> T:
         part = make()
         spare_collections()
-        return_large_blocks()
         return part
